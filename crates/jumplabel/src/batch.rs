@@ -1,0 +1,82 @@
+//! Several keys at once, all or nothing.
+
+use crate::error::Error;
+use crate::key::RawKey;
+use crate::key::count::Change;
+use crate::patch::{self, Outcome, plan::Request};
+
+/// A set of changes that are verified, written and synced together.
+///
+/// ```
+/// use jumplabel::{Batch, static_key};
+/// static_key! { static FAST: true; static CHECKED: false; }
+///
+/// let outcome = Batch::new().enable(&CHECKED).disable(&FAST).commit()?;
+/// assert!(CHECKED.is_enabled() && !FAST.is_enabled());
+/// println!("{} sites in {:?}", outcome.sites, outcome.time);
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// All or nothing in the end state: on an error nothing has changed, and when `commit` returns every check takes the new
+/// arms. While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for
+/// the whole batch, and three where pristine sites are among them. Where a key is named twice, the last change wins.
+///
+/// Holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated.
+#[derive(Debug)]
+#[must_use = "a batch does nothing until it is committed"]
+pub struct Batch<'key, const N: usize = 32> {
+    requests: [Option<Request<'key>>; N],
+    len: usize,
+}
+
+impl Batch<'_> {
+    /// An empty batch for up to 32 changes.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self::with_capacity()
+    }
+}
+
+impl<'key, const N: usize> Batch<'key, N> {
+    /// An empty batch for up to `N` changes: `Batch::<1024>::with_capacity()`.
+    pub const fn with_capacity() -> Self {
+        Batch { requests: [None; N], len: 0 }
+    }
+
+    /// Turns `key` on. The change that is one too many makes [`commit`](Self::commit) fail.
+    pub const fn enable(self, key: &'key RawKey) -> Self {
+        self.push(key, Change::Enable)
+    }
+
+    /// Turns `key` off.
+    pub const fn disable(self, key: &'key RawKey) -> Self {
+        self.push(key, Change::Disable)
+    }
+
+    /// Turns `key` on or off.
+    pub const fn set(self, key: &'key RawKey, on: bool) -> Self {
+        self.push(key, if on { Change::Enable } else { Change::Disable })
+    }
+
+    const fn push(mut self, key: &'key RawKey, change: Change) -> Self {
+        if self.len < N {
+            self.requests[self.len] = Some(Request::new(key, change));
+        }
+        self.len += 1;
+        self
+    }
+
+    /// Carries the changes out.
+    ///
+    /// # Errors
+    /// [`Error::BatchFull`]; otherwise as [`RawKey::enable`]. On any error, no key and no site has changed.
+    pub fn commit(self) -> Result<Outcome, Error> {
+        if self.len > N {
+            return Err(Error::BatchFull { capacity: N });
+        }
+        // All slots up to `len` are filled; the rest is never looked at.
+        let Some(first) = self.requests.first().copied().flatten() else { return Ok(Outcome::default()) };
+        let mut requests = self.requests.map(|request| request.unwrap_or(first));
+        patch::commit(&mut requests[..self.len])
+    }
+}

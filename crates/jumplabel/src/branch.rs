@@ -1,0 +1,78 @@
+//! Checks. Each is one instruction in line (5 bytes on x86-64) and one table entry of 16 bytes.
+//!
+//! ```text
+//!                        falls through (in line)     jumps (out of line)
+//!   likely               true                        false
+//!   unlikely             false                       true
+//!
+//!   first instruction    jump where default != arm   (arm: what falling through yields)
+//!                        default   arm     emitted
+//!                        false     false   nop          unlikely, starts off
+//!                        false     true    jmp          likely, starts off
+//!                        true      false   jmp          unlikely, starts on
+//!                        true      true    nop          likely, starts on
+//!   later                jump where enabled != arm
+//! ```
+//!
+//! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
+
+/// Whether a key is on, with the code for "on" laid out in line.
+///
+/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant
+/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`.
+///
+/// One instruction that falls through or jumps; no load, no compare. Writes no register; the flags change. Safe
+/// anywhere, signal handlers included. A check keeps its loop from being vectorised: lift it out of loops that should
+/// be.
+#[macro_export]
+macro_rules! static_branch_likely {
+    ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
+}
+
+/// Whether a key is on, with the code for "off" laid out in line. Otherwise as
+/// [`static_branch_likely!`](crate::static_branch_likely).
+#[macro_export]
+macro_rules! static_branch_unlikely {
+    ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
+}
+
+/// [`static_branch_likely!`](crate::static_branch_likely) where the constant is true, else
+/// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
+#[macro_export]
+macro_rules! static_branch_maybe {
+    ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
+}
+
+/// Splits a key into the static that it lies in and the place.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_branch {
+    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, $key) };
+    ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
+        $crate::__site!($arm, $key, $key [ $($index)+ ] $($rest)*)
+    };
+    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site!($arm, $($key)::+, $($key)::+ . $($rest)+) };
+    ($arm:expr, $($other:tt)*) => {
+        compile_error!("expected a static key: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
+    };
+}
+
+/// A site that is patched.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site {
+    ($arm:expr, $sym:path, $($place:tt)*) => { $crate::__site_asm!($arm, $sym, $($place)*) };
+}
+
+/// The fallback: load, test, jump. The same places are accepted: a static, and constants in it.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site {
+    ($arm:expr, $sym:path, $($place:tt)*) => {{
+        const { let _ = $crate::key::default_of(&raw const $($place)*); }
+        let _: bool = $arm;
+        ::core::ops::Deref::deref(&$($place)*).is_enabled()
+    }};
+}

@@ -1,0 +1,157 @@
+//! What can go wrong with a flip, and what to do about it.
+//!
+//! Every error means the same: nothing changed. All sites of all keys in the transaction hold the instruction that
+//! they held before, the counts are as before, and the protections of the pages are as before. The one exception
+//! says so in its name: [`Error::RollbackFailed`].
+
+use core::fmt;
+
+use crate::arch;
+
+/// An error number of the operating system, 0 where a call was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The writer was not tried.
+    pub const NONE: Errno = Errno(0);
+    /// The call reported success and the processor still executed the old instruction: what an emulator does that
+    /// caches translated code. Found by the canary.
+    pub const LIED: Errno = Errno(-1);
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Errno::NONE => f.write_str("not tried"),
+            Errno::LIED => f.write_str("wrote, but the old code kept running"),
+            Errno(number) => write!(f, "errno {number}"),
+        }
+    }
+}
+
+/// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory).
+    Denied {
+        /// What the `mprotect` writer met.
+        mprotect: Errno,
+        /// What the `procmem` writer met.
+        procmem: Errno,
+        /// What the `swap` writer met.
+        swap: Errno,
+    },
+    /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
+    ForeignBytes {
+        /// Address of the site.
+        address: usize,
+        /// What the site should hold, going by its key.
+        expected: [u8; arch::SITE_SIZE],
+        /// What it holds.
+        found: [u8; arch::SITE_SIZE],
+    },
+    /// There is nothing to write code with: a kernel that has not called `set_text`, or a writer forced by name that
+    /// does not exist.
+    NoWriter,
+    /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler).
+    Reentrant,
+    /// `inc` on a key whose count is `i32::MAX`.
+    Overflow,
+    /// `dec` on a key that is off.
+    Underflow,
+    /// `enable` or `disable` on a key that several users hold by `inc`.
+    Counted {
+        /// The key's count.
+        count: i32,
+    },
+    /// The key was sealed.
+    Sealed,
+    /// A site cannot reach its other arm with one instruction.
+    OutOfRange {
+        /// Address of the site.
+        address: usize,
+    },
+    /// Pristine sites need several bytes changed, threads are running, there is no core sync, and no `swap` writer.
+    MultiThreaded {
+        /// Why core sync was refused.
+        core_sync: Errno,
+    },
+    /// An entry of a table lies outside its object: the binary was damaged or rewritten by a tool.
+    DamagedTable {
+        /// Address of the entry.
+        entry: usize,
+    },
+    /// No memory for the index or the list of edits.
+    OutOfMemory,
+    /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
+    BatchFull {
+        /// How many it holds.
+        capacity: usize,
+    },
+    /// Writing was refused in mid-batch, and so was undoing it, by every writer. Sites from `address` on may hold
+    /// either legal instruction; the key's count is the old one. The next flip that is allowed to write repairs them.
+    RollbackFailed {
+        /// The first site that could not be restored.
+        address: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Denied { mprotect, procmem, swap } => write!(
+                f,
+                "the system refuses to change code (mprotect: {mprotect}, procmem: {procmem}, swap: {swap}): allow \
+                 mprotect(PROT_EXEC) or writes to /proc/self/mem for this process, or build with \
+                 --cfg jumplabel_fallback"
+            ),
+            Error::ForeignBytes { address, expected, found } => write!(
+                f,
+                "the site at {address:#x} holds {found:02x?} instead of {expected:02x?}: remove the breakpoint, probe \
+                 or other patcher there and flip again"
+            ),
+            Error::NoWriter => f.write_str(
+                "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap; a kernel calls \
+                 jumplabel::text::set_text first",
+            ),
+            Error::Reentrant => f.write_str(
+                "this thread is in the middle of a flip: flip later, outside of fault and atfork handlers",
+            ),
+            Error::Overflow => f.write_str("the key's count is at its maximum: an inc without its dec"),
+            Error::Underflow => f.write_str("the key is off: a dec without its inc"),
+            Error::Counted { count } => write!(
+                f,
+                "the key is held by {count} users: use inc and dec, or enable and disable, not both on one key"
+            ),
+            Error::Sealed => f.write_str("the key is sealed: it cannot change any more"),
+            Error::OutOfRange { address } => write!(
+                f,
+                "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"
+            ),
+            Error::MultiThreaded { core_sync } => write!(
+                f,
+                "threads are running and membarrier is refused ({core_sync}): allow membarrier, flip once before the \
+                 first thread starts, or opt in with jumplabel::text::core_sync_by_signal"
+            ),
+            Error::DamagedTable { entry } => write!(
+                f,
+                "the table entry at {entry:#x} points outside its object: rebuild the binary, or teach the tool that \
+                 rewrote it about the section __jump_table"
+            ),
+            Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
+            Error::BatchFull { capacity } => write!(
+                f,
+                "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()"
+            ),
+            Error::RollbackFailed { address } => write!(
+                f,
+                "writing code was refused in mid-batch and could not be undone from {address:#x} on: allow it again \
+                 and flip the key once more"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,155 @@
+//! The counter of a key, and who may change it when.
+//!
+//! ```text
+//!   word            meaning                                   is_enabled   count
+//!   0               off                                       no           0
+//!   n > 0           on, n users                               yes          n
+//!   -1              on, its last user is leaving              yes          1
+//!   MIN + n         sealed with count n                       n > 0        n
+//!
+//!            lock: patch, then store 1                     no lock: compare-and-swap
+//!       0 ─────────────────────────────► 1 ◄──────────────────────────────────────────► n
+//!       ▲                                │
+//!       └──────── patch, then 0 ─── -1 ◄─┘   lock; -1 keeps lock-free incs out; an error puts 1 back
+//! ```
+//!
+//! Linux publishes -1 while a key goes on, and 0 before the sites of a key that goes off are patched (kernel/jump_label.c,
+//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that
+//! `is_enabled` never runs ahead of the sites; -1 is needed only on the way off.
+//!
+//! Nothing here patches or locks: these are the transitions, so that they can be model-checked as they stand.
+
+use super::atomic::{AtomicI32, Ordering};
+
+const LEAVING: i32 = -1;
+
+/// What a change of one key comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Nothing to patch; the count is right already.
+    Done,
+    /// The sites go on, then [`publish`].
+    TurnOn,
+    /// The sites go off, then [`publish`].
+    TurnOff,
+}
+
+/// Why a change is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// The count is at its maximum.
+    Overflow,
+    /// The key is off.
+    Underflow,
+    /// enable or disable of a key with that many users.
+    Counted(i32),
+    /// The key is sealed.
+    Sealed,
+}
+
+/// A change of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// To 1 from 0.
+    Enable,
+    /// To 0 from 1.
+    Disable,
+    /// One user more.
+    Inc,
+    /// One user less.
+    Dec,
+}
+
+/// The number of users in `word`.
+#[must_use]
+pub const fn users(word: i32) -> i32 {
+    match word {
+        LEAVING => 1,
+        word => word & i32::MAX,
+    }
+}
+
+const fn is_sealed(word: i32) -> bool {
+    word < LEAVING
+}
+
+/// A change that needs neither lock nor patch: a user more or less of a key that stays on. `None` where the slow way must
+/// decide.
+pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
+    let mut now = word.load(Ordering::Relaxed);
+    loop {
+        let new = match change {
+            Change::Inc if now > 0 && now < i32::MAX => now + 1,
+            Change::Dec if now > 1 => now - 1,
+            _ => return None,
+        };
+        // Acquire: whoever sees the key on also sees its sites on. Release: what a user did comes before its leaving.
+        match word.compare_exchange_weak(now, new, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => return Some(()),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Under the lock: begins a change. [`Transition::TurnOff`] closes the fast way until [`publish`] or [`abandon`].
+pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
+    let mut now = word.load(Ordering::Acquire);
+    loop {
+        let (new, transition) = match (change, now) {
+            (Change::Enable, 0) | (Change::Inc, 0) => return Ok(Transition::TurnOn),
+            (Change::Enable, 1) | (Change::Disable, 0) => return Ok(Transition::Done),
+            (Change::Disable | Change::Dec, 1) => (LEAVING, Transition::TurnOff),
+            (Change::Enable, sealed) if is_sealed(sealed) && users(sealed) > 0 => return Ok(Transition::Done),
+            (Change::Disable, sealed) if is_sealed(sealed) && users(sealed) == 0 => return Ok(Transition::Done),
+            (_, sealed) if is_sealed(sealed) => return Err(Misuse::Sealed),
+            (Change::Enable | Change::Disable, users) => return Err(Misuse::Counted(users)),
+            (Change::Inc, i32::MAX) => return Err(Misuse::Overflow),
+            (Change::Inc, users) => (users + 1, Transition::Done),
+            (Change::Dec, 0) => return Err(Misuse::Underflow),
+            (Change::Dec, users) => (users - 1, Transition::Done),
+        };
+        match word.compare_exchange(now, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(transition),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Under the lock: the sites are patched.
+pub fn publish(word: &AtomicI32, transition: Transition) {
+    match transition {
+        Transition::Done => {}
+        Transition::TurnOn => word.store(1, Ordering::Release),
+        Transition::TurnOff => word.store(0, Ordering::Release),
+    }
+}
+
+/// Under the lock: the sites are as they were.
+pub fn abandon(word: &AtomicI32, transition: Transition) {
+    if transition == Transition::TurnOff {
+        word.store(1, Ordering::Release);
+    }
+}
+
+/// Under the lock: no change any more. Refused for a key with `i32::MAX` users, whose sealed word would be -1.
+pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
+    let mut now = word.load(Ordering::Acquire);
+    loop {
+        if is_sealed(now) {
+            return Ok(());
+        }
+        if now == i32::MAX {
+            return Err(Misuse::Overflow);
+        }
+        match word.compare_exchange(now, i32::MIN + now, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(()),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Whether [`seal`] was called.
+#[must_use]
+pub fn sealed(word: &AtomicI32) -> bool {
+    is_sealed(word.load(Ordering::Acquire))
+}

@@ -1,0 +1,205 @@
+//! Keys with a rate-limited `dec`: however often the last user comes and goes, the code is rewritten at most once in an
+//! interval (Linux: include/linux/jump_label_ratelimit.h).
+//!
+//! ```text
+//!   count     2 ──dec_deferred──► 1 ──dec_deferred──► 1, due in `interval` ──► dec by the worker
+//!                                     ──dec_deferred──► (nothing: one dec is due already)
+//!                                     ──inc──► 2 ... the worker's dec brings it to 1
+//! ```
+//!
+//! The worker is a thread that exists while something is due. The list of keys is guarded by the process-wide lock, so a
+//! child of fork finds it whole; it starts a worker of its own at its next `dec_deferred` or carries out what is due with
+//! `flush`.
+
+extern crate std;
+
+use core::ops::Deref;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
+
+use super::count::{self, Change};
+use super::{Key, RawKey};
+use crate::error::Error;
+use crate::patch::{self, Lock, Outcome};
+
+/// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
+/// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
+#[repr(C)]
+pub struct DeferredKey<const DEFAULT: bool> {
+    raw: RawKey,
+    timer: Timer,
+}
+
+#[repr(C)]
+struct Timer {
+    interval: Duration,
+    /// Nanoseconds of the platform's clock, 0 where nothing is due.
+    due: AtomicU64,
+    listed: AtomicBool,
+    next: AtomicPtr<Node>,
+}
+
+/// What the list links: any deferred key, whatever its default.
+type Node = DeferredKey<false>;
+
+impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
+    /// A key in its default state, with at most one deferred flip in `interval`.
+    #[must_use]
+    pub const fn new(interval: Duration) -> Self {
+        let timer = Timer {
+            interval,
+            due: AtomicU64::new(0),
+            listed: AtomicBool::new(false),
+            next: AtomicPtr::new(null_mut()),
+        };
+        DeferredKey { raw: RawKey::new(DEFAULT), timer }
+    }
+
+    /// One user less (Linux: `static_key_slow_dec_deferred`). Where it is the last one, the key goes off when the interval
+    /// has passed; until then its count stays 1, and further deferred decs are absorbed.
+    ///
+    /// Costs a compare-and-swap, or, for the last user, a lock and possibly the start of a thread. Not for signal
+    /// handlers.
+    ///
+    /// # Errors
+    /// [`Error::Underflow`] where the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
+    /// [`Error::OutOfMemory`] where no thread can be started (the dec is then due, and `flush` carries it out).
+    pub fn dec_deferred(&'static self) -> Result<(), Error> {
+        if count::fast(self.raw.word(), Change::Dec).is_some() {
+            return Ok(());
+        }
+        let lock = Lock::take()?;
+        if self.is_sealed() {
+            return Err(Error::Sealed);
+        }
+        match self.count() {
+            0 => return Err(Error::Underflow),
+            1 => {}
+            _ => {
+                drop(lock);
+                return self.dec().map(drop);
+            }
+        }
+        if self.timer.due.load(Ordering::Relaxed) == 0 {
+            let due = nanos(lock.text().now().saturating_add(self.timer.interval)).max(1);
+            self.timer.due.store(due, Ordering::Relaxed);
+        }
+        if !self.timer.listed.swap(true, Ordering::Relaxed) {
+            self.timer.next.store(LIST.load(Ordering::Relaxed), Ordering::Relaxed);
+            LIST.store(core::ptr::from_ref(self).cast_mut().cast(), Ordering::Relaxed);
+        }
+        drop(lock);
+        worker::wake()
+    }
+
+    /// Carries out now what is due (Linux: `static_key_deferred_flush`). To be called before the object of the key is
+    /// unloaded. `Ok(None)` where nothing is due.
+    ///
+    /// # Errors
+    /// As [`RawKey::dec`]; the dec is due no more.
+    pub fn flush(&self) -> Result<Option<Outcome>, Error> {
+        if self.timer.due.swap(0, Ordering::Relaxed) == 0 {
+            return Ok(None);
+        }
+        patch::change(&self.raw, Change::Dec).map(Some)
+    }
+}
+
+impl<const DEFAULT: bool> Deref for DeferredKey<DEFAULT> {
+    type Target = RawKey;
+    fn deref(&self) -> &RawKey {
+        &self.raw
+    }
+}
+
+// SAFETY: begins with a RawKey made with DEFAULT (repr(C)).
+unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
+    const DEFAULT: bool = DEFAULT;
+}
+
+/// Keys that were ever deferred. Changed and walked under the lock.
+static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Under the lock: a key that is due, or when the next one will be.
+fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
+    let now = nanos(lock.text().now());
+    let mut soonest = None;
+    // SAFETY: keys are static; a key of an object that goes is taken off the list by `forget`.
+    let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
+    while let Some(key) = at {
+        match key.timer.due.load(Ordering::Relaxed) {
+            0 => {}
+            due if due <= now => return Ok(key),
+            due => soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due))),
+        }
+        // SAFETY: as above.
+        at = unsafe { key.timer.next.load(Ordering::Relaxed).as_ref() };
+    }
+    Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
+}
+
+/// Under the lock: takes the keys in `addresses` off the list, because their object is about to be unloaded.
+#[cfg(jumplabel_sites)]
+pub(crate) fn forget(addresses: core::ops::Range<usize>, _lock: &Lock) {
+    let mut link = &LIST;
+    // SAFETY: as in `next`.
+    while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
+        if addresses.contains(&key.address()) {
+            link.store(key.timer.next.load(Ordering::Relaxed), Ordering::Relaxed);
+            key.timer.listed.store(false, Ordering::Relaxed);
+        } else {
+            link = &key.timer.next;
+        }
+    }
+}
+
+mod worker {
+    use super::{AtomicU32, Change, Error, Lock, Ordering, next, std};
+    use crate::patch::{commit_locked, plan::Request};
+
+    /// The process whose worker runs; 0 where there is none. A child of fork has none, whatever this says.
+    static RUNS_IN: AtomicU32 = AtomicU32::new(0);
+
+    /// Makes sure that a worker will look at the list.
+    pub(super) fn wake() -> Result<(), Error> {
+        let me = std::process::id();
+        if RUNS_IN.swap(me, Ordering::AcqRel) == me {
+            return Ok(()); // It looks again before it sleeps long, see MOMENT.
+        }
+        let started = std::thread::Builder::new().name("jumplabel".into()).spawn(run);
+        started.map(drop).map_err(|_| {
+            RUNS_IN.store(0, Ordering::Release);
+            Error::OutOfMemory
+        })
+    }
+
+    /// The longest sleep: how late a key with a short interval may be that became due behind one with a long interval.
+    const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
+
+    fn run() {
+        loop {
+            let Ok(lock) = Lock::take() else { return };
+            match next(&lock) {
+                Ok(key) => {
+                    // A refusal leaves the key on: the state that all users can live with. The next dec tries again.
+                    key.timer.due.store(0, Ordering::Relaxed);
+                    let _ = commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock);
+                }
+                Err(Some(wait)) => {
+                    drop(lock);
+                    std::thread::sleep(wait.min(MOMENT));
+                }
+                Err(None) => {
+                    // Under the lock, so that a `dec_deferred` either is seen above or finds no worker.
+                    RUNS_IN.store(0, Ordering::Release);
+                    return;
+                }
+            }
+        }
+    }
+}

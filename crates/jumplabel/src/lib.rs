@@ -1,0 +1,62 @@
+//! Static keys for ordinary programs and for kernels: switches that cost one instruction where they are checked, because
+//! flipping a switch rewrites the code, safely, while other threads run it.
+//!
+//! ```
+//! use jumplabel::{static_branch_unlikely, static_key};
+//!
+//! static_key! { pub static TRACE: false; }
+//!
+//! fn work(x: u64) -> u64 {
+//!     if static_branch_unlikely!(TRACE) { // one 5-byte nop until TRACE is enabled
+//!         eprintln!("work({x})");
+//!     }
+//!     x + 1
+//! }
+//!
+//! work(1);
+//! TRACE.enable()?; // the nop is a jump now, in every thread
+//! work(2);
+//! # Ok::<(), jumplabel::Error>(())
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | declare keys | [`static_key!`] |
+//! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
+//! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
+//! | flip several, all or nothing | [`Batch`] |
+//! | rate-limit a flip | [`DeferredKey`] |
+//! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
+//! | run in a kernel | [`text::Text`], [`text::set_text`] |
+//!
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes; a program that never flips does
+//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism, docs/safety.md
+//! what is promised and what is trusted.
+//!
+//! Features: `std` (default) is Linux user space; without it the crate is `no_std`, has no dependency, and needs a
+//! [`text::Text`]. `--cfg jumplabel_fallback`, Miri and instruction sets without an arch file make a check a load, a test
+//! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: keys are found by way of the GOT.
+
+#![no_std]
+
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod arch;
+mod batch;
+mod branch;
+mod error;
+pub mod key;
+pub mod patch;
+pub mod site;
+pub mod text;
+
+pub use batch::Batch;
+pub use error::{Errno, Error};
+pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
+#[cfg(feature = "std")]
+pub use key::deferred::DeferredKey;
+pub use patch::{Outcome, settle};
+pub use site::record::{KeyInfo, for_each_key};
+pub use site::{Site, for_each_site, text_reserved};
+pub use text::{Visibility, Warnings, WriterKind, set_writer};

@@ -1,0 +1,216 @@
+//! Transactions: the only place that changes code.
+//!
+//! ```text
+//!  lock      one for the process; signals blocked; re-entry by the same thread is an error
+//!  begin     each key's counter says what the change comes to; keys that go off close their lock-free way
+//!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
+//!  verify    each site holds one of its legal states, all bytes, else ForeignBytes; nothing is written yet
+//!  open      the writer makes all pages writable (mprotect), or its own (procmem), or copies them (swap)
+//!  steps     the writes of each step, a core sync after each: one step, or three where a site is pristine;
+//!            a refused write undoes the steps before it, and the next writer is tried
+//!  close     protections back
+//!  publish   counts change only now
+//! ```
+//!
+//! On an error after `begin`, counts and sites are as before. Nothing here allocates between `open` and `close`, calls
+//! the dynamic loader, or runs code of the user's.
+
+pub mod plan;
+mod steps;
+
+use core::time::Duration;
+
+use crate::error::{Errno, Error};
+use crate::key::RawKey;
+use crate::key::count::{self, Change, Transition};
+use crate::text::{self, Text, Token, Visibility, Warnings, WriterKind};
+use plan::{Edit, Request};
+
+/// The process-wide lock, held.
+pub(crate) struct Lock {
+    text: &'static dyn Text,
+    token: Token,
+}
+
+impl Lock {
+    pub(crate) fn take() -> Result<Lock, Error> {
+        let text = text::text();
+        let token = text.lock()?;
+        Ok(Lock { text, token })
+    }
+
+    pub(crate) fn text(&self) -> &'static dyn Text {
+        self.text
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // SAFETY: taken by `take`, on this thread, and released once.
+        unsafe { self.text.unlock(self.token) };
+    }
+}
+
+/// What a flip did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Sites whose instruction was changed.
+    pub sites: usize,
+    /// Pages that they lie on.
+    pub pages: usize,
+    /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
+    pub primed: usize,
+    /// What wrote, `None` where no site had to change.
+    pub writer: Option<WriterKind>,
+    /// When other threads see it.
+    pub visibility: Visibility,
+    /// What went less than well without being an error.
+    pub warnings: Warnings,
+    /// From taking the lock to the last protection being back.
+    pub time: Duration,
+}
+
+/// Changes one key: the lock-free way where nothing has to be patched, else a transaction of one.
+pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
+    if count::fast(key.word(), change).is_some() {
+        return Ok(Outcome::default());
+    }
+    commit(&mut [Request::new(key, change)])
+}
+
+/// Carries out `requests`, all or nothing. Reorders them.
+pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
+    commit_locked(requests, &Lock::take()?)
+}
+
+/// [`commit`] for a caller that holds the lock.
+pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
+    let start = lock.text().now();
+    let requests = plan::last_wins(requests);
+    let mut outcome = begin(requests).and_then(|()| flip(requests, lock));
+    for request in requests.iter() {
+        match outcome {
+            Ok(_) => count::publish(request.key.word(), request.transition),
+            Err(_) => count::abandon(request.key.word(), request.transition),
+        }
+    }
+    if let Ok(outcome) = &mut outcome {
+        outcome.time = lock.text().now().saturating_sub(start);
+    }
+    outcome
+}
+
+/// Asks each key's counter. A refusal takes back what came before it.
+fn begin(requests: &mut [Request<'_>]) -> Result<(), Error> {
+    for at in 0..requests.len() {
+        let request = &mut requests[at];
+        match count::begin(request.key.word(), request.change) {
+            Ok(transition) => request.transition = transition,
+            Err(misuse) => return Err(misuse.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Brings the sites of all requests to their new state.
+fn flip(requests: &[Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
+    if requests.iter().all(|request| request.transition == Transition::Done) {
+        return Ok(Outcome::default());
+    }
+    // SAFETY: the lock is held, which is what guards the list.
+    let edits = unsafe { plan::Edits::borrow(lock) };
+    edits.collect(requests, lock)?;
+    let result = write(edits, lock);
+    edits.shrink(lock);
+    result
+}
+
+/// Writes the collected edits with the first writer that can.
+fn write(edits: &plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
+    let Some(summary) = edits.summary(lock) else { return Ok(Outcome::default()) };
+    let mut refused = Refusals::default();
+    let mut stuck = None;
+    for attempt in 0.. {
+        let Some(kind) = lock.text().choose(&summary, attempt)? else { break };
+        let mut body = |writer: &mut dyn text::Writer| match stuck {
+            None => steps::run(edits, writer),
+            Some(_) => steps::undo(edits, writer),
+        };
+        // SAFETY: the edits are verified sites of loaded objects, sorted by address, and the lock is held.
+        match unsafe { lock.text().open(kind, edits, &mut body) } {
+            Ok(_) if stuck.is_some() => {
+                stuck = None;
+                break;
+            }
+            Ok(written) => {
+                return Ok(Outcome {
+                    sites: edits.len(),
+                    pages: summary.pages,
+                    primed: summary.pristine,
+                    writer: Some(kind),
+                    visibility: written.visibility,
+                    warnings: written.warnings,
+                    time: Duration::ZERO,
+                });
+            }
+            Err(steps::Failure::Refused(errno)) => refused.note(kind, errno),
+            Err(steps::Failure::Stuck { address, errno }) => {
+                refused.note(kind, errno);
+                stuck.get_or_insert(address);
+            }
+        }
+    }
+    match stuck {
+        Some(address) => Err(Error::RollbackFailed { address }),
+        None => Err(refused.error()),
+    }
+}
+
+#[derive(Default)]
+struct Refusals {
+    mprotect: Errno,
+    procmem: Errno,
+    swap: Errno,
+}
+
+impl Refusals {
+    fn note(&mut self, kind: WriterKind, errno: Errno) {
+        match kind {
+            WriterKind::Mprotect => self.mprotect = errno,
+            WriterKind::Procmem => self.procmem = errno,
+            WriterKind::Swap => self.swap = errno,
+            WriterKind::Custom => {}
+        }
+    }
+
+    fn error(self) -> Error {
+        let Refusals { mprotect, procmem, swap } = self;
+        if [mprotect, procmem, swap] == [Errno::NONE; 3] {
+            return Error::NoWriter;
+        }
+        Error::Denied { mprotect, procmem, swap }
+    }
+}
+
+pub use steps::{Failure, Step};
+pub(crate) use steps::run as run_steps;
+
+/// Brings all primed sites of a key that is in its default state back to the pristine nop: for those who want the very
+/// last fraction of a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with
+/// three core syncs; the next flip of the key costs as much again. Does nothing for sites that jump.
+///
+/// # Errors
+/// As [`RawKey::enable`].
+pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
+    let lock = Lock::take()?;
+    // SAFETY: the lock is held, which is what guards the list.
+    let edits = unsafe { plan::Edits::borrow(&lock) };
+    edits.collect_primed(key, &lock)?;
+    let result = write(edits, &lock);
+    edits.shrink(&lock);
+    result
+}
+
+/// The edits of a transaction, as writers get them.
+pub type EditList = [Edit];

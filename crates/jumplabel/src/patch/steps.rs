@@ -1,0 +1,82 @@
+//! The steps of a transaction, and the way back.
+//!
+//! ```text
+//!   for each step of the arch                    for each step that was begun, last first
+//!     write its piece at every site                write what undoes its piece at every site that has it
+//!     core sync, if anything was written           core sync
+//! ```
+//!
+//! On x86-64 a flip of primed sites is one step of one byte each; see `arch`.
+
+use super::plan::Edit;
+use crate::arch::{self, Piece};
+use crate::error::Errno;
+use crate::text::Writer;
+
+/// One step, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its number.
+    pub number: u8,
+    /// Whether it is being taken back.
+    pub undo: bool,
+}
+
+impl Step {
+    /// What the step writes at a site, `None` where the site has no part in it.
+    #[must_use]
+    #[inline]
+    pub fn piece(self, edit: &Edit) -> Option<Piece> {
+        let of = if self.undo { arch::undo } else { arch::step };
+        of(self.number, edit.from, edit.to, edit.displacement)
+    }
+}
+
+/// Why a writer did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It refused, and all sites are as before.
+    Refused(Errno),
+    /// It refused, and refused to undo what it had written.
+    Stuck {
+        /// The first site that was not restored.
+        address: usize,
+        /// What it met.
+        errno: Errno,
+    },
+}
+
+/// Carries the edits out. On a refusal all sites are as before, unless undoing is refused too.
+pub(crate) fn run(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
+    let begun = |number| move |edit: &Edit| Step { number, undo: false }.piece(edit).is_some();
+    for number in 0..arch::STEPS {
+        if !edits.iter().any(begun(number)) {
+            continue;
+        }
+        // SAFETY: the writer was opened for these edits.
+        if let Err((at, errno)) = unsafe { writer.write(edits, Step { number, undo: false }) } {
+            take_back(edits, number, at, writer)?;
+            return Err(Failure::Refused(errno));
+        }
+        writer.sync();
+    }
+    Ok(())
+}
+
+/// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step, because
+/// the bytes behind `a9` do not matter and `a9` falls through.
+pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
+    take_back(edits, arch::STEPS - 1, edits.len(), writer)
+}
+
+/// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
+fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
+    for number in (0..=last).rev() {
+        let part = if number == last { &edits[..count] } else { edits };
+        // SAFETY: the writer was opened for these edits.
+        unsafe { writer.write(part, Step { number, undo: true }) }
+            .map_err(|(at, errno)| Failure::Stuck { address: part[at].address, errno })?;
+        writer.sync();
+    }
+    Ok(())
+}

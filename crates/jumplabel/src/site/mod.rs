@@ -1,0 +1,183 @@
+//! Sites and the tables that list them.
+//!
+//! ```text
+//!  code of an object                     __jump_table, read-only, 16 bytes an entry
+//!  ┌──────────────────────┐              ┌────────────────────────────────────┐
+//!  │ site: nop, test, jmp │◄─────────────┤ code   - here                      │
+//!  │ ...                  │        ┌─────┤ target - here                      │
+//!  │ the other arm        │◄───────┘  ┌──┤ key    - here                      │
+//!  └──────────────────────┘           │  │ meta: flags, offset                │
+//!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
+//! ```
+//!
+//! All words are relative to themselves: no relocation, no work at start-up, never written. What is needed to find the
+//! sites of a key, the [`index`], is built at the first flip. The format is in docs/table-format.md.
+
+pub mod index;
+pub mod object;
+pub mod record;
+
+use crate::arch;
+use crate::error::Error;
+use crate::key::RawKey;
+
+/// The check's arm: what it yields where execution falls through (1 = likely).
+pub const ARM: u32 = 1 << 0;
+/// The key word leads to a GOT slot that holds the key's address.
+pub const INDIRECT: u32 = 1 << 1;
+/// The offset into an indirect key sits above the flags.
+const OFFSET_SHIFT: u32 = 8;
+
+/// One entry of a table: one site.
+#[repr(C, align(4))]
+pub struct Entry {
+    code: i32,
+    target: i32,
+    key: i32,
+    meta: u32,
+}
+
+impl Entry {
+    /// Address of the site.
+    #[must_use]
+    pub fn code(&self) -> usize {
+        relative(&raw const self.code)
+    }
+
+    /// Where the site jumps to.
+    #[must_use]
+    pub fn target(&self) -> usize {
+        relative(&raw const self.target)
+    }
+
+    /// Address of the key.
+    #[must_use]
+    pub fn key(&self) -> usize {
+        let word = relative(&raw const self.key);
+        if self.meta & INDIRECT == 0 {
+            return word;
+        }
+        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, filled by the loader before any
+        // code of the object runs; damaged tables are refused when the index is built.
+        let slot = unsafe { (word as *const usize).read() };
+        slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
+    }
+
+    /// What the check yields where execution falls through.
+    #[must_use]
+    pub fn arm(&self) -> bool {
+        self.meta & ARM != 0
+    }
+
+    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`.
+    #[must_use]
+    pub fn jumps(&self, enabled: bool) -> bool {
+        enabled != self.arm()
+    }
+
+    /// The displacement of the site's jump.
+    pub(crate) fn displacement(&self) -> Result<i32, Error> {
+        arch::displacement(self.code(), self.target()).ok_or(Error::OutOfRange { address: self.code() })
+    }
+}
+
+/// The address that a self-relative word stands for. Computed on integers, from the address of the word as the program
+/// sees it, so that no compiler can relate it to the table's bounds.
+pub(crate) fn relative(word: *const i32) -> usize {
+    // SAFETY: callers pass a word of a record or table entry, which is mapped and aligned.
+    let distance = unsafe { word.read_volatile() };
+    (word as usize).wrapping_add_signed(distance as isize)
+}
+
+/// The bytes of the site at `address`.
+///
+/// # Safety
+/// `address` is the code of an entry of an object that is loaded and cannot be unloaded meanwhile (the lock is held).
+pub(crate) unsafe fn read_site(address: usize) -> [u8; arch::SITE_SIZE] {
+    // Byte by byte and volatile: the code may change under the reader, and each byte is then the old or the new one.
+    // SAFETY: by the contract, SITE_SIZE bytes of text are mapped at `address`.
+    core::array::from_fn(|at| unsafe { ((address + at) as *const u8).read_volatile() })
+}
+
+/// What `static_branch_*` needs to know of a place: the distance from the static to the key in it, in bytes.
+#[doc(hidden)]
+#[must_use]
+pub const fn key_offset<K, S>(key: *const K, symbol: *const S) -> usize {
+    // SAFETY: the macro passes a place and the static that contains it.
+    let offset = unsafe { key.byte_offset_from(symbol) };
+    assert!(offset >= 0);
+    offset as usize
+}
+
+/// The meta word of an entry.
+#[doc(hidden)]
+#[must_use]
+pub const fn meta(arm: bool, offset: usize) -> u32 {
+    if cfg!(jumplabel_dylib) {
+        assert!(offset < 1 << 24, "a key lies at most 16 MiB into its static");
+        arm as u32 * ARM | INDIRECT | (offset as u32) << OFFSET_SHIFT
+    } else {
+        arm as u32 * ARM
+    }
+}
+
+/// A site, as introspection shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Address of the instruction.
+    pub address: usize,
+    /// Where it jumps to when it jumps.
+    pub target: usize,
+    /// What the check yields where execution falls through: `static_branch_likely` = true.
+    pub arm: bool,
+    /// The bytes of the instruction now.
+    pub bytes: [u8; arch::SITE_SIZE],
+    /// Its state, `None` where something else wrote there.
+    pub state: Option<arch::State>,
+}
+
+impl Site {
+    /// # Safety
+    /// As for [`read_site`].
+    unsafe fn of(entry: &Entry) -> Site {
+        let address = entry.code();
+        // SAFETY: by the contract.
+        let bytes = unsafe { read_site(address) };
+        let state = entry.displacement().ok().and_then(|distance| arch::decode(bytes, distance));
+        Site { address, target: entry.target(), arm: entry.arm(), bytes, state }
+    }
+}
+
+/// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
+///
+/// Holds the lock, so `visit` must not flip (it would get [`Error::Reentrant`]). Costs one binary search for each
+/// object after the first call, which builds the index. Signals are blocked meanwhile.
+///
+/// # Errors
+/// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
+pub fn for_each_site(key: &RawKey, mut visit: impl FnMut(Site)) -> Result<usize, Error> {
+    let lock = crate::patch::Lock::take()?;
+    let mut count = 0;
+    for object in object::all(&lock) {
+        for entry in index::entries(object, key.address(), &lock)? {
+            // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
+            visit(unsafe { Site::of(entry) });
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Whether any site overlaps `range` of addresses: what another patcher asks before it writes there (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not).
+///
+/// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
+///
+/// # Errors
+/// [`Error::Reentrant`] in the middle of a flip.
+pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
+    let lock = crate::patch::Lock::take()?;
+    let overlaps =
+        |entry: &Entry| entry.code() < range.end && range.start < entry.code() + arch::SITE_SIZE && !range.is_empty();
+    Ok(object::all(&lock).any(|object| object.table().iter().any(overlaps)))
+}

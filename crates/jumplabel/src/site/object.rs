@@ -1,0 +1,196 @@
+//! Objects: executables and shared libraries, each with its own table.
+//!
+//! ```text
+//!  Text::runtimes() ──► Runtime (one for each copy of this library) ──► next copy
+//!                          │ objects
+//!                          ▼
+//!                       Object ──► Object ──► ...      one record in each, linked in by its constructor
+//! ```
+//!
+//! The record is emitted by the macros, once in each object (a COMDAT group), with a constructor that links it into the
+//! list of the copy of this library that the object was linked with: one store and one compare-and-swap. Copies find
+//! each other (see `text`), so that a flip reaches all objects whichever copy they belong to.
+//!
+//! Objects, runtimes and keys are shared between copies: their layout is an interface and changes only with [`VERSION`].
+
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::{Entry, record::KeyRecord, relative};
+use crate::patch::Lock;
+
+/// Version of the layouts that copies of the library share: `Object`, `Runtime`, `RawKey`, `Entry`, `KeyRecord`.
+pub const VERSION: u32 = 1;
+
+/// The record of one object.
+#[repr(C)]
+pub struct Object {
+    next: AtomicPtr<Object>,
+    /// Entry numbers ordered by key and address; null before the first flip.
+    pub(super) index: AtomicPtr<u32>,
+    pub(super) index_bytes: AtomicUsize,
+    reserved: usize,
+    table_start: i32,
+    table_stop: i32,
+    keys_start: i32,
+    keys_stop: i32,
+    header: i32,
+    version: u32,
+}
+
+impl Object {
+    /// The object's sites.
+    #[must_use]
+    pub fn table(&self) -> &[Entry] {
+        // SAFETY: the linker's section bounds.
+        unsafe { section(&raw const self.table_start, &raw const self.table_stop) }
+    }
+
+    /// The object's key records.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyRecord] {
+        // SAFETY: the linker's section bounds.
+        unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
+    }
+
+    /// Address of the object's ELF header, as the linker gives it.
+    #[must_use]
+    pub fn header(&self) -> usize {
+        relative(&raw const self.header)
+    }
+}
+
+/// # Safety
+/// The two words stand for the bounds of a section of whole `T`s, or for the same address.
+unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
+    let (start, stop) = (relative(start), relative(stop));
+    // Both weak symbols are undefined where the object has no such section; then they are equal to each other, or
+    // differ by no more than the distance of the two words.
+    let bytes = stop.wrapping_sub(start);
+    if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
+        return &[];
+    }
+    // SAFETY: by the contract; the address is laundered through an integer.
+    unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
+}
+
+/// One copy of this library in the process.
+#[repr(C)]
+pub struct Runtime {
+    /// [`VERSION`].
+    pub version: u32,
+    reserved: u32,
+    objects: AtomicPtr<Object>,
+    /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.
+    pub next: AtomicPtr<Runtime>,
+    /// What the copies of a platform share; null until there is something to share.
+    pub shared: AtomicPtr<()>,
+}
+
+/// This copy.
+pub static RUNTIME: Runtime = Runtime {
+    version: VERSION,
+    reserved: 0,
+    objects: AtomicPtr::new(core::ptr::null_mut()),
+    next: AtomicPtr::new(core::ptr::null_mut()),
+    shared: AtomicPtr::new(core::ptr::null_mut()),
+};
+
+impl Runtime {
+    fn objects(&self) -> impl Iterator<Item = &'static Object> {
+        let mut at = self.objects.load(Ordering::Acquire);
+        core::iter::from_fn(move || {
+            // SAFETY: records live as long as their object is loaded, and leave the list under the lock before.
+            let object = unsafe { at.as_ref() }?;
+            at = object.next.load(Ordering::Acquire);
+            Some(object)
+        })
+    }
+
+    /// Whether no object is registered with this copy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.load(Ordering::Acquire).is_null()
+    }
+}
+
+/// All objects of all copies. The lock keeps them loaded.
+pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Object> {
+    let mut at: *const Runtime = lock.text().runtimes();
+    let runtimes = core::iter::from_fn(move || {
+        // SAFETY: a copy leaves the list under the lock before it is unloaded.
+        let runtime: &'static Runtime = unsafe { at.as_ref() }?;
+        at = runtime.next.load(Ordering::Acquire);
+        Some(runtime)
+    });
+    runtimes.flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
+}
+
+/// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call.
+///
+/// # Safety
+/// `object` is the record of a loaded object and is not in the list.
+#[cfg(jumplabel_sites)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
+    // SAFETY: by the contract.
+    let record = unsafe { &*object };
+    if record.version != VERSION {
+        return;
+    }
+    let mut head = RUNTIME.objects.load(Ordering::Relaxed);
+    loop {
+        record.next.store(head, Ordering::Relaxed);
+        match RUNTIME.objects.compare_exchange_weak(head, object, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(now) => head = now,
+        }
+    }
+    if head.is_null() {
+        crate::text::start();
+    }
+}
+
+/// Unlinks `object` and frees its index. Called by the object's destructor.
+///
+/// # Safety
+/// `object` is the record of an object that is about to be unloaded.
+#[cfg(jumplabel_sites)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
+    // SAFETY: by the contract.
+    let record = unsafe { &*object };
+    if crate::text::is_main_program(record.header()) {
+        return; // The program ends; its sites stay, for destructors that still flip.
+    }
+    // A destructor cannot report an error. Where the lock is refused (an unload inside of a flip), the record stays.
+    let Ok(lock) = Lock::take() else { return };
+    let mut link = &RUNTIME.objects;
+    loop {
+        let at = link.load(Ordering::Acquire);
+        if at.is_null() {
+            return;
+        }
+        if at == object {
+            let next = record.next.load(Ordering::Acquire);
+            // Only a new head can get in the way, put there by a constructor that does not hold the lock.
+            if link.compare_exchange(at, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                break;
+            }
+            link = &RUNTIME.objects;
+            continue;
+        }
+        // SAFETY: a record in the list, under the lock.
+        link = unsafe { &(*at).next };
+    }
+    super::index::discard(record, &lock);
+    #[cfg(feature = "std")]
+    if let Some(image) = crate::text::image(record.header()) {
+        crate::key::deferred::forget(image.all.0..image.all.1, &lock);
+    }
+    if RUNTIME.is_empty() {
+        lock.text().stop();
+    }
+}
+
+// An object list needs its constructors; a `#[used]` root keeps them where an object has keys or sites.
+const _: () = assert!(size_of::<Object>() == 56);

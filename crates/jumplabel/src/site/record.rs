@@ -1,0 +1,95 @@
+//! Key records: the name, file, line and default of each key that `static_key!` declared, in the read-only section
+//! `__jump_keys`, where tools find them in a stripped binary too.
+
+use super::relative;
+use crate::error::Error;
+use crate::key::RawKey;
+use crate::patch::Lock;
+
+/// Describes one key, or one array of keys. 32 bytes, all words relative to themselves.
+#[repr(C, align(4))]
+pub struct KeyRecord {
+    key: i32,
+    name: i32,
+    file: i32,
+    name_len: u32,
+    file_len: u32,
+    line: u32,
+    /// How many keys: more than one for an array.
+    count: u32,
+    /// Bit 0: the default. The rest: bytes from one element to the next.
+    shape: u32,
+}
+
+impl KeyRecord {
+    fn text(word: *const i32, len: u32) -> &'static str {
+        // SAFETY: the macro that emits records points the word at a constant of `len` bytes of a string literal. The
+        // object may be unloaded later; `KeyInfo` documents how long its texts live.
+        unsafe {
+            core::str::from_utf8_unchecked(core::slice::from_raw_parts(relative(word) as *const u8, len as usize))
+        }
+    }
+
+    fn key(&self, element: u32) -> &'static RawKey {
+        let address = relative(&raw const self.key) + element as usize * (self.shape >> 1) as usize;
+        // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
+        unsafe { &*(address as *const RawKey) }
+    }
+}
+
+/// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyInfo<'a> {
+    /// Path of the static: `crate::module::NAME`.
+    pub name: &'a str,
+    /// The element, for a key of an array.
+    pub element: Option<u32>,
+    /// Source file of the declaration.
+    pub file: &'a str,
+    /// Line of the `static_key!` that declares it.
+    pub line: u32,
+    /// Its default.
+    pub default: bool,
+    /// Whether it is on.
+    pub enabled: bool,
+    /// Its count.
+    pub count: i32,
+    /// How many sites check it.
+    pub sites: usize,
+    /// The key, to flip it or to list its sites.
+    pub key: &'a RawKey,
+}
+
+/// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
+///
+/// Holds the lock and blocks signals meanwhile: `visit` must not flip, and what it keeps must not outlive the object of
+/// the key. Costs one binary search for each key and object.
+///
+/// # Errors
+/// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
+pub fn for_each_key(mut visit: impl FnMut(KeyInfo<'_>)) -> Result<(), Error> {
+    let lock = Lock::take()?;
+    for object in super::object::all(&lock) {
+        for record in object.keys() {
+            for element in 0..record.count {
+                let key = record.key(element);
+                let mut sites = 0;
+                for user in super::object::all(&lock) {
+                    sites += super::index::entries(user, key.address(), &lock)?.len();
+                }
+                visit(KeyInfo {
+                    name: KeyRecord::text(&raw const record.name, record.name_len),
+                    element: (record.shape >> 1 != 0).then_some(element),
+                    file: KeyRecord::text(&raw const record.file, record.file_len),
+                    line: record.line,
+                    default: record.shape & 1 != 0,
+                    enabled: key.is_enabled(),
+                    count: key.count(),
+                    sites,
+                    key,
+                });
+            }
+        }
+    }
+    Ok(())
+}

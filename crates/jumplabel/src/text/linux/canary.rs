@@ -1,0 +1,58 @@
+//! The canary: a function of our own with one site. A writer must make it jump and fall through again, and the processor
+//! must notice, before the writer may touch anything else.
+//!
+//! An emulator that caches translated code lets `pwrite` to /proc/self/mem change the bytes and goes on running the old
+//! ones (qemu-user does): such a writer is off for good. One that was merely refused is asked again at the next flip.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use super::{WriterKind, open};
+use crate::arch::{self, State};
+use crate::error::Errno;
+use crate::patch::{Failure, plan::Edit, run_steps};
+use crate::text::Writer;
+
+/// A bit for each kind of writer.
+static PROVEN: AtomicU8 = AtomicU8::new(0);
+static LIES: AtomicU8 = AtomicU8::new(0);
+
+/// Proves a writer, once.
+pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
+    let bit = 1 << kind as u8;
+    if PROVEN.load(Ordering::Relaxed) & bit != 0 {
+        return Ok(());
+    }
+    if LIES.load(Ordering::Relaxed) & bit != 0 {
+        return Err(Errno::LIED);
+    }
+    write(kind, State::Jump)?;
+    let jumped = arch::canary();
+    write(kind, State::Pristine)?;
+    let fell_through = !arch::canary();
+    if jumped && fell_through {
+        PROVEN.fetch_or(bit, Ordering::Relaxed);
+        Ok(())
+    } else {
+        LIES.fetch_or(bit, Ordering::Relaxed);
+        Err(Errno::LIED)
+    }
+}
+
+/// Brings the canary's site to `to`, from whatever it holds.
+fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
+    let address = arch::canary_code();
+    // SAFETY: a site of ours, always mapped.
+    let bytes = unsafe { crate::site::read_site(address) };
+    let displacement = arch::displacement(address, arch::canary_target()).ok_or(Errno::LIED)?;
+    let from = arch::decode(bytes, displacement).ok_or(Errno::LIED)?;
+    if from == to {
+        return Ok(());
+    }
+    let edits = [Edit { address, displacement, from, to }];
+    let mut body = |writer: &mut dyn Writer| run_steps(&edits, writer);
+    // SAFETY: one verified site, run by nobody but this thread, under the lock.
+    match unsafe { open(kind, &edits, &mut body) } {
+        Ok(_) => Ok(()),
+        Err(Failure::Refused(errno) | Failure::Stuck { errno, .. }) => Err(errno),
+    }
+}

@@ -1,0 +1,65 @@
+//! The few functions and types of the C library and of ELF that `rustix` has no stable name for.
+
+use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+
+/// `sigset_t` of glibc and musl: 128 bytes.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub(super) struct SigSet(pub(super) [u64; 16]);
+
+pub(super) const SIG_SETMASK: c_int = 2;
+
+#[repr(C)]
+pub(super) struct DlPhdrInfo {
+    pub(super) addr: usize,
+    pub(super) name: *const c_char,
+    pub(super) headers: *const Phdr,
+    pub(super) count: u16,
+}
+
+#[repr(C)]
+pub(super) struct Ehdr {
+    pub(super) e_ident: [u8; 16],
+    e_type: u16,
+    e_machine: u16,
+    e_version: u32,
+    e_entry: u64,
+    pub(super) e_phoff: u64,
+    e_shoff: u64,
+    e_flags: u32,
+    e_ehsize: u16,
+    pub(super) e_phentsize: u16,
+    pub(super) e_phnum: u16,
+    e_shentsize: u16,
+    e_shnum: u16,
+    e_shstrndx: u16,
+}
+
+#[repr(C)]
+pub(super) struct Phdr {
+    pub(super) p_type: u32,
+    pub(super) p_flags: u32,
+    pub(super) p_offset: u64,
+    pub(super) p_vaddr: u64,
+    p_paddr: u64,
+    pub(super) p_filesz: u64,
+    pub(super) p_memsz: u64,
+    p_align: u64,
+}
+
+unsafe extern "C" {
+    pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
+    pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
+    pub(super) fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> c_int;
+    pub(super) fn getauxval(kind: c_ulong) -> c_ulong;
+    pub(super) fn getenv(name: *const c_char) -> *const c_char;
+    pub(super) fn dl_iterate_phdr(
+        callback: unsafe extern "C" fn(*const DlPhdrInfo, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+    pub(super) fn syscall(number: c_long, ...) -> c_long;
+}

@@ -1,0 +1,149 @@
+//! What the kernel knows of the mapping at an address: its bounds, protection, file. By the `PROCMAP_QUERY` ioctl (Linux
+//! 6.11), else by reading /proc/thread-self/maps.
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::ioctl;
+use rustix::mm::MprotectFlags;
+
+use crate::error::Errno;
+
+/// A mapping.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapping {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) protection: MprotectFlags,
+    /// Of its start in its file.
+    pub(super) offset: u64,
+    /// 0 for memory without a file.
+    pub(super) inode: u64,
+    /// Length of the file's path in the caller's buffer, without a zero; 0 where there is none or it does not fit.
+    pub(super) path_len: usize,
+}
+
+pub(super) struct Maps(OwnedFd);
+
+impl Maps {
+    pub(super) fn open() -> Result<Maps, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        Ok(Maps(rustix::fs::open("/proc/thread-self/maps", flags, Mode::empty())?))
+    }
+
+    /// The mapping at `address`; its file's path goes to `path`.
+    pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
+        let mut query = Query::new(address, path);
+        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
+        match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {
+            Ok(()) => Ok(query.mapping()),
+            Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
+            Err(_) => self.read(address, path),
+        }
+    }
+
+    /// The same from the text, line by line: `start-end rwxp offset major:minor inode   path`.
+    fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
+        let mut chunk = [0_u8; 1024];
+        let mut line = [0_u8; 4096 + 128];
+        let (mut len, mut position) = (0, 0);
+        loop {
+            let count = rustix::io::pread(&self.0, &mut chunk, position)?;
+            if count == 0 {
+                return Err(rustix::io::Errno::NOMEM.into());
+            }
+            position += count as u64;
+            for &byte in &chunk[..count] {
+                if byte != b'\n' {
+                    if let Some(place) = line.get_mut(len) {
+                        *place = byte;
+                        len += 1;
+                    }
+                    continue;
+                }
+                if let Some(found) = parse(&line[..len], path).filter(|found| (found.start..found.end).contains(&address))
+                {
+                    return Ok(found);
+                }
+                len = 0;
+            }
+        }
+    }
+}
+
+/// `struct procmap_query` of include/uapi/linux/fs.h.
+#[repr(C)]
+#[derive(Default)]
+struct Query {
+    size: u64,
+    query_flags: u64,
+    query_addr: u64,
+    vma_start: u64,
+    vma_end: u64,
+    vma_flags: u64,
+    vma_page_size: u64,
+    vma_offset: u64,
+    inode: u64,
+    dev_major: u32,
+    dev_minor: u32,
+    vma_name_size: u32,
+    build_id_size: u32,
+    vma_name_addr: u64,
+    build_id_addr: u64,
+}
+
+const PROCMAP_QUERY: ioctl::Opcode = ioctl::opcode::read_write::<Query>(b'f', 17);
+
+impl Query {
+    fn new(address: usize, path: &mut [u8]) -> Query {
+        Query {
+            size: size_of::<Query>() as u64,
+            query_addr: address as u64,
+            vma_name_size: path.len() as u32,
+            vma_name_addr: if path.is_empty() { 0 } else { path.as_mut_ptr() as u64 },
+            ..Query::default()
+        }
+    }
+
+    fn mapping(&self) -> Mapping {
+        Mapping {
+            start: self.vma_start as usize,
+            end: self.vma_end as usize,
+            // PROCMAP_QUERY_VMA_READABLE, WRITABLE, EXECUTABLE are PROT_READ, WRITE, EXEC.
+            protection: MprotectFlags::from_bits_truncate(self.vma_flags as u32 & 7),
+            offset: self.vma_offset,
+            inode: self.inode,
+            path_len: (self.vma_name_size as usize).saturating_sub(1), // with its zero
+        }
+    }
+}
+
+fn parse(line: &[u8], path: &mut [u8]) -> Option<Mapping> {
+    let line = core::str::from_utf8(line.get(..line.len().min(4200))?).ok()?;
+    let mut words = line.splitn(6, ' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let mut protection = MprotectFlags::empty();
+    for letter in words.next()?.bytes() {
+        protection |= match letter {
+            b'r' => MprotectFlags::READ,
+            b'w' => MprotectFlags::WRITE,
+            b'x' => MprotectFlags::EXEC,
+            _ => MprotectFlags::empty(),
+        };
+    }
+    let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+    let _device = words.next()?;
+    let inode = words.next()?.parse().ok()?;
+    let name = words.next().unwrap_or("").trim_start().as_bytes();
+    let path_len = path.get_mut(..name.len()).map_or(0, |place| {
+        place.copy_from_slice(name);
+        name.len()
+    });
+    Some(Mapping {
+        start: usize::from_str_radix(start, 16).ok()?,
+        end: usize::from_str_radix(end, 16).ok()?,
+        protection,
+        offset,
+        inode,
+        path_len,
+    })
+}

@@ -1,0 +1,256 @@
+//! Linux user space: three writers, each proven by a canary before it is trusted, and the choice between them.
+//!
+//! | writer | cost in interrupts of other processors | refused under |
+//! |---|---|---|
+//! | [`procmem`] | 1 (core sync), and a system call for each write | kernels that restrict it, no /proc, dumpable 0 without root |
+//! | [`mprotect`] | 3 (open, core sync, close) | MDWE, seccomp as systemd sets it, SELinux execmod, mseal |
+//! | [`swap`] | 2 and more, and a copy of the pages | MDWE, SELinux, mseal, a file that is gone |
+//!
+//! Where one refuses, the next is tried before an error is reported.
+
+mod canary;
+mod fork;
+mod libc;
+mod lock;
+mod maps;
+mod mprotect;
+mod pages;
+mod procmem;
+mod shared;
+mod swap;
+mod sync;
+
+use core::ffi::c_char;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use core::time::Duration;
+
+use super::{Image, Text, Token, Warnings, Writer, WriterKind, Written};
+use crate::error::{Errno, Error};
+use crate::patch::{EditList, Failure, plan::Summary};
+use crate::site::object::Runtime;
+
+pub use sync::{core_sync_by_signal, core_sync_handler};
+
+pub(super) struct Linux;
+pub(super) static TEXT: Linux = Linux;
+
+/// Up to this many sites a `pwrite` each costs less than opening and closing the pages; measured by
+/// `cargo run --release -p jumplabel-bench -- flips`.
+const PROCMEM_SITES: usize = 16;
+
+impl From<rustix::io::Errno> for Errno {
+    fn from(errno: rustix::io::Errno) -> Errno {
+        Errno(errno.raw_os_error())
+    }
+}
+
+/// A writer of this platform.
+trait Open {
+    /// Makes the pages of `edits` writable and runs `body`; as [`Text::open`], without the core sync at the end of what
+    /// is written at once. Returns whether a page was left writable.
+    ///
+    /// # Safety
+    /// As for [`Text::open`].
+    unsafe fn open(edits: &EditList, body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>)
+    -> Result<Warnings, Failure>;
+}
+
+// SAFETY: the lock is process-wide (shared), the writers restore what they open, and nothing below runs foreign code.
+unsafe impl Text for Linux {
+    fn lock(&self) -> Result<Token, Error> {
+        shared::get().ok_or(Error::OutOfMemory)?.lock().take()
+    }
+
+    unsafe fn unlock(&self, token: Token) {
+        if let Some(shared) = shared::get() {
+            // SAFETY: by the contract.
+            unsafe { shared.lock().release(token) };
+        }
+    }
+
+    fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        pages::allocate(bytes)
+    }
+
+    unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { pages::release(memory, bytes) };
+    }
+
+    fn page_size(&self) -> usize {
+        pages::size()
+    }
+
+    fn choose(&self, summary: &Summary, attempt: u32) -> Result<Option<WriterKind>, Error> {
+        let forced = forced()?;
+        let order = match forced {
+            Some(kind) => [Some(kind), None, None],
+            None if summary.sites <= PROCMEM_SITES => {
+                [Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)]
+            }
+            None => [Some(WriterKind::Mprotect), Some(WriterKind::Procmem), Some(WriterKind::Swap)],
+        };
+        // Several bytes of running code change only under core sync, or not at all: `swap` never writes to running code.
+        if summary.pristine > 0 && !pages::single_threaded() {
+            sync::begin();
+            if let Err(core_sync) = sync::core_sync() {
+                return match (forced, attempt) {
+                    (None | Some(WriterKind::Swap), 0) => Ok(Some(WriterKind::Swap)),
+                    _ => Err(Error::MultiThreaded { core_sync }),
+                };
+            }
+        }
+        Ok(order.get(attempt as usize).copied().flatten())
+    }
+
+    unsafe fn open(
+        &self,
+        kind: WriterKind,
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Written, Failure> {
+        sync::begin();
+        canary::prove(kind).map_err(Failure::Refused)?;
+        // SAFETY: by the contract.
+        let warnings = unsafe { open(kind, edits, body) }?;
+        Ok(Written { visibility: sync::visibility(), warnings })
+    }
+
+    fn now(&self) -> Duration {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    }
+
+    fn runtimes(&self) -> *const Runtime {
+        shared::get().map_or(core::ptr::null(), shared::Shared::runtimes)
+    }
+
+    fn stop(&self) {
+        shared::leave();
+    }
+}
+
+/// # Safety
+/// As for [`Text::open`].
+unsafe fn open(
+    kind: WriterKind,
+    edits: &EditList,
+    body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+) -> Result<Warnings, Failure> {
+    // SAFETY: by the contract.
+    unsafe {
+        match kind {
+            WriterKind::Procmem => procmem::Procmem::open(edits, body),
+            WriterKind::Mprotect => mprotect::Mprotect::open(edits, body),
+            WriterKind::Swap => swap::Swap::open(edits, body),
+            WriterKind::Custom => Err(Failure::Refused(Errno::NONE)),
+        }
+    }
+}
+
+/// The runtime's share of start-up: find other copies of the library, and ask to be told of forks. No system call.
+pub(super) fn start() {
+    shared::announce();
+    fork::register();
+}
+
+/// Whether `header` is that of the program: its program headers are the ones that the kernel names.
+pub(super) fn is_main_program(header: usize) -> bool {
+    const AT_PHDR: core::ffi::c_ulong = 3;
+    // SAFETY: a read of the auxiliary vector.
+    let headers = unsafe { libc::getauxval(AT_PHDR) } as usize;
+    // SAFETY: the linker puts the header at the start of the first segment.
+    headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff as usize)
+}
+
+/// # Safety
+/// `header` is 0 or the address of a mapped ELF header.
+unsafe fn elf(header: usize) -> Option<&'static libc::Ehdr> {
+    // SAFETY: by the contract.
+    let elf = unsafe { (header as *const libc::Ehdr).as_ref() }?;
+    (elf.e_ident[..4] == *b"\x7fELF" && usize::from(elf.e_phentsize) == size_of::<libc::Phdr>()).then_some(elf)
+}
+
+/// The segments of the object with this header.
+pub(super) fn image(header: usize) -> Option<Image> {
+    const PT_LOAD: u32 = 1;
+    const PF_X: u32 = 1;
+    // SAFETY: from an object's record: the linker's `__ehdr_start`.
+    let elf = unsafe { elf(header) }?;
+    // SAFETY: as the header says; the program headers follow it in the first segment.
+    let segments = unsafe {
+        core::slice::from_raw_parts((header + elf.e_phoff as usize) as *const libc::Phdr, usize::from(elf.e_phnum))
+    };
+    let loads = || segments.iter().filter(|segment| segment.p_type == PT_LOAD);
+    let first = loads().find(|segment| segment.p_offset == 0)?;
+    let base = header.wrapping_sub(first.p_vaddr as usize);
+    let start = |segment: &libc::Phdr| base.wrapping_add(segment.p_vaddr as usize);
+    let end = |segment: &libc::Phdr| start(segment) + segment.p_memsz as usize;
+    let bounds = |wanted: fn(&libc::Phdr) -> bool| {
+        let chosen = || loads().filter(|segment| wanted(segment));
+        Some((chosen().map(start).min()?, chosen().map(end).max()?))
+    };
+    Some(Image { all: bounds(|_| true)?, code: bounds(|segment| segment.p_flags & PF_X != 0)? })
+}
+
+const AUTOMATIC: u8 = 0;
+const UNKNOWN: u8 = u8::MAX;
+const BAD: u8 = UNKNOWN - 1;
+static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+const KINDS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+
+pub(super) fn set_writer(kind: Option<WriterKind>) {
+    let number = KINDS.iter().position(|&known| Some(known) == kind).map_or(AUTOMATIC, |at| at as u8 + 1);
+    FORCED.store(number, Ordering::Relaxed);
+}
+
+/// The writer that was asked for by [`set_writer`] or the environment, which is read once.
+fn forced() -> Result<Option<WriterKind>, Error> {
+    let mut number = FORCED.load(Ordering::Relaxed);
+    if number == UNKNOWN {
+        number = from_environment();
+        FORCED.store(number, Ordering::Relaxed);
+    }
+    match number {
+        AUTOMATIC => Ok(None),
+        BAD => Err(Error::NoWriter),
+        number => Ok(KINDS.get(usize::from(number) - 1).copied()),
+    }
+}
+
+fn from_environment() -> u8 {
+    const AT_SECURE: core::ffi::c_ulong = 23;
+    // SAFETY: reads of the auxiliary vector and of the environment, once.
+    let value = unsafe {
+        if libc::getauxval(AT_SECURE) != 0 {
+            return AUTOMATIC;
+        }
+        let value: *const c_char = libc::getenv(c"JUMPLABEL_WRITER".as_ptr());
+        if value.is_null() {
+            return AUTOMATIC;
+        }
+        core::ffi::CStr::from_ptr(value)
+    };
+    match value.to_bytes() {
+        b"" | b"auto" => AUTOMATIC,
+        name => KINDS.iter().position(|kind| kind.name().as_bytes() == name).map_or(BAD, |at| at as u8 + 1),
+    }
+}
+
+/// A cache of one number that does not change.
+struct Once(AtomicUsize);
+
+impl Once {
+    fn get(&self, make: impl FnOnce() -> usize) -> usize {
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let made = make();
+                self.0.store(made, Ordering::Relaxed);
+                made
+            }
+            made => made,
+        }
+    }
+}

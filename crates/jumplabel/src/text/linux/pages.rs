@@ -1,0 +1,46 @@
+//! Pages and threads of this process: size, anonymous memory, how many threads there are.
+
+use core::ptr::NonNull;
+use core::sync::atomic::AtomicUsize;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use super::Once;
+
+/// Bytes of a page, from the system.
+pub(super) fn size() -> usize {
+    static SIZE: Once = Once(AtomicUsize::new(0));
+    SIZE.get(rustix::param::page_size)
+}
+
+/// `address` rounded down to a page.
+pub(super) fn floor(address: usize) -> usize {
+    address & !(size() - 1)
+}
+
+/// `address` rounded up to a page.
+pub(super) fn ceil(address: usize) -> usize {
+    floor(address + size() - 1)
+}
+
+/// Zeroed pages that the program's allocator knows nothing of.
+pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a new mapping, wherever the kernel likes.
+    let memory = unsafe {
+        mmap_anonymous(core::ptr::null_mut(), ceil(bytes.max(1)), ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+    };
+    NonNull::new(memory.ok()?.cast())
+}
+
+/// # Safety
+/// From [`allocate`] with the same size, and not in use.
+pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: by the contract. It can only fail where the limit on mappings forbids to split one; then it stays.
+    let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
+}
+
+/// Whether this is the only thread. Where /proc does not tell, there may be more.
+pub(super) fn single_threaded() -> bool {
+    // A directory has two links and one for each directory in it.
+    rustix::fs::stat("/proc/thread-self/../").is_ok_and(|task| task.st_nlink == 3)
+}

@@ -1,0 +1,81 @@
+//! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c,
+//! `__access_remote_vm` with `FOLL_FORCE`). No protection changes, so nothing has to be put back.
+//!
+//! The descriptor is opened for each batch: one that was kept would write the parent's memory after a fork, or, closed
+//! behind our back and its number used again, write our bytes into somebody's file.
+
+use core::ops::Range;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::pwrite;
+
+use super::{Open, pages, sync};
+use crate::arch;
+use crate::error::Errno;
+use crate::patch::{EditList, Failure, Step};
+use crate::text::{Warnings, Writer};
+
+pub(super) struct Procmem {
+    memory: OwnedFd,
+}
+
+impl Open for Procmem {
+    unsafe fn open(
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Warnings, Failure> {
+        // thread-self, because /proc/self has no memory once the first thread has ended.
+        let memory = rustix::fs::open("/proc/thread-self/mem", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| Failure::Refused(errno.into()))?;
+        let mut writer = Procmem { memory };
+        if edits.len() > 1 {
+            writer.prepare(edits).map_err(Failure::Refused)?;
+        }
+        body(&mut writer)?;
+        Ok(Warnings::default())
+    }
+}
+
+impl Procmem {
+    /// Makes this process's own copy of each page, by writing a byte that is there already, so that a lack of memory or a
+    /// refusal shows before anything has changed.
+    fn prepare(&self, edits: &EditList) -> Result<(), Errno> {
+        let mut done = 0;
+        for edit in edits {
+            let Range { start, end } = edit.address..edit.address + arch::SITE_SIZE;
+            for address in [start, end - 1] {
+                if pages::floor(address) >= done {
+                    // SAFETY: a byte of a site.
+                    let byte = unsafe { (address as *const u8).read_volatile() };
+                    self.put(address, &[byte])?;
+                    done = pages::floor(address) + pages::size();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, address: usize, bytes: &[u8]) -> Result<(), Errno> {
+        if pwrite(&self.memory, bytes, address as u64)? == bytes.len() {
+            Ok(())
+        } else {
+            Err(rustix::io::Errno::IO.into())
+        }
+    }
+}
+
+impl Writer for Procmem {
+    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+        for (at, edit) in edits.iter().enumerate() {
+            if let Some(piece) = step.piece(edit) {
+                self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) {
+        let _ = sync::core_sync();
+    }
+}

@@ -1,0 +1,262 @@
+//! The `swap` writer: never modifies a page that is being executed. Each run of pages is copied into a private mapping of
+//! the same file and offset, edited there, and moved over the text with `mremap`; threads run the old page or the new one.
+//!
+//! ```text
+//!   text      [ old ]                  [ new ]   the file's name stays in the map
+//!   forward   [ copy ] edit, r-x ──mremap──▲
+//!   backward  [ copy ] r-x ── moved back where a later run is refused ── else unmapped
+//! ```
+//!
+//! All that can be refused is asked for before the first move: both copies, their protection, and, for the way back, the
+//! four mappings that the kernel wants to have in reserve.
+
+use core::ffi::c_void;
+use core::ptr::NonNull;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mm::{MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, munmap};
+
+use super::maps::{Mapping, Maps};
+use super::{Open, pages, sync};
+use crate::arch;
+use crate::error::Errno;
+use crate::patch::{EditList, Failure, Step};
+use crate::text::{Warnings, Writer};
+
+type Result<T, E = Errno> = core::result::Result<T, E>;
+
+pub(super) struct Swap {
+    runs: NonNull<Run>,
+    capacity: usize,
+    len: usize,
+}
+
+/// Pages that are moved together.
+struct Run {
+    text: usize,
+    bytes: usize,
+    protection: MprotectFlags,
+    forward: usize,
+    backward: usize,
+}
+
+impl Open for Swap {
+    unsafe fn open(
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Warnings, Failure> {
+        let mut swap = Swap::new(edits.len()).map_err(Failure::Refused)?;
+        swap.copy(edits).map_err(Failure::Refused)?;
+        body(&mut swap)?;
+        swap.commit()?;
+        let _ = sync::core_sync();
+        Ok(Warnings::default())
+    }
+}
+
+impl Swap {
+    fn new(sites: usize) -> Result<Swap> {
+        let capacity = sites * 2; // a site can lie on two mappings
+        let runs = pages::allocate(capacity * size_of::<Run>()).ok_or(rustix::io::Errno::NOMEM)?.cast();
+        Ok(Swap { runs, capacity, len: 0 })
+    }
+
+    fn runs(&mut self) -> &mut [Run] {
+        // SAFETY: `len` runs were written.
+        unsafe { core::slice::from_raw_parts_mut(self.runs.as_ptr(), self.len) }
+    }
+
+    /// Copies the pages of `edits`.
+    fn copy(&mut self, edits: &EditList) -> Result<()> {
+        let maps = Maps::open()?;
+        let mut path = [0_u8; 4096];
+        let mut next = 0;
+        for at in 0..edits.len() {
+            let mut start = pages::floor(edits[at].address).max(next);
+            // As far as the following sites' pages touch.
+            let mut end = pages::ceil(edits[at].address + arch::SITE_SIZE);
+            for later in &edits[at + 1..] {
+                if pages::floor(later.address) > end {
+                    break;
+                }
+                end = end.max(pages::ceil(later.address + arch::SITE_SIZE));
+            }
+            while start < end {
+                let mapping = maps.find(start, &mut path[..4095])?;
+                let bytes = end.min(mapping.end) - start;
+                let file = File::of(&mapping, start, &mut path)?;
+                let protection = mapping.protection;
+                let forward = file.copy(start, bytes)?;
+                // SAFETY: below the capacity: a run begins at a site's page or at a mapping's start inside of a site.
+                unsafe { self.runs.add(self.len).write(Run { text: start, bytes, protection, forward, backward: 0 }) };
+                self.len += 1;
+                let backward = file.copy(start, bytes)?;
+                if let Some(run) = self.runs().last_mut() {
+                    run.backward = backward;
+                }
+                // SAFETY: the copy made above.
+                unsafe { mprotect(backward as *mut c_void, bytes, protection) }?;
+                start += bytes;
+            }
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// Moves all forward copies over the text, or none.
+    fn commit(&mut self) -> Result<(), Failure> {
+        let reserve = Reserve::take().map_err(Failure::Refused)?;
+        for run in self.runs() {
+            // SAFETY: a copy of ours.
+            unsafe { mprotect(run.forward as *mut c_void, run.bytes, run.protection) }
+                .map_err(|errno| Failure::Refused(errno.into()))?;
+        }
+        for at in 0..self.len {
+            let run = &mut self.runs()[at];
+            match move_over(run.forward, run.bytes, run.text) {
+                Ok(()) => run.forward = 0,
+                Err(errno) => {
+                    drop(reserve);
+                    self.take_back(at, errno)?;
+                    return Err(Failure::Refused(errno));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the backward copies of the first `count` runs over the text.
+    fn take_back(&mut self, count: usize, errno: Errno) -> Result<(), Failure> {
+        for run in &mut self.runs()[count..] {
+            run.unmap(); // makes room in the table of mappings
+        }
+        for run in &mut self.runs()[..count] {
+            move_over(run.backward, run.bytes, run.text)
+                .map_err(|_| Failure::Stuck { address: run.text, errno })?;
+            run.backward = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the mapping at `text`.
+fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
+    // SAFETY: same length, same content but for verified sites; threads that run there fault and wait in the kernel.
+    unsafe { mremap_fixed(copy as *mut c_void, bytes, bytes, MremapFlags::MAYMOVE, text as *mut c_void) }?;
+    Ok(())
+}
+
+impl Run {
+    fn unmap(&mut self) {
+        for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
+            if copy != 0 {
+                // SAFETY: a copy of ours that was not moved.
+                let _ = unsafe { munmap(copy as *mut c_void, self.bytes) };
+            }
+        }
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        for run in self.runs() {
+            run.unmap();
+        }
+        // SAFETY: allocated in `new` with this size.
+        unsafe { pages::release(self.runs.cast(), self.capacity * size_of::<Run>()) };
+    }
+}
+
+impl Writer for Swap {
+    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+        let runs = self.runs();
+        let mut at = 0;
+        for edit in edits {
+            let Some(piece) = step.piece(edit) else { continue };
+            let first = edit.address + usize::from(piece.offset);
+            for (byte, address) in piece.bytes().iter().zip(first..) {
+                while address >= runs[at].text + runs[at].bytes {
+                    at += 1;
+                }
+                let copy = runs[at].forward + (address - runs[at].text);
+                // SAFETY: inside the run's copy, which is writable until it is moved.
+                unsafe { (copy as *mut u8).write_volatile(*byte) };
+            }
+            // The next site may begin on the run that this one ended behind.
+            at = at.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// Nothing runs the copies, so the steps need none.
+    fn sync(&mut self) {}
+}
+
+/// What a run is a copy of.
+enum File {
+    /// Memory without a file: a program's own code, made at run time.
+    None,
+    Open(rustix::fd::OwnedFd, u64),
+}
+
+impl File {
+    /// The file behind `mapping`, if it is still the same one.
+    fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
+        if mapping.inode == 0 {
+            return Ok(File::None);
+        }
+        path[mapping.path_len] = 0;
+        let name = core::ffi::CStr::from_bytes_until_nul(path).map_err(|_| rustix::io::Errno::NAMETOOLONG)?;
+        let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let offset = mapping.offset + (start - mapping.start) as u64;
+        let found = rustix::fs::fstat(&file)?;
+        if found.st_ino != mapping.inode || (found.st_size as u64) < offset + 1 {
+            return Err(rustix::io::Errno::STALE.into());
+        }
+        Ok(File::Open(file, offset))
+    }
+
+    /// A writable copy of the text at `start`.
+    fn copy(&self, start: usize, bytes: usize) -> Result<usize> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let anywhere = core::ptr::null_mut();
+        // SAFETY: a new private mapping.
+        let copy = unsafe {
+            match self {
+                File::None => mmap_anonymous(anywhere, bytes, protection, MapFlags::PRIVATE),
+                File::Open(file, offset) => mmap(anywhere, bytes, protection, MapFlags::PRIVATE, file, *offset),
+            }
+        }?;
+        // SAFETY: whole pages of text, readable, and the new mapping. The last page of a file reads as zeros behind its
+        // end in both.
+        unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy.cast(), bytes) };
+        Ok(copy as usize)
+    }
+}
+
+/// Mappings held while runs are moved, so that the way back finds room in the kernel's table.
+struct Reserve(NonNull<u8>);
+
+impl Reserve {
+    const PAGES: usize = 9;
+
+    fn take() -> Result<Reserve> {
+        let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
+        let reserve = Reserve(memory);
+        // Every other page of another protection: none of them merge.
+        for page in (1..Self::PAGES).step_by(2) {
+            // SAFETY: one page of the mapping made above.
+            unsafe {
+                mprotect(memory.as_ptr().add(page * pages::size()).cast(), pages::size(), MprotectFlags::empty())?;
+            }
+        }
+        Ok(reserve)
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        // SAFETY: from `take`.
+        unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
+    }
+}

@@ -1,0 +1,123 @@
+//! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and
+//! makes it serialise (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1).
+//!
+//! Where membarrier is refused, a program may opt in to a signal to each thread: the library installs no handler, the
+//! program does, and calls [`core_sync_handler`] in it. Else a flip of primed sites reports
+//! [`Visibility::Eventual`](crate::Visibility::Eventual), and one of pristine sites needs the `swap` writer or one thread.
+
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, fence};
+use core::time::Duration;
+
+use rustix::thread::{MembarrierCommand, futex, membarrier};
+
+use crate::error::Errno;
+use crate::text::Visibility;
+
+/// Whether a core sync since the last [`begin`] was refused.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// Before the first write of a transaction: registers this process, once.
+pub(super) fn begin() {
+    /// The process that is registered: a child of fork asks again.
+    static REGISTERED: AtomicI32 = AtomicI32::new(0);
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    if REGISTERED.load(Ordering::Relaxed) != me {
+        // Refused or not, the first core sync will tell.
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
+        REGISTERED.store(me, Ordering::Relaxed);
+    }
+    REFUSED.store(false, Ordering::Relaxed);
+}
+
+/// How visible what was written since [`begin`] is.
+pub(super) fn visibility() -> Visibility {
+    if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
+}
+
+/// Makes all other threads serialise.
+pub(super) fn core_sync() -> Result<(), Errno> {
+    fence(Ordering::SeqCst);
+    let refused = match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
+        Ok(()) => return Ok(()),
+        Err(errno) => errno,
+    };
+    let done = match SIGNAL.load(Ordering::Relaxed) {
+        0 => Err(refused.into()),
+        signal => signal_all(signal),
+    };
+    if done.is_err() {
+        REFUSED.store(true, Ordering::Relaxed);
+    }
+    done
+}
+
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+static PENDING: AtomicU32 = AtomicU32::new(0);
+
+/// Allows core sync by signal where membarrier is refused: `signal` goes to each other thread, and the flip waits until
+/// each has answered. 0 forbids it again, which is the start. Costs about 7 us a thread.
+///
+/// A thread that blocks the signal for a second makes the flip give up on it, report
+/// [`Visibility::Eventual`](crate::Visibility::Eventual), and forbid core sync by signal from then on.
+///
+/// # Safety
+/// A handler for `signal` is installed, calls [`core_sync_handler`], and nothing else sends the signal.
+pub unsafe fn core_sync_by_signal(signal: i32) {
+    SIGNAL.store(signal, Ordering::Relaxed);
+}
+
+/// What the handler for the signal of [`core_sync_by_signal`] calls. The return from the handler serialises (`iret`).
+/// Async-signal-safe.
+pub fn core_sync_handler() {
+    fence(Ordering::SeqCst);
+    if PENDING.fetch_sub(1, Ordering::Release) == 1 {
+        let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const SYS_TGKILL: core::ffi::c_long = 234;
+
+#[cfg(target_arch = "x86_64")]
+fn signal_all(signal: i32) -> Result<(), Errno> {
+    use rustix::fs::{Mode, OFlags, RawDir, open};
+
+    let tasks = open("/proc/thread-self/../", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    let me = rustix::thread::gettid().as_raw_nonzero().get();
+    // One more than are signalled, so that it does not reach 0 before all are.
+    PENDING.store(1, Ordering::Relaxed);
+    let mut buffer = [core::mem::MaybeUninit::<u8>::uninit(); 2048];
+    let mut tasks = RawDir::new(tasks, &mut buffer);
+    while let Some(task) = tasks.next() {
+        let name = task?;
+        let Some(thread) = name.file_name().to_str().ok().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        if thread == me {
+            continue;
+        }
+        PENDING.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: tgkill with three integers.
+        if unsafe { super::libc::syscall(SYS_TGKILL, process, thread, signal) } != 0 {
+            PENDING.fetch_sub(1, Ordering::Relaxed); // It has ended.
+        }
+    }
+    PENDING.fetch_sub(1, Ordering::AcqRel);
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let limit = rustix::fs::Timespec { tv_sec: PATIENCE.as_secs() as _, tv_nsec: 0 };
+    loop {
+        let pending = PENDING.load(Ordering::Acquire);
+        if pending == 0 {
+            return Ok(());
+        }
+        if let Err(rustix::io::Errno::TIMEDOUT) = futex::wait(&PENDING, futex::Flags::PRIVATE, pending, Some(&limit)) {
+            // A late answer would count for the next round, so there is none.
+            SIGNAL.store(0, Ordering::Relaxed);
+            return Err(rustix::io::Errno::TIMEDOUT.into());
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn signal_all(_signal: i32) -> Result<(), Errno> {
+    Err(rustix::io::Errno::NOSYS.into())
+}

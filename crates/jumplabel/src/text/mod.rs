@@ -1,0 +1,241 @@
+//! How code bytes are written, and how every processor gets to see them: writers, core sync, the lock.
+//!
+//! ```text
+//!              ┌────────────── Text: the contract ──────────────┐
+//!              │ lock, memory, choose, open -> Writer, core sync │
+//!              └────────────────────────────────────────────────┘
+//!     linux (feature std)      your kernel (set_text)     portable (no sites: a lock, nothing else)
+//! ```
+//!
+//! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] only carries it out. A
+//! kernel implements [`Text`] over its own page tables and interrupts and hands it to [`set_text`]; tests hand over broken
+//! ones and must then fail.
+
+use core::ptr::NonNull;
+use core::time::Duration;
+
+use crate::error::{Errno, Error};
+use crate::patch::{EditList, Failure, Step, plan::Summary};
+use crate::site::object::Runtime;
+
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+mod linux;
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+use linux as platform;
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+pub use linux::{core_sync_by_signal, core_sync_handler};
+
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+mod portable;
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+use portable as platform;
+
+/// The mechanism that writes code bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WriterKind {
+    /// `pwrite` to /proc/self/mem: cheapest for few sites.
+    Procmem,
+    /// Pages made writable for the batch: cheapest for many.
+    Mprotect,
+    /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
+    Swap,
+    /// A kernel's own.
+    Custom,
+}
+
+impl WriterKind {
+    /// Its name, as `JUMPLABEL_WRITER` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            WriterKind::Procmem => "procmem",
+            WriterKind::Mprotect => "mprotect",
+            WriterKind::Swap => "swap",
+            WriterKind::Custom => "custom",
+        }
+    }
+}
+
+/// When other threads see a flip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// At once: every check that starts after the flip returned takes the new arm.
+    #[default]
+    Immediate,
+    /// Soon: core sync was refused by the system, so that a processor may finish what it has already fetched.
+    Eventual,
+}
+
+/// What went less than well in a flip that succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Warnings {
+    /// A page could not be given its protection back (a seccomp filter installed in mid-flip, a limit on mappings).
+    pub left_writable: bool,
+}
+
+/// What [`Text::open`] reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// When other threads see it.
+    pub visibility: Visibility,
+    /// What went less than well.
+    pub warnings: Warnings,
+}
+
+/// What [`Text::lock`] hands to [`Text::unlock`]: a signal mask, an interrupt state.
+pub type Token = u64;
+
+/// Writes the bytes of one transaction.
+pub trait Writer {
+    /// Writes the piece that `step` has at each of `edits`, in order. On a refusal: which one, and why; the pieces before
+    /// it are written.
+    ///
+    /// # Safety
+    /// The writer was opened for a list that contains `edits`.
+    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)>;
+
+    /// Makes every processor that runs this code serialise: nothing fetched before is executed after.
+    fn sync(&mut self);
+}
+
+/// What the patcher needs of the place that it runs in.
+///
+/// # Safety
+/// `lock` excludes all other callers of this trait in the process, whichever copy of the library they use, until
+/// `unlock`. `open` lets `body` write to exactly the given sites and leaves the protection of all memory as it was. None
+/// of the methods runs code that has sites, nor, with the lock held, calls the dynamic loader.
+pub unsafe trait Text: Sync {
+    /// Takes the process-wide lock; nothing may interrupt this thread with a flip until `unlock`.
+    ///
+    /// # Errors
+    /// [`Error::Reentrant`] where this thread holds it.
+    fn lock(&self) -> Result<Token, Error>;
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// With the token of the `lock` that this thread called last.
+    unsafe fn unlock(&self, token: Token);
+
+    /// Zeroed memory, aligned to a page, from somewhere that has no sites (not the program's allocator).
+    fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
+
+    /// Takes memory back.
+    ///
+    /// # Safety
+    /// From `allocate`, with the same size.
+    unsafe fn release(&self, memory: NonNull<u8>, bytes: usize);
+
+    /// Bytes of a page.
+    fn page_size(&self) -> usize;
+
+    /// The writer to try for these edits at this attempt, counted from 0; `None` where there is none left.
+    ///
+    /// # Errors
+    /// Where no writer could do it safely.
+    fn choose(&self, summary: &Summary, attempt: u32) -> Result<Option<WriterKind>, Error>;
+
+    /// Makes the pages of `edits` writable, runs `body`, makes what it wrote visible to all processors, and restores the
+    /// pages. An error from `body`, or of its own, means that no site has changed.
+    ///
+    /// # Errors
+    /// What was refused.
+    ///
+    /// # Safety
+    /// The lock is held. `edits` are sites of loaded code, in the order of their addresses.
+    unsafe fn open(
+        &self,
+        kind: WriterKind,
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Written, Failure>;
+
+    /// A clock, for [`Outcome::time`](crate::Outcome::time).
+    fn now(&self) -> Duration;
+
+    /// The first copy of the library; the others follow by [`Runtime::next`].
+    fn runtimes(&self) -> *const Runtime;
+
+    /// The last object of this copy is about to be unloaded. The lock is held, and is released before the code goes.
+    fn stop(&self) {}
+}
+
+/// The platform in use.
+pub(crate) fn text() -> &'static dyn Text {
+    custom::get().unwrap_or(&platform::TEXT)
+}
+
+/// Called by the constructor of the first object of this copy.
+#[cfg(jumplabel_sites)]
+pub(crate) fn start() {
+    platform::start();
+}
+
+/// Whether the ELF header at `header` is that of the program, which is never unloaded.
+#[cfg(jumplabel_sites)]
+pub(crate) fn is_main_program(header: usize) -> bool {
+    platform::is_main_program(header)
+}
+
+/// The bounds of an object in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Image {
+    /// All its segments.
+    pub(crate) all: (usize, usize),
+    /// Its executable segment.
+    pub(crate) code: (usize, usize),
+}
+
+impl Image {
+    pub(crate) fn contains_code(&self, address: usize) -> bool {
+        (self.code.0..self.code.1).contains(&address)
+    }
+
+    pub(crate) fn contains_word(&self, address: usize) -> bool {
+        (self.all.0..self.all.1).contains(&address)
+    }
+}
+
+/// The bounds of the object with this ELF header, `None` where the platform has none to look at.
+pub(crate) fn image(header: usize) -> Option<Image> {
+    platform::image(header)
+}
+
+/// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that
+/// runs with raised privileges ignores): `None` goes back to the automatic choice. For tests and measurements, and for
+/// the strict mode, [`WriterKind::Swap`].
+pub fn set_writer(kind: Option<WriterKind>) {
+    platform::set_writer(kind);
+}
+
+/// Replaces the platform: what a kernel does before its first flip.
+///
+/// # Safety
+/// Before the first flip, or with nobody flipping. `text` keeps the contract of [`Text`].
+pub unsafe fn set_text(text: &'static &'static dyn Text) {
+    custom::set(text);
+}
+
+mod custom {
+    use super::Text;
+    use core::sync::atomic::{AtomicPtr, Ordering};
+
+    static CUSTOM: AtomicPtr<&'static dyn Text> = AtomicPtr::new(core::ptr::null_mut());
+
+    pub(super) fn set(text: &'static &'static dyn Text) {
+        CUSTOM.store(core::ptr::from_ref(text).cast_mut(), Ordering::Release);
+    }
+
+    pub(super) fn get() -> Option<&'static dyn Text> {
+        // SAFETY: null, or a reference for ever.
+        unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }.copied()
+    }
+}
+
+/// The built-in platform, for one of your own that changes only a part of it.
+#[must_use]
+pub fn builtin() -> &'static dyn Text {
+    &platform::TEXT
+}

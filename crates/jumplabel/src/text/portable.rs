@@ -1,0 +1,95 @@
+//! The platform of last resort: a lock and nothing else. Enough for builds without sites, where a flip is a store; with
+//! sites it refuses with [`Error::NoWriter`] until a kernel calls `set_text`.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+
+use super::{Failure, Image, Text, Token, Writer, WriterKind, Written};
+use crate::error::Error;
+use crate::patch::{EditList, plan::Summary};
+use crate::site::object::{RUNTIME, Runtime};
+
+pub(super) struct Portable {
+    owner: AtomicUsize,
+}
+
+pub(super) static TEXT: Portable = Portable { owner: AtomicUsize::new(FREE) };
+
+const FREE: usize = 0;
+
+/// Names the calling thread where there is a way to; else all threads share a name, and waiting for oneself is not found.
+#[cfg(feature = "std")]
+fn thread() -> usize {
+    std::thread_local! { static HERE: u8 = const { 0 }; }
+    HERE.with(|here| core::ptr::from_ref(here) as usize)
+}
+#[cfg(not(feature = "std"))]
+const fn thread() -> usize {
+    1
+}
+
+// SAFETY: the owner word excludes; nothing is ever opened.
+unsafe impl Text for Portable {
+    fn lock(&self) -> Result<Token, Error> {
+        let me = thread();
+        while let Err(owner) = self.owner.compare_exchange_weak(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
+            if cfg!(feature = "std") && owner == me {
+                return Err(Error::Reentrant);
+            }
+            #[cfg(feature = "std")]
+            std::thread::yield_now();
+            core::hint::spin_loop();
+        }
+        Ok(0)
+    }
+
+    unsafe fn unlock(&self, _token: Token) {
+        self.owner.store(FREE, Ordering::Release);
+    }
+
+    fn allocate(&self, _bytes: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    unsafe fn release(&self, _memory: NonNull<u8>, _bytes: usize) {}
+
+    fn page_size(&self) -> usize {
+        1
+    }
+
+    fn choose(&self, _summary: &Summary, _attempt: u32) -> Result<Option<WriterKind>, Error> {
+        Err(Error::NoWriter)
+    }
+
+    unsafe fn open(
+        &self,
+        _kind: WriterKind,
+        _edits: &EditList,
+        _body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Written, Failure> {
+        Ok(Written::default())
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn runtimes(&self) -> *const Runtime {
+        &raw const RUNTIME
+    }
+}
+
+#[cfg(jumplabel_sites)]
+pub(super) fn start() {}
+
+#[cfg(jumplabel_sites)]
+pub(super) fn is_main_program(_header: usize) -> bool {
+    true
+}
+
+pub(super) fn image(_header: usize) -> Option<Image> {
+    None
+}
+
+pub(super) fn set_writer(_kind: Option<WriterKind>) {}

@@ -1,0 +1,152 @@
+//! Keys and their checks in one thread: defaults, arms, places, counts, misuse.
+
+use jumplabel::{
+    Batch, Error, StaticKeyFalse, for_each_key, for_each_site, static_branch_likely, static_branch_maybe,
+    static_branch_unlikely, static_key, text_reserved,
+};
+
+/// All four combinations, flipped there and back.
+#[test]
+fn arms_and_defaults() {
+    static_key! {
+        static OFF: false;
+        static ON: true;
+    }
+    #[inline(never)]
+    fn checks() -> [bool; 4] {
+        [
+            static_branch_likely!(OFF),
+            static_branch_unlikely!(OFF),
+            static_branch_likely!(ON),
+            static_branch_unlikely!(ON),
+        ]
+    }
+    for _ in 0..3 {
+        assert_eq!(checks(), [false, false, true, true]);
+        OFF.enable().unwrap();
+        assert_eq!(checks(), [true, true, true, true]);
+        ON.disable().unwrap();
+        assert_eq!(checks(), [true, true, false, false]);
+        Batch::new().disable(&OFF).enable(&ON).commit().unwrap();
+    }
+}
+
+/// Elements, fields, elements of fields, const generics, closures, and a default that is a constant expression.
+#[test]
+fn places() {
+    struct Config {
+        _pad: u64,
+        trace: StaticKeyFalse,
+        hooks: [StaticKeyFalse; 4],
+    }
+    static CONFIG: Config =
+        Config { _pad: 0, trace: StaticKeyFalse::new(), hooks: [const { StaticKeyFalse::new() }; 4] };
+    static_key! {
+        static HOOKS: [true; 8];
+        static CHECKS: cfg!(debug_assertions);
+    }
+    fn element<const N: usize>() -> bool {
+        static_branch_likely!(HOOKS[N])
+    }
+    let field = || static_branch_unlikely!(CONFIG.trace);
+    let nested = || static_branch_unlikely!(CONFIG.hooks[2]);
+    assert!(element::<0>() && element::<7>() && !field() && !nested());
+    HOOKS[7].disable().unwrap();
+    CONFIG.hooks[2].enable().unwrap();
+    assert!(element::<0>() && !element::<7>() && !field() && nested());
+    CONFIG.trace.enable().unwrap();
+    assert!(field() && nested());
+    assert_eq!(static_branch_maybe!(cfg!(debug_assertions), CHECKS), cfg!(debug_assertions));
+}
+
+#[test]
+fn counts() {
+    static_key! { static KEY: false; }
+    let on = || static_branch_unlikely!(KEY);
+    assert_eq!(KEY.dec(), Err(Error::Underflow));
+    assert!(!KEY.fast_inc_not_disabled());
+    KEY.inc().unwrap();
+    assert!(KEY.fast_inc_not_disabled());
+    assert!(on() && KEY.count() == 2);
+    assert_eq!(KEY.enable(), Err(Error::Counted { count: 2 }));
+    assert_eq!(KEY.disable(), Err(Error::Counted { count: 2 }));
+    KEY.dec().unwrap();
+    assert!(on() && KEY.count() == 1 && KEY.is_enabled());
+    KEY.dec().unwrap();
+    assert!(!on() && KEY.count() == 0 && !KEY.is_enabled());
+    KEY.enable().unwrap();
+    KEY.enable().unwrap();
+    assert_eq!(KEY.count(), 1);
+    KEY.disable().unwrap();
+    KEY.disable().unwrap();
+    assert!(!on());
+}
+
+#[test]
+fn sealed() {
+    static_key! { static KEY: false; static OTHER: false; }
+    KEY.inc().unwrap();
+    KEY.inc().unwrap();
+    KEY.seal().unwrap();
+    KEY.seal().unwrap();
+    assert!(KEY.is_sealed() && KEY.is_enabled() && KEY.count() == 2 && static_branch_unlikely!(KEY));
+    assert_eq!(KEY.dec(), Err(Error::Sealed));
+    assert_eq!(KEY.inc(), Err(Error::Sealed));
+    assert_eq!(KEY.disable(), Err(Error::Sealed));
+    assert!(KEY.enable().is_ok() && !KEY.fast_inc_not_disabled());
+    assert_eq!(Batch::new().enable(&OTHER).disable(&KEY).commit(), Err(Error::Sealed));
+    assert!(!OTHER.is_enabled() && !static_branch_unlikely!(OTHER));
+}
+
+/// A key that nobody checks is flipped like any other.
+#[test]
+fn no_sites() {
+    static_key! { static LONELY: false; }
+    let outcome = LONELY.enable().unwrap();
+    assert!(LONELY.is_enabled() && outcome.sites == 0 && outcome.writer.is_none());
+}
+
+#[test]
+fn batch_last_wins_and_limits() {
+    static_key! { static KEYS: [false; 3]; }
+    Batch::new().enable(&KEYS[0]).enable(&KEYS[1]).disable(&KEYS[0]).commit().unwrap();
+    assert!(!KEYS[0].is_enabled() && KEYS[1].is_enabled());
+    let full = Batch::<2>::with_capacity().enable(&KEYS[0]).enable(&KEYS[1]).enable(&KEYS[2]).commit();
+    assert_eq!(full, Err(Error::BatchFull { capacity: 2 }));
+    assert!(!KEYS[2].is_enabled());
+    assert_eq!(Batch::new().commit().unwrap().sites, 0);
+    KEYS[2].inc().unwrap();
+    KEYS[2].inc().unwrap();
+    let counted = Batch::new().disable(&KEYS[1]).enable(&KEYS[0]).disable(&KEYS[2]).commit();
+    assert_eq!(counted, Err(Error::Counted { count: 2 }));
+    assert!(!KEYS[0].is_enabled() && KEYS[1].is_enabled() && KEYS[2].count() == 2);
+}
+
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no records without sites")]
+fn introspection() {
+    static_key! { static LISTED: [true; 2]; }
+    let check = || static_branch_unlikely!(LISTED[1]);
+    assert!(check());
+    let mut found = 0;
+    for_each_key(|key| {
+        if key.name.ends_with("::LISTED") {
+            found += 1;
+            assert!(key.file.ends_with("keys.rs") && key.line > 100 && key.default && key.enabled);
+            assert_eq!(key.sites, key.element.unwrap() as usize);
+        }
+    })
+    .unwrap();
+    assert_eq!(found, 2);
+    let mut address = 0;
+    assert_eq!(for_each_site(&LISTED[1], |site| address = site.address).unwrap(), 1);
+    LISTED[1].disable().unwrap();
+    for_each_site(&LISTED[1], |site| {
+        assert_eq!(site.state.unwrap().name(), "test");
+        assert_eq!(LISTED[1].enable(), Err(Error::Reentrant));
+    })
+    .unwrap();
+    assert!(text_reserved(address..address + 1).unwrap());
+    assert!(text_reserved(address + 4..address + 5).unwrap());
+    assert!(!text_reserved(address + 5..address + 5).unwrap());
+}
