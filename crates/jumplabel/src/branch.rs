@@ -71,7 +71,7 @@ macro_rules! __site {
 #[macro_export]
 macro_rules! __site {
     ($arm:expr, $sym:path, $($place:tt)*) => {{
-        const { let _ = $crate::key::default_of(&raw const $($place)*); }
+        const { let _ = $crate::key::default_of(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()
     }};

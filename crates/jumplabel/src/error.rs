@@ -116,9 +116,9 @@ impl fmt::Display for Error {
                 "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap; a kernel calls \
                  jumplabel::text::set_text first",
             ),
-            Error::Reentrant => f.write_str(
-                "this thread is in the middle of a flip: flip later, outside of fault and atfork handlers",
-            ),
+            Error::Reentrant => {
+                f.write_str("this thread is in the middle of a flip: flip later, outside of fault and atfork handlers")
+            }
             Error::Overflow => f.write_str("the key's count is at its maximum: an inc without its dec"),
             Error::Underflow => f.write_str("the key is off: a dec without its inc"),
             Error::Counted { count } => write!(
@@ -141,10 +141,9 @@ impl fmt::Display for Error {
                  rewrote it about the section __jump_table"
             ),
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
-            Error::BatchFull { capacity } => write!(
-                f,
-                "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()"
-            ),
+            Error::BatchFull { capacity } => {
+                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()")
+            }
             Error::RollbackFailed { address } => write!(
                 f,
                 "writing code was refused in mid-batch and could not be undone from {address:#x} on: allow it again \

@@ -53,9 +53,9 @@ pub mod text;
 
 pub use batch::Batch;
 pub use error::{Errno, Error};
-pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
+pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use patch::{Outcome, settle};
 pub use site::record::{KeyInfo, for_each_key};
 pub use site::{Site, for_each_site, text_reserved};

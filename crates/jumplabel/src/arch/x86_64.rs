@@ -144,7 +144,8 @@ const fn tail(state: State, displacement: i32) -> Piece {
 core::arch::global_asm!(
     ".pushsection .text.__jumplabel_canary,\"ax\",@progbits",
     ".balign 16",
-    ".local __jumplabel_canary",
+    ".globl __jumplabel_canary",
+    ".hidden __jumplabel_canary",
     ".type __jumplabel_canary,@function",
     "__jumplabel_canary:",
     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00",
@@ -219,9 +220,9 @@ macro_rules! __site_asm {
                 ".popsection",
                 target = label { break 'site !$arm },
                 key = sym $sym,
-                offset = const $crate::site::key_offset(&raw const $($place)*, &raw const $sym),
-                jump = const ($crate::key::default_of(&raw const $($place)*) != $arm) as u32,
-                meta = const $crate::site::meta($arm, $crate::site::key_offset(&raw const $($place)*, &raw const $sym)),
+                offset = const $crate::site::key_offset(&$($place)*, &$sym),
+                jump = const ($crate::key::default_of(&$($place)*) != $arm) as u32,
+                meta = const $crate::site::meta($arm, $crate::site::key_offset(&$($place)*, &$sym)),
                 options(nostack, nomem),
             );
         }

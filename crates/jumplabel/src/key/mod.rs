@@ -223,7 +223,7 @@ unsafe impl<const DEFAULT: bool> Key for StaticKey<DEFAULT> {
 /// The default of the key that a place is.
 #[doc(hidden)]
 #[must_use]
-pub const fn default_of<K: Key>(_: *const K) -> bool {
+pub const fn default_of<K: Key>(_: &K) -> bool {
     K::DEFAULT
 }
 
@@ -259,7 +259,6 @@ pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
 /// Declares keys.
 ///
 /// ```
-/// use core::time::Duration;
 /// jumplabel::static_key! {
 ///     /// A key that starts off: `StaticKey<false>`.
 ///     pub static TRACE: false;
@@ -270,9 +269,12 @@ pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
 ///     /// Linux's `DEFINE_STATIC_KEY_MAYBE`: the default is any constant.
 ///     static CHECKS: cfg!(debug_assertions);
 ///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std`).
-///     static NET: false, deferred Duration::from_secs(1);
+///     static NET: false, deferred core::time::Duration::from_secs(1);
 /// }
 /// ```
+///
+/// May stand in a function, too; names in the default, the count and the interval are then looked up in the module around
+/// it.
 ///
 /// Costs 8 bytes of data a key and 32 bytes of read-only record a declaration, no relocation, no start-up work.
 #[macro_export]

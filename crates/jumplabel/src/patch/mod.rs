@@ -101,14 +101,10 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result
     outcome
 }
 
-/// Asks each key's counter. A refusal takes back what came before it.
+/// Asks each key's counter. After a refusal, those behind it have no transition and are not touched by `abandon`.
 fn begin(requests: &mut [Request<'_>]) -> Result<(), Error> {
-    for at in 0..requests.len() {
-        let request = &mut requests[at];
-        match count::begin(request.key.word(), request.change) {
-            Ok(transition) => request.transition = transition,
-            Err(misuse) => return Err(misuse.into()),
-        }
+    for request in requests {
+        request.transition = count::begin(request.key.word(), request.change)?;
     }
     Ok(())
 }
@@ -193,8 +189,9 @@ impl Refusals {
     }
 }
 
-pub use steps::{Failure, Step};
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 pub(crate) use steps::run as run_steps;
+pub use steps::{Failure, Step};
 
 /// Brings all primed sites of a key that is in its default state back to the pristine nop: for those who want the very
 /// last fraction of a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with

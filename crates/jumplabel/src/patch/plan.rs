@@ -119,6 +119,7 @@ impl Edits {
     ///
     /// # Safety
     /// One borrow at a time while the lock is held.
+    #[allow(clippy::mut_from_ref)] // Not from the reference: the lock stands for the right to the static.
     pub(super) unsafe fn borrow(_lock: &Lock) -> &mut Edits {
         // SAFETY: by the contract.
         let edits = unsafe { &mut *EDITS.0.get() };

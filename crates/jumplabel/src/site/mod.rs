@@ -102,8 +102,9 @@ pub(crate) unsafe fn read_site(address: usize) -> [u8; arch::SITE_SIZE] {
 /// What `static_branch_*` needs to know of a place: the distance from the static to the key in it, in bytes.
 #[doc(hidden)]
 #[must_use]
-pub const fn key_offset<K, S>(key: *const K, symbol: *const S) -> usize {
-    // SAFETY: the macro passes a place and the static that contains it.
+pub const fn key_offset<K, S>(key: &K, symbol: &S) -> usize {
+    let (key, symbol) = (core::ptr::from_ref(key), core::ptr::from_ref(symbol));
+    // SAFETY: the macro passes a place and the static that contains it; anything else does not evaluate.
     let offset = unsafe { key.byte_offset_from(symbol) };
     assert!(offset >= 0);
     offset as usize
@@ -115,9 +116,9 @@ pub const fn key_offset<K, S>(key: *const K, symbol: *const S) -> usize {
 pub const fn meta(arm: bool, offset: usize) -> u32 {
     if cfg!(jumplabel_dylib) {
         assert!(offset < 1 << 24, "a key lies at most 16 MiB into its static");
-        arm as u32 * ARM | INDIRECT | (offset as u32) << OFFSET_SHIFT
+        arm as u32 | INDIRECT | ((offset as u32) << OFFSET_SHIFT)
     } else {
-        arm as u32 * ARM
+        arm as u32
     }
 }
 

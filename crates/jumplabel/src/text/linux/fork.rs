@@ -25,18 +25,19 @@ extern "C" fn prepare() {
 }
 
 extern "C" fn parent() {
-    if HELD.swap(false, Ordering::Relaxed) {
-        if let Some(shared) = shared::get() {
-            // SAFETY: taken by `prepare` on this thread.
-            unsafe { shared.lock().release(TOKEN.load(Ordering::Relaxed)) };
-        }
+    if let Some(shared) = held() {
+        // SAFETY: taken by `prepare` on this thread.
+        unsafe { shared.lock().release(TOKEN.load(Ordering::Relaxed)) };
     }
 }
 
 extern "C" fn child() {
-    if HELD.swap(false, Ordering::Relaxed) {
-        if let Some(shared) = shared::get() {
-            shared.lock().reset(TOKEN.load(Ordering::Relaxed));
-        }
+    if let Some(shared) = held() {
+        shared.lock().reset(TOKEN.load(Ordering::Relaxed));
     }
+}
+
+/// What `prepare` of this copy took, once.
+fn held() -> Option<&'static shared::Shared> {
+    HELD.swap(false, Ordering::Relaxed).then(shared::get).flatten()
 }

@@ -55,13 +55,10 @@ impl Lock {
                 }
                 continue;
             }
-            if now & WAITERS == 0 {
-                if let Err(changed) =
-                    self.0.compare_exchange(now, now | WAITERS, Ordering::Relaxed, Ordering::Relaxed)
-                {
-                    now = changed;
-                    continue;
-                }
+            // The mark tells the owner to wake somebody. Setting it twice does no harm.
+            if let Err(changed) = self.0.compare_exchange(now, now | WAITERS, Ordering::Relaxed, Ordering::Relaxed) {
+                now = changed;
+                continue;
             }
             let _ = futex::wait(&self.0, futex::Flags::PRIVATE, now | WAITERS, None);
             now = self.0.load(Ordering::Relaxed);

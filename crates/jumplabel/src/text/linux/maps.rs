@@ -60,7 +60,8 @@ impl Maps {
                     }
                     continue;
                 }
-                if let Some(found) = parse(&line[..len], path).filter(|found| (found.start..found.end).contains(&address))
+                if let Some(found) =
+                    parse(&line[..len], path).filter(|found| (found.start..found.end).contains(&address))
                 {
                     return Ok(found);
                 }

@@ -52,8 +52,10 @@ trait Open {
     ///
     /// # Safety
     /// As for [`Text::open`].
-    unsafe fn open(edits: &EditList, body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>)
-    -> Result<Warnings, Failure>;
+    unsafe fn open(
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Warnings, Failure>;
 }
 
 // SAFETY: the lock is process-wide (shared), the writers restore what they open, and nothing below runs foreign code.

@@ -44,9 +44,8 @@ impl Shared {
         let lock = pages::allocate(bytes)?;
         // An old kernel refuses; then only a raw clone in mid-flip is not covered.
         // SAFETY: the page was allocated above.
-        let _ = unsafe {
-            rustix::mm::madvise(lock.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork)
-        };
+        let _ =
+            unsafe { rustix::mm::madvise(lock.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
         // SAFETY: inside the two pages, aligned to a page.
         let shared = unsafe { lock.add(pages::size()) }.cast::<Shared>();
         // SAFETY: as above.
@@ -183,12 +182,11 @@ unsafe extern "C" fn find_note(info: *const libc::DlPhdrInfo, _size: usize, data
             if at + length > end {
                 break;
             }
-            if let Some(runtime) = (length == size_of::<Note>()).then(|| runtime_of(at)).flatten() {
-                if runtime != (&raw const RUNTIME) {
-                    // SAFETY: `announce` passes a pointer to a pointer.
-                    unsafe { data.cast::<*const Runtime>().write(runtime) };
-                    return 1;
-                }
+            let runtime = (length == size_of::<Note>()).then(|| runtime_of(at)).flatten();
+            if let Some(other) = runtime.filter(|&runtime| runtime != &raw const RUNTIME) {
+                // SAFETY: `announce` passes a pointer to a pointer.
+                unsafe { data.cast::<*const Runtime>().write(other) };
+                return 1;
             }
             at += length;
         }

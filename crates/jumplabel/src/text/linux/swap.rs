@@ -14,7 +14,9 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::mm::{MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, munmap};
+use rustix::mm::{
+    MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, munmap,
+};
 
 use super::maps::{Mapping, Maps};
 use super::{Open, pages, sync};
@@ -131,8 +133,7 @@ impl Swap {
             run.unmap(); // makes room in the table of mappings
         }
         for run in &mut self.runs()[..count] {
-            move_over(run.backward, run.bytes, run.text)
-                .map_err(|_| Failure::Stuck { address: run.text, errno })?;
+            move_over(run.backward, run.bytes, run.text).map_err(|_| Failure::Stuck { address: run.text, errno })?;
             run.backward = 0;
         }
         Ok(())
