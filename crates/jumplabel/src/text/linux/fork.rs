@@ -18,7 +18,7 @@ pub(super) fn register() {
 
 extern "C" fn prepare() {
     // Another copy's handler may hold the lock for this thread already: then that copy releases it.
-    if let Some(Ok(token)) = shared::get().map(|shared| shared.lock().take()) {
+    if let Some(Ok(token)) = shared::get().map(|shared| shared.take()) {
         TOKEN.store(token, Ordering::Relaxed);
         HELD.store(true, Ordering::Relaxed);
     }
@@ -26,14 +26,13 @@ extern "C" fn prepare() {
 
 extern "C" fn parent() {
     if let Some(shared) = held() {
-        // SAFETY: taken by `prepare` on this thread.
-        unsafe { shared.lock().release(TOKEN.load(Ordering::Relaxed)) };
+        shared.release(TOKEN.load(Ordering::Relaxed));
     }
 }
 
 extern "C" fn child() {
     if let Some(shared) = held() {
-        shared.lock().reset(TOKEN.load(Ordering::Relaxed));
+        shared.reset(TOKEN.load(Ordering::Relaxed));
     }
 }
 

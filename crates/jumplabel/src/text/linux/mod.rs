@@ -10,6 +10,7 @@
 
 mod canary;
 mod fork;
+mod futex;
 mod libc;
 mod lock;
 mod maps;
@@ -17,6 +18,7 @@ mod mprotect;
 mod pages;
 mod procmem;
 mod shared;
+mod signals;
 mod swap;
 mod sync;
 
@@ -61,13 +63,12 @@ trait Open {
 // SAFETY: the lock is process-wide (shared), the writers restore what they open, and nothing below runs foreign code.
 unsafe impl Text for Linux {
     fn lock(&self) -> Result<Token, Error> {
-        shared::get().ok_or(Error::OutOfMemory)?.lock().take()
+        shared::get().ok_or(Error::OutOfMemory)?.take()
     }
 
     unsafe fn unlock(&self, token: Token) {
         if let Some(shared) = shared::get() {
-            // SAFETY: by the contract.
-            unsafe { shared.lock().release(token) };
+            shared.release(token);
         }
     }
 

@@ -19,8 +19,11 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::{libc, lock::Lock, pages};
+use super::lock::{Lock, Reentrant};
+use super::{libc, pages, signals};
+use crate::error::Error;
 use crate::site::object::{RUNTIME, Runtime, VERSION};
+use crate::text::Token;
 
 #[repr(C)]
 pub(super) struct Shared {
@@ -29,9 +32,31 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn lock(&self) -> &Lock {
+    fn lock(&self) -> &Lock {
         // SAFETY: a page that is never unmapped; all of its bit patterns are a lock.
         unsafe { self.lock.as_ref() }
+    }
+
+    /// Blocks all signals, then takes the lock.
+    pub(super) fn take(&self) -> Result<Token, Error> {
+        let token = signals::block();
+        let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        self.lock().acquire(me).map(|()| token).map_err(|Reentrant| {
+            signals::restore(token);
+            Error::Reentrant
+        })
+    }
+
+    /// Releases what [`take`](Self::take) took.
+    pub(super) fn release(&self, token: Token) {
+        self.lock().release();
+        signals::restore(token);
+    }
+
+    /// The same in a child of fork.
+    pub(super) fn reset(&self, token: Token) {
+        self.lock().reset();
+        signals::restore(token);
     }
 
     pub(super) fn runtimes(&self) -> *const Runtime {

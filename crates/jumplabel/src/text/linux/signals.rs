@@ -1,0 +1,26 @@
+//! Blocking all signals of the calling thread while it holds the lock.
+//!
+//! The C library keeps its own two (cancellation, setuid) out of the set; their handlers do not come here.
+
+use super::libc;
+use crate::text::Token;
+
+/// Blocks them; the token is the mask to go back to.
+pub(super) fn block() -> Token {
+    let mut all = libc::SigSet([0; 16]);
+    let mut old = libc::SigSet([0; 16]);
+    // SAFETY: both sets are as large as the C library's.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+    }
+    old.0[0] // 64 signals; the rest of the set is padding
+}
+
+/// Goes back to the mask in `token`.
+pub(super) fn restore(token: Token) {
+    let mut old = libc::SigSet([0; 16]);
+    old.0[0] = token;
+    // SAFETY: as large as the C library's.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, core::ptr::null_mut()) };
+}
