@@ -200,6 +200,7 @@ macro_rules! __site_asm {
                 ".pushsection __jump_table,\"ao?\",@progbits,.Ljumplabel_site_\\number",
                 ".endm",
                 $crate::__object_asm!(),
+                $crate::__foreign_asm!(),
                 ".endif",
                 ".set .Ljumplabel_sites, .Ljumplabel_sites + 1",
                 "2:",
@@ -247,6 +248,26 @@ macro_rules! __key_word_asm {
 macro_rules! __key_word_asm {
     () => {
         ".long {key}@GOTPCREL + {offset} * 0"
+    };
+}
+
+/// Marks an object that has keys in other objects: its sites are looked at when it is loaded.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __foreign_asm {
+    () => {
+        ""
+    };
+}
+
+/// The mark: a word in a section of its own.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __foreign_asm {
+    () => {
+        ".pushsection __jump_foreign, \"aR\", @progbits\n.balign 4\n.long 0\n.popsection"
     };
 }
 
@@ -305,6 +326,10 @@ macro_rules! __object_asm {
             ".hidden __start___jump_keys\n",
             ".weak __stop___jump_keys\n",
             ".hidden __stop___jump_keys\n",
+            ".weak __start___jump_foreign\n",
+            ".hidden __start___jump_foreign\n",
+            ".weak __stop___jump_foreign\n",
+            ".hidden __stop___jump_foreign\n",
             ".weak __ehdr_start\n",
             ".hidden __ehdr_start\n",
             ".balign 8\n",
@@ -314,6 +339,8 @@ macro_rules! __object_asm {
             ".long __stop___jump_table - .\n",
             ".long __start___jump_keys - .\n",
             ".long __stop___jump_keys - .\n",
+            ".long __start___jump_foreign - .\n",
+            ".long __stop___jump_foreign - .\n",
             ".long __ehdr_start - .\n",
             ".long 1\n",
             ".size __jumplabel_object, . - __jumplabel_object\n",

@@ -122,6 +122,17 @@ fn flip(requests: &[Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
     result
 }
 
+/// Brings the sites of an object that was just loaded to the state of their keys.
+#[cfg(jumplabel_sites)]
+pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Result<Outcome, Error> {
+    // SAFETY: the lock is held, which is what guards the list.
+    let edits = unsafe { plan::Edits::borrow(lock) };
+    edits.collect_object(object, lock)?;
+    let result = write(edits, lock);
+    edits.shrink(lock);
+    result
+}
+
 /// Writes the collected edits with the first writer that can.
 fn write(edits: &plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
     let Some(summary) = edits.summary(lock) else { return Ok(Outcome::default()) };

@@ -155,6 +155,23 @@ impl Edits {
         Ok(())
     }
 
+    /// The edits that bring all sites of `object` to the state of their keys.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn collect_object(&mut self, object: &object::Object, lock: &Lock) -> Result<(), Error> {
+        index::check(object)?;
+        self.reserve(object.table().len(), lock)?;
+        for entry in object.table() {
+            // SAFETY: the key of a checked entry; its object was loaded before this one.
+            let enabled = unsafe { &*(entry.key() as *const RawKey) }.is_enabled();
+            // SAFETY: a checked entry, under the lock.
+            if let Some(edit) = unsafe { Edit::plan(entry, enabled) }? {
+                self.push(edit);
+            }
+        }
+        self.arrange();
+        Ok(())
+    }
+
     fn add(
         &mut self,
         key: &RawKey,
@@ -166,13 +183,21 @@ impl Edits {
             self.reserve(entries.len(), lock)?;
             for entry in entries {
                 if let Some(edit) = plan(entry)? {
-                    // SAFETY: `reserve` made room.
-                    unsafe { self.memory.unwrap_unchecked().add(self.len).write(edit) };
-                    self.len += 1;
+                    self.push(edit);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Adds an edit that there is room for.
+    fn push(&mut self, edit: Edit) {
+        debug_assert!(self.len < self.capacity);
+        if let Some(memory) = self.memory {
+            // SAFETY: the caller has reserved room.
+            unsafe { memory.add(self.len).write(edit) };
+            self.len += 1;
+        }
     }
 
     /// Sorts by address and removes what is listed twice. The index is sorted already, so this is one pass for one key.

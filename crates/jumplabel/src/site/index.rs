@@ -51,7 +51,7 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
 }
 
 /// Refuses a table with an entry that leads out of its object, before any of it is believed.
-fn check(object: &Object) -> Result<(), Error> {
+pub(crate) fn check(object: &Object) -> Result<(), Error> {
     let Some(image) = text::image(object.header()) else { return Ok(()) };
     for entry in object.table() {
         let damaged = !image.contains_code(entry.code())

@@ -33,6 +33,8 @@ pub struct Object {
     table_stop: i32,
     keys_start: i32,
     keys_stop: i32,
+    foreign_start: i32,
+    foreign_stop: i32,
     header: i32,
     version: u32,
 }
@@ -50,6 +52,13 @@ impl Object {
     pub fn keys(&self) -> &[KeyRecord] {
         // SAFETY: the linker's section bounds.
         unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
+    }
+
+    /// Whether it has sites whose keys may be in other objects.
+    #[cfg(jumplabel_sites)]
+    fn has_foreign_keys(&self) -> bool {
+        // SAFETY: the linker's section bounds.
+        !unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.is_empty()
     }
 
     /// Address of the object's ELF header, as the linker gives it.
@@ -125,7 +134,8 @@ pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Objec
     runtimes.flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
 }
 
-/// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call.
+/// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
+/// object has sites of keys in other objects: those are brought to the state of their keys before anything can run them.
 ///
 /// # Safety
 /// `object` is the record of a loaded object and is not in the list.
@@ -137,16 +147,30 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     if record.version != VERSION {
         return;
     }
+    if RUNTIME.is_empty() {
+        crate::text::start();
+    }
+    if !record.has_foreign_keys() {
+        return link(object, record);
+    }
+    // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an
+    // error: sites that could not be brought up to date are repaired by the next flip of their key.
+    let lock = Lock::take();
+    link(object, record);
+    if let Ok(lock) = lock {
+        let _ = crate::patch::catch_up(record, &lock);
+    }
+}
+
+#[cfg(jumplabel_sites)]
+fn link(object: *mut Object, record: &Object) {
     let mut head = RUNTIME.objects.load(Ordering::Relaxed);
     loop {
         record.next.store(head, Ordering::Relaxed);
         match RUNTIME.objects.compare_exchange_weak(head, object, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => break,
+            Ok(_) => return,
             Err(now) => head = now,
         }
-    }
-    if head.is_null() {
-        crate::text::start();
     }
 }
 
@@ -192,5 +216,5 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
 }
 
-// An object list needs its constructors; a `#[used]` root keeps them where an object has keys or sites.
-const _: () = assert!(size_of::<Object>() == 56);
+// The size that the macros emit.
+const _: () = assert!(size_of::<Object>() == 64);
