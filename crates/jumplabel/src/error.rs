@@ -42,6 +42,8 @@ pub enum Error {
         procmem: Errno,
         /// What the `swap` writer met.
         swap: Errno,
+        /// What a kernel's own writer met.
+        custom: Errno,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
     ForeignBytes {
@@ -101,12 +103,13 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Denied { mprotect, procmem, swap } => write!(
+            Error::Denied { mprotect, procmem, swap, custom: Errno::NONE } => write!(
                 f,
                 "the system refuses to change code (mprotect: {mprotect}, procmem: {procmem}, swap: {swap}): allow \
                  mprotect(PROT_EXEC) or writes to /proc/self/mem for this process, or build with \
                  --cfg jumplabel_fallback"
             ),
+            Error::Denied { custom, .. } => write!(f, "the kernel's own writer refuses to change code: {custom}"),
             Error::ForeignBytes { address, expected, found } => write!(
                 f,
                 "the site at {address:#x} holds {found:02x?} instead of {expected:02x?}: remove the breakpoint, probe \

@@ -115,19 +115,20 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     }
 }
 
-/// Under the lock: the sites are patched.
+/// Under the lock: the sites are patched. Does nothing the second time.
 pub fn publish(word: &AtomicI32, transition: Transition) {
-    match transition {
-        Transition::Done => {}
-        Transition::TurnOn => word.store(1, Ordering::Release),
-        Transition::TurnOff => word.store(0, Ordering::Release),
-    }
+    let (from, to) = match transition {
+        Transition::Done => return,
+        Transition::TurnOn => (0, 1),
+        Transition::TurnOff => (LEAVING, 0),
+    };
+    let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Under the lock: the sites are as they were.
+/// Under the lock: the sites are as they were. Does nothing the second time.
 pub fn abandon(word: &AtomicI32, transition: Transition) {
     if transition == Transition::TurnOff {
-        word.store(1, Ordering::Release);
+        let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
     }
 }
 

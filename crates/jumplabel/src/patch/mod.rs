@@ -15,6 +15,7 @@
 //! On an error after `begin`, counts and sites are as before. Nothing here allocates between `open` and `close`, calls
 //! the dynamic loader, or runs code of the user's.
 
+mod in_flight;
 pub mod plan;
 mod steps;
 
@@ -36,7 +37,9 @@ impl Lock {
     pub(crate) fn take() -> Result<Lock, Error> {
         let text = text::text();
         let token = text.lock()?;
-        Ok(Lock { text, token })
+        let lock = Lock { text, token };
+        in_flight::recover(&lock);
+        Ok(lock)
     }
 
     pub(crate) fn text(&self) -> &'static dyn Text {
@@ -88,16 +91,19 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
     let start = lock.text().now();
     let requests = plan::last_wins(requests);
-    let mut outcome = begin(requests).and_then(|()| flip(requests, lock));
-    for request in requests.iter() {
-        match outcome {
-            Ok(_) => count::publish(request.key.word(), request.transition),
-            Err(_) => count::abandon(request.key.word(), request.transition),
+    // SAFETY: the lock is held, which is what guards the list.
+    let edits = unsafe { plan::Edits::borrow(lock) };
+    in_flight::begin(requests);
+    let mut outcome = begin(requests).and_then(|()| flip(requests, edits, lock));
+    match &mut outcome {
+        Ok(outcome) => {
+            in_flight::publishing();
+            requests.iter().for_each(Request::publish);
+            outcome.time = lock.text().now().saturating_sub(start);
         }
+        Err(_) => requests.iter().for_each(Request::abandon),
     }
-    if let Ok(outcome) = &mut outcome {
-        outcome.time = lock.text().now().saturating_sub(start);
-    }
+    in_flight::end();
     outcome
 }
 
@@ -110,12 +116,10 @@ fn begin(requests: &mut [Request<'_>]) -> Result<(), Error> {
 }
 
 /// Brings the sites of all requests to their new state.
-fn flip(requests: &[Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
+fn flip(requests: &[Request<'_>], edits: &mut plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
     if requests.iter().all(|request| request.transition == Transition::Done) {
         return Ok(Outcome::default());
     }
-    // SAFETY: the lock is held, which is what guards the list.
-    let edits = unsafe { plan::Edits::borrow(lock) };
     edits.collect(requests, lock)?;
     let result = write(edits, lock);
     edits.shrink(lock);
@@ -179,6 +183,7 @@ struct Refusals {
     mprotect: Errno,
     procmem: Errno,
     swap: Errno,
+    custom: Errno,
 }
 
 impl Refusals {
@@ -187,16 +192,16 @@ impl Refusals {
             WriterKind::Mprotect => self.mprotect = errno,
             WriterKind::Procmem => self.procmem = errno,
             WriterKind::Swap => self.swap = errno,
-            WriterKind::Custom => {}
+            WriterKind::Custom => self.custom = errno,
         }
     }
 
     fn error(self) -> Error {
-        let Refusals { mprotect, procmem, swap } = self;
-        if [mprotect, procmem, swap] == [Errno::NONE; 3] {
+        let Refusals { mprotect, procmem, swap, custom } = self;
+        if [mprotect, procmem, swap, custom] == [Errno::NONE; 4] {
             return Error::NoWriter;
         }
-        Error::Denied { mprotect, procmem, swap }
+        Error::Denied { mprotect, procmem, swap, custom }
     }
 }
 

@@ -8,7 +8,7 @@ use super::Lock;
 use crate::arch::{self, State};
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::key::count::{Change, Transition};
+use crate::key::count::{self, Change, Transition};
 use crate::site::{Entry, index, object, read_site};
 
 /// A change of one key in a transaction.
@@ -25,6 +25,16 @@ impl<'key> Request<'key> {
     #[must_use]
     pub(crate) const fn new(key: &'key RawKey, change: Change) -> Self {
         Request { key, change, transition: Transition::Done, order: 0 }
+    }
+
+    /// The sites are patched.
+    pub(super) fn publish(&self) {
+        count::publish(self.key.word(), self.transition);
+    }
+
+    /// The sites are as they were.
+    pub(super) fn abandon(&self) {
+        count::abandon(self.key.word(), self.transition);
     }
 }
 
@@ -125,6 +135,16 @@ impl Edits {
         let edits = unsafe { &mut *EDITS.0.get() };
         edits.len = 0;
         edits
+    }
+
+    /// The list as it was left.
+    ///
+    /// # Safety
+    /// As [`borrow`](Self::borrow).
+    #[allow(clippy::mut_from_ref)] // As above.
+    pub(super) unsafe fn interrupted(_lock: &Lock) -> &Edits {
+        // SAFETY: by the contract.
+        unsafe { &*EDITS.0.get() }
     }
 
     /// The edits that carry out `requests`.

@@ -113,6 +113,7 @@ unsafe impl Text for Linux {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<Written, Failure> {
+        mprotect::close_inherited();
         sync::begin();
         canary::prove(kind).map_err(Failure::Refused)?;
         // SAFETY: by the contract.

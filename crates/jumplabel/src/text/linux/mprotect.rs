@@ -15,7 +15,8 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
 
@@ -39,10 +40,22 @@ impl Open for Mprotect {
         let refused = |errno: Errno| Failure::Refused(errno);
         let mut spans = Spans::new();
         spans.find(edits).map_err(refused)?;
-        spans.open().map_err(refused)?;
-        let result = body(&mut Mprotect);
-        let left_writable = !spans.close(spans.list().len());
+        OPEN.store(&raw mut spans, Ordering::Relaxed);
+        let result = spans.open().map_err(refused).and_then(|()| body(&mut Mprotect));
+        let left_writable = !spans.close() | spans.primed_open;
+        OPEN.store(null_mut(), Ordering::Relaxed);
         result.map(|()| Warnings { left_writable })
+    }
+}
+
+/// The spans that are open: not null under the lock only in a child made by a raw `clone` in mid-flip.
+static OPEN: AtomicPtr<Spans> = AtomicPtr::new(null_mut());
+
+/// Closes what a process that this one is a copy of had open.
+pub(super) fn close_inherited() {
+    // SAFETY: the flipping thread's stack was copied with the rest of memory, and nothing runs on it here.
+    if let Some(spans) = unsafe { OPEN.swap(null_mut(), Ordering::Relaxed).as_ref() } {
+        spans.close();
     }
 }
 
@@ -90,6 +103,8 @@ struct Spans {
     many: Option<NonNull<Span>>,
     capacity: usize,
     len: usize,
+    /// Priming left a mapping writable.
+    primed_open: bool,
 }
 
 const FEW: usize = 16;
@@ -97,7 +112,7 @@ const FEW: usize = 16;
 impl Spans {
     fn new() -> Spans {
         let none = Span { start: 0, end: 0, protection: MprotectFlags::empty() };
-        Spans { few: [none; FEW], many: None, capacity: FEW, len: 0 }
+        Spans { few: [none; FEW], many: None, capacity: FEW, len: 0, primed_open: false }
     }
 
     fn list(&self) -> &[Span] {
@@ -150,7 +165,7 @@ impl Spans {
                     }
                     self.push(*span)?;
                 }
-                let found = Bounds::at(&maps, start)?;
+                let found = self.bounds(&maps, start)?;
                 mapping = Some(found);
                 current = Some(Span { start, end: start, protection: found.protection });
             }
@@ -158,24 +173,26 @@ impl Spans {
         current.map_or(Ok(()), |span| self.push(span))
     }
 
-    /// Opens all, or none.
-    fn open(&mut self) -> Result<(), Errno> {
-        for (at, span) in self.list().iter().enumerate() {
-            if let Err(errno) = span.open() {
-                self.close(at);
-                return Err(errno);
-            }
-        }
-        Ok(())
+    /// The part of a mapping that a span at `address` may grow into.
+    fn bounds(&mut self, maps: &Result<Maps, Errno>, address: usize) -> Result<Bounds, Errno> {
+        let Ok(maps) = maps else {
+            // Without /proc, text is taken for what linkers make it, and a span does not grow beyond its page.
+            let end = pages::floor(address) + pages::size();
+            return Ok(Bounds { end, protection: MprotectFlags::READ | MprotectFlags::EXEC });
+        };
+        let found = maps.find(address, &mut [])?;
+        self.primed_open |= !prime(Span { start: found.start, end: found.end, protection: found.protection });
+        Ok(Bounds { end: found.end, protection: found.protection })
     }
 
-    /// Closes the first `count`; false where one stays open.
-    fn close(&self, count: usize) -> bool {
-        let mut all = true;
-        for span in &self.list()[..count] {
-            all &= span.protect(span.protection).is_ok();
-        }
-        all
+    /// Opens all. After a refusal, `close` closes those that were opened and leaves the rest as it is.
+    fn open(&self) -> Result<(), Errno> {
+        self.list().iter().try_for_each(Span::open)
+    }
+
+    /// Closes all; false where one stays open.
+    fn close(&self) -> bool {
+        self.list().iter().fold(true, |all, span| span.protect(span.protection).is_ok() & all)
     }
 }
 
@@ -196,35 +213,24 @@ fn mapping_end(bounds: Option<Bounds>) -> usize {
     bounds.map_or(0, |bounds| bounds.end)
 }
 
-impl Bounds {
-    fn at(maps: &Result<Maps, Errno>, address: usize) -> Result<Bounds, Errno> {
-        let Ok(maps) = maps else {
-            // Without /proc, text is taken for what linkers make it, and a span does not grow beyond its page.
-            let end = pages::floor(address) + pages::size();
-            return Ok(Bounds { end, protection: MprotectFlags::READ | MprotectFlags::EXEC });
-        };
-        let found = maps.find(address, &mut [])?;
-        prime(Span { start: found.start, end: found.end, protection: found.protection });
-        Ok(Bounds { end: found.end, protection: found.protection })
-    }
-}
-
 /// Mappings that were primed. A full list means that the rest is not, which costs mappings and nothing else.
 struct Primed(UnsafeCell<([(usize, usize); 64], usize)>);
 // SAFETY: used under the lock only.
 unsafe impl Sync for Primed {}
 static PRIMED: Primed = Primed(UnsafeCell::new(([(0, 0); 64], 0)));
 
-fn prime(mapping: Span) {
+/// False where the mapping could be opened and not closed again.
+fn prime(mapping: Span) -> bool {
     // SAFETY: the writers run under the lock.
     let (list, len) = unsafe { &mut *PRIMED.0.get() };
     let known = list[..*len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
     if known || *len == list.len() || mapping.end - mapping.start <= pages::size() {
-        return;
+        return true;
     }
-    if mapping.open().is_ok() {
-        let _ = mapping.protect(mapping.protection);
-        list[*len] = (mapping.start, mapping.end);
-        *len += 1;
+    if mapping.open().is_err() {
+        return true; // The spans will meet the same refusal, and report it.
     }
+    list[*len] = (mapping.start, mapping.end);
+    *len += 1;
+    mapping.protect(mapping.protection).is_ok()
 }

@@ -75,8 +75,11 @@ impl Swap {
         let mut next = 0;
         for at in 0..edits.len() {
             let mut start = pages::floor(edits[at].address).max(next);
-            // As far as the following sites' pages touch.
             let mut end = pages::ceil(edits[at].address + arch::SITE_SIZE);
+            if end <= next {
+                continue;
+            }
+            // As far as the following sites' pages touch.
             for later in &edits[at + 1..] {
                 if pages::floor(later.address) > end {
                     break;

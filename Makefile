@@ -1,0 +1,63 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
+NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
+export PATH := $(dir $(CARGO)):$(PATH)
+
+.PHONY: demo test torture bench doc setup lint unit fallback model miri fuzz package
+
+# The main job: a real program with optional hooks behind keys, flipped while it runs.
+demo: cargo
+	@cargo run --quiet --release -p jumplabel-demo
+
+# Every check, in the order in which they are cheap to fail.
+test: setup lint unit torture-short fallback model miri fuzz package
+	@echo "all checks passed"
+
+setup: cargo
+	@ci/setup
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p jumplabel --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+unit:
+	cargo test --workspace
+
+torture-short:
+	JUMPLABEL_TORTURE_SECONDS=100 cargo test --release -p jumplabel --test torture -- --nocapture
+
+# An hour of flips under running threads; reports how many.
+torture: cargo
+	JUMPLABEL_TORTURE_SECONDS=3600 cargo test --release -p jumplabel --test torture -- --nocapture
+
+# Load, test, jump: the same API without patching.
+fallback:
+	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test threads --test plan
+
+# All interleavings of the counter and of the lock.
+model:
+	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
+
+miri:
+	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test threads
+
+fuzz:
+	ci/fuzz 15
+
+package:
+	cargo package -p jumplabel --allow-dirty --quiet
+
+bench: cargo
+	cargo run --release -p jumplabel-bench -- flips
+	cargo run --release -p jumplabel-bench -- site
+	cargo run --release -p jumplabel-bench -- startup
+
+doc: cargo
+	cargo doc --workspace --no-deps
+
+cargo:
+	@test -n "$(CARGO)" || { echo "$(NO_CARGO)" >&2; exit 1; }
+.PHONY: cargo torture-short

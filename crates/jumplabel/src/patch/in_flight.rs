@@ -1,0 +1,71 @@
+//! The transaction that is being carried out, for a child that was copied in the middle of it by a raw `clone`.
+//!
+//! ```text
+//!            begin              publishing          end
+//!   NOTHING ───────► WRITING ───────────► PUBLISHING ──► NOTHING
+//!                    to be undone         to be finished
+//! ```
+//!
+//! Such a child finds the lock free, because its page is wiped (see `text::linux::lock`), and a phase other than NOTHING:
+//! whoever takes the lock first puts things right. An ordinary fork waits for the lock and never sees one.
+
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+
+use super::plan::{Edits, Request};
+use super::{Lock, steps};
+
+static PHASE: AtomicU8 = AtomicU8::new(NOTHING);
+static REQUESTS: AtomicPtr<Request<'static>> = AtomicPtr::new(core::ptr::null_mut());
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+const NOTHING: u8 = 0;
+const WRITING: u8 = 1;
+const PUBLISHING: u8 = 2;
+
+/// A transaction begins, with an empty list of edits.
+pub(super) fn begin(requests: &mut [Request<'_>]) {
+    COUNT.store(requests.len(), Ordering::Relaxed);
+    REQUESTS.store(requests.as_mut_ptr().cast(), Ordering::Relaxed);
+    PHASE.store(WRITING, Ordering::Release);
+}
+
+/// All sites are written.
+pub(super) fn publishing() {
+    PHASE.store(PUBLISHING, Ordering::Release);
+}
+
+/// Done, one way or the other.
+pub(super) fn end() {
+    PHASE.store(NOTHING, Ordering::Release);
+}
+
+/// Undoes or finishes what the process that this one is a copy of had begun.
+pub(super) fn recover(lock: &Lock) {
+    let phase = PHASE.swap(NOTHING, Ordering::Acquire);
+    if phase != NOTHING {
+        finish(phase, lock);
+    }
+}
+
+#[cold]
+fn finish(phase: u8, lock: &Lock) {
+    // SAFETY: on the stack of the thread that flipped, which was copied with the rest of memory.
+    let requests =
+        unsafe { core::slice::from_raw_parts(REQUESTS.load(Ordering::Relaxed), COUNT.load(Ordering::Relaxed)) };
+    if phase == PUBLISHING {
+        requests.iter().for_each(Request::publish);
+        return;
+    }
+    // SAFETY: the list is in memory of this process, and whoever was changing it does not exist here.
+    let edits = unsafe { Edits::interrupted(lock) };
+    if let Some(summary) = edits.summary(lock) {
+        for attempt in 0.. {
+            let Ok(Some(kind)) = lock.text().choose(&summary, attempt) else { break };
+            // SAFETY: the edits were verified by the process that this is a copy of; the lock is held.
+            if unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok() {
+                break;
+            }
+        }
+    }
+    requests.iter().for_each(Request::abandon);
+}
