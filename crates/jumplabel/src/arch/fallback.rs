@@ -71,18 +71,21 @@ pub const fn undo(_step: u8, _from: State, _to: State, _displacement: i32) -> Op
 
 /// Nothing to run.
 #[must_use]
-pub const fn canary() -> bool {
+#[allow(dead_code)]
+pub(crate) const fn canary() -> bool {
     false
 }
 
 /// No canary.
 #[must_use]
-pub const fn canary_code() -> usize {
+#[allow(dead_code)]
+pub(crate) const fn canary_code() -> usize {
     0
 }
 
 /// No canary.
 #[must_use]
-pub const fn canary_target() -> usize {
+#[allow(dead_code)]
+pub(crate) const fn canary_target() -> usize {
     0
 }

@@ -15,7 +15,9 @@
 //!
 //! No system calls, no policy.
 
+// A kernel's own platform has no use for the canary.
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod x86_64;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub use x86_64::*;

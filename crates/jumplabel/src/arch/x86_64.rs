@@ -29,7 +29,7 @@ pub enum State {
     Pristine,
     /// `test eax, imm32`. Falls through, and one byte away from a jump.
     Primed,
-    /// Halfway between the two, left behind where a process was copied in mid-flip. Falls through.
+    /// Between the two, with some bytes of each tail: left behind where a process was copied in mid-flip. Falls through.
     Priming,
     /// `jmp rel32`.
     Jump,
@@ -73,13 +73,14 @@ impl State {
 
     const fn tail(self, displacement: i32) -> [u8; 4] {
         match self {
-            State::Pristine | State::Priming => [0x1f, 0x44, 0x00, 0x00],
+            State::Pristine | State::Priming => NOP_TAIL,
             State::Primed | State::Jump => displacement.to_le_bytes(),
         }
     }
 }
 
 const TEST: u8 = 0xa9;
+const NOP_TAIL: [u8; 4] = [0x1f, 0x44, 0x00, 0x00];
 
 /// The displacement from the site at `address` to `target`, `None` where `jmp rel32` does not reach (2 GiB).
 #[must_use]
@@ -99,9 +100,9 @@ pub fn encode(state: State, displacement: i32) -> [u8; SITE_SIZE] {
 pub fn decode(bytes: [u8; SITE_SIZE], displacement: i32) -> Option<State> {
     let own = displacement.to_le_bytes();
     match bytes {
-        [0x0f, 0x1f, 0x44, 0x00, 0x00] => Some(State::Pristine),
+        [0x0f, tail @ ..] if tail == NOP_TAIL => Some(State::Pristine),
         [TEST, tail @ ..] if tail == own => Some(State::Primed),
-        [TEST, 0x1f, 0x44, 0x00, 0x00] => Some(State::Priming),
+        [TEST, tail @ ..] if (0..4).all(|at| tail[at] == own[at] || tail[at] == NOP_TAIL[at]) => Some(State::Priming),
         [0xe9, tail @ ..] if tail == own => Some(State::Jump),
         _ => None,
     }
@@ -163,20 +164,20 @@ unsafe extern "C" {
 
 /// Runs the canary: whether its site jumped.
 #[must_use]
-pub fn canary() -> bool {
+pub(crate) fn canary() -> bool {
     // SAFETY: the function above touches nothing but eax and the flags, in each state of its site.
     unsafe { __jumplabel_canary() != 0 }
 }
 
 /// Address of the canary's site.
 #[must_use]
-pub fn canary_code() -> usize {
+pub(crate) fn canary_code() -> usize {
     __jumplabel_canary as *const () as usize
 }
 
 /// Address that the canary's site jumps to: behind `xor eax, eax; ret`.
 #[must_use]
-pub fn canary_target() -> usize {
+pub(crate) fn canary_target() -> usize {
     canary_code() + SITE_SIZE + 3
 }
 
@@ -187,6 +188,8 @@ pub fn canary_target() -> usize {
 #[macro_export]
 macro_rules! __site_asm {
     ($arm:expr, $sym:path, $($place:tt)*) => { 'site: {
+        // Outside of the unsafe block: the place is the caller's.
+        const { let _ = $crate::key::default_of(&$($place)*); }
         #[allow(named_asm_labels, clippy::undocumented_unsafe_blocks)]
         // SAFETY: falls through or jumps to the label; writes nothing but flags.
         unsafe {

@@ -96,6 +96,12 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {
         let (new, transition) = match (change, now) {
+            // Left behind by a flip that a copied process had begun: its user has not left.
+            (_, LEAVING) => {
+                abandon(word, Transition::TurnOff);
+                now = word.load(Ordering::Acquire);
+                continue;
+            }
             (Change::Enable, 0) | (Change::Inc, 0) => return Ok(Transition::TurnOn),
             (Change::Enable, 1) | (Change::Disable, 0) => return Ok(Transition::Done),
             (Change::Disable | Change::Dec, 1) => (LEAVING, Transition::TurnOff),

@@ -66,21 +66,18 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     /// [`Error::Underflow`] where the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
     /// [`Error::OutOfMemory`] where no thread can be started (the dec is then due, and `flush` carries it out).
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
-        if count::fast(self.raw.word(), Change::Dec).is_some() {
-            return Ok(());
-        }
-        let lock = Lock::take()?;
-        if self.is_sealed() {
-            return Err(Error::Sealed);
-        }
-        match self.count() {
-            0 => return Err(Error::Underflow),
-            1 => {}
-            _ => {
-                drop(lock);
-                return self.dec().map(drop);
+        let lock = loop {
+            if count::fast(self.raw.word(), Change::Dec).is_some() {
+                return Ok(());
             }
-        }
+            let lock = Lock::take()?;
+            match self.count() {
+                _ if self.is_sealed() => return Err(Error::Sealed),
+                0 => return Err(Error::Underflow),
+                1 => break lock,
+                _ => {} // An inc came between.
+            }
+        };
         if self.timer.due.load(Ordering::Relaxed) == 0 {
             let due = nanos(lock.text().now().saturating_add(self.timer.interval)).max(1);
             self.timer.due.store(due, Ordering::Relaxed);
@@ -158,12 +155,18 @@ pub(crate) fn forget(addresses: core::ops::Range<usize>, _lock: &Lock) {
     }
 }
 
-mod worker {
+pub(crate) mod worker {
     use super::{AtomicU32, Change, Error, Lock, Ordering, next, std};
     use crate::patch::{commit_locked, plan::Request};
+    use crate::text;
 
     /// The process whose worker runs; 0 where there is none. A child of fork has none, whatever this says.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
+
+    /// In a child of fork: there is none.
+    pub(crate) fn forked() {
+        RUNS_IN.store(0, Ordering::Relaxed);
+    }
 
     /// Makes sure that a worker will look at the list.
     pub(super) fn wake() -> Result<(), Error> {
@@ -171,7 +174,10 @@ mod worker {
         if RUNS_IN.swap(me, Ordering::AcqRel) == me {
             return Ok(()); // It looks again before it sleeps long, see MOMENT.
         }
+        // The worker must not be given the program's signals.
+        let token = text::block_signals();
         let started = std::thread::Builder::new().name("jumplabel".into()).spawn(run);
+        text::restore_signals(token);
         started.map(drop).map_err(|_| {
             RUNS_IN.store(0, Ordering::Release);
             Error::OutOfMemory
@@ -183,11 +189,13 @@ mod worker {
 
     fn run() {
         loop {
-            let Ok(lock) = Lock::take() else { return };
+            let Ok(lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
             match next(&lock) {
                 Ok(key) => {
                     // A refusal leaves the key on: the state that all users can live with. The next dec tries again.
-                    key.timer.due.store(0, Ordering::Relaxed);
+                    if key.timer.due.swap(0, Ordering::Relaxed) == 0 {
+                        continue; // `flush` was faster.
+                    }
                     let _ = commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock);
                 }
                 Err(Some(wait)) => {

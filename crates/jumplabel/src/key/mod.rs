@@ -280,42 +280,53 @@ pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
 #[macro_export]
 macro_rules! static_key {
     () => {};
-    ($(#[$attr:meta])* $vis:vis static $name:ident: [$default:expr; $count:expr]; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr]; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$attr])* $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+            $(#[$($attr)*])* $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
         }
         $crate::static_key! { $($rest)* }
     };
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$attr])* $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
+            $(#[$($attr)*])* $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
         }
         $crate::static_key! { $($rest)* }
     };
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$attr])* $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
+            $(#[$($attr)*])* $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
         }
         $crate::static_key! { $($rest)* }
     };
 }
 
 /// One declaration: the static and its record, in a module of the same name, because `global_asm!` must stand in a module
-/// and keys may be declared in functions.
+/// and keys may be declared in functions. `#[cfg]` is for all of it, other attributes are for the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {
-    ($(#[$attr:meta])* $vis:vis $name:ident: $type:ty = $value:expr) => {
+    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[cfg $condition:tt] $($rest:tt)*) => {
+        $crate::__static_key! { @sort [$($cfg)* #[cfg $condition]] [$($attr)*] $($rest)* }
+    };
+    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[$other:meta] $($rest:tt)*) => {
+        $crate::__static_key! { @sort [$($cfg)*] [$($attr)* #[$other]] $($rest)* }
+    };
+    (@sort [$($cfg:tt)*] [$($attr:tt)*] $vis:vis $name:ident: $type:ty = $value:expr) => {
+        $($cfg)*
         #[allow(non_snake_case)]
         mod $name {
             #[allow(unused_imports)]
             use super::*;
-            $(#[$attr])*
+            $($attr)*
             pub static $name: $type = $value;
             $crate::__key_record!($name, $type);
         }
+        $($cfg)*
         #[allow(unused_imports)]
         $vis use $name::$name;
+    };
+    ($($declaration:tt)*) => {
+        $crate::__static_key! { @sort [] [] $($declaration)* }
     };
 }
 
@@ -325,8 +336,8 @@ macro_rules! __static_key {
 #[macro_export]
 macro_rules! __key_record {
     ($name:ident, $type:ty) => {
-        static NAME: [u8; module_path!().len()] = $crate::key::bytes_of(module_path!());
-        static FILE: [u8; file!().len()] = $crate::key::bytes_of(file!());
+        static __JUMPLABEL_PATH: [u8; module_path!().len()] = $crate::key::bytes_of(module_path!());
+        static __JUMPLABEL_FILE: [u8; file!().len()] = $crate::key::bytes_of(file!());
         ::core::arch::global_asm!(
             $crate::__object_asm!(),
             ".pushsection __jump_keys, \"aR\", @progbits",
@@ -337,8 +348,8 @@ macro_rules! __key_record {
             ".long {name_len}, {file_len}, {line}, {count}, {shape}",
             ".popsection",
             key = sym $name,
-            name = sym NAME,
-            file = sym FILE,
+            name = sym __JUMPLABEL_PATH,
+            file = sym __JUMPLABEL_FILE,
             name_len = const module_path!().len(),
             file_len = const file!().len(),
             line = const line!(),

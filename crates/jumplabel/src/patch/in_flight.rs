@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 use super::plan::{Edits, Request};
 use super::{Lock, steps};
+use crate::key::count::{self, Transition};
 
 static PHASE: AtomicU8 = AtomicU8::new(NOTHING);
 static REQUESTS: AtomicPtr<Request<'static>> = AtomicPtr::new(core::ptr::null_mut());
@@ -60,12 +61,13 @@ fn finish(phase: u8, lock: &Lock) {
     let edits = unsafe { Edits::interrupted(lock) };
     if let Some(summary) = edits.summary(lock) {
         for attempt in 0.. {
-            let Ok(Some(kind)) = lock.text().choose(&summary, attempt) else { break };
+            let Some(kind) = lock.text().choose(&summary, attempt) else { break };
             // SAFETY: the edits were verified by the process that this is a copy of; the lock is held.
             if unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok() {
                 break;
             }
         }
     }
-    requests.iter().for_each(Request::abandon);
+    // Whatever the transition says: the copy may have come between the counter's change and its note.
+    requests.iter().for_each(|request| count::abandon(request.key.word(), Transition::TurnOff));
 }

@@ -23,9 +23,9 @@ use core::time::Duration;
 
 use crate::error::{Errno, Error};
 use crate::key::RawKey;
-use crate::key::count::{self, Change, Transition};
+use crate::key::count::{self, Change};
 use crate::text::{self, Text, Token, Visibility, Warnings, WriterKind};
-use plan::{Edit, Request};
+use plan::{Edit, Edits, Request};
 
 /// The process-wide lock, held.
 pub(crate) struct Lock {
@@ -60,7 +60,7 @@ impl Drop for Lock {
 pub struct Outcome {
     /// Sites whose instruction was changed.
     pub sites: usize,
-    /// Pages that they lie on.
+    /// Pages that they begin on.
     pub pages: usize,
     /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
     pub primed: usize,
@@ -89,12 +89,29 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
+    transaction(plan::last_wins(requests), lock, |requests, edits, lock| {
+        begin(requests)?;
+        edits.collect(requests, lock)
+    })
+}
+
+/// Brings the sites of an object that was just loaded to the state of their keys.
+#[cfg(jumplabel_sites)]
+pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Result<Outcome, Error> {
+    transaction(&mut [], lock, |_, edits, lock| edits.collect_object(object, lock))
+}
+
+/// Collects, writes, and publishes or abandons.
+fn transaction(
+    requests: &mut [Request<'_>],
+    lock: &Lock,
+    collect: impl FnOnce(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error>,
+) -> Result<Outcome, Error> {
     let start = lock.text().now();
-    let requests = plan::last_wins(requests);
     // SAFETY: the lock is held, which is what guards the list.
-    let edits = unsafe { plan::Edits::borrow(lock) };
+    let edits = unsafe { Edits::borrow(lock) };
     in_flight::begin(requests);
-    let mut outcome = begin(requests).and_then(|()| flip(requests, edits, lock));
+    let mut outcome = collect(requests, edits, lock).and_then(|()| write(edits, lock));
     match &mut outcome {
         Ok(outcome) => {
             in_flight::publishing();
@@ -104,6 +121,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result
         Err(_) => requests.iter().for_each(Request::abandon),
     }
     in_flight::end();
+    edits.shrink(lock);
     outcome
 }
 
@@ -115,43 +133,21 @@ fn begin(requests: &mut [Request<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Brings the sites of all requests to their new state.
-fn flip(requests: &[Request<'_>], edits: &mut plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
-    if requests.iter().all(|request| request.transition == Transition::Done) {
-        return Ok(Outcome::default());
-    }
-    edits.collect(requests, lock)?;
-    let result = write(edits, lock);
-    edits.shrink(lock);
-    result
-}
-
-/// Brings the sites of an object that was just loaded to the state of their keys.
-#[cfg(jumplabel_sites)]
-pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Result<Outcome, Error> {
-    // SAFETY: the lock is held, which is what guards the list.
-    let edits = unsafe { plan::Edits::borrow(lock) };
-    edits.collect_object(object, lock)?;
-    let result = write(edits, lock);
-    edits.shrink(lock);
-    result
-}
-
 /// Writes the collected edits with the first writer that can.
-fn write(edits: &plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
-    let Some(summary) = edits.summary(lock) else { return Ok(Outcome::default()) };
+fn write(edits: &Edits, lock: &Lock) -> Result<Outcome, Error> {
+    let Some(mut summary) = edits.summary(lock) else { return Ok(Outcome::default()) };
     let mut refused = Refusals::default();
-    let mut stuck = None;
-    for attempt in 0.. {
-        let Some(kind) = lock.text().choose(&summary, attempt)? else { break };
-        let mut body = |writer: &mut dyn text::Writer| match stuck {
+    let mut attempt = 0;
+    while let Some(kind) = lock.text().choose(&summary, attempt) {
+        attempt += 1;
+        let mut body = |writer: &mut dyn text::Writer| match refused.stuck {
             None => steps::run(edits, writer),
             Some(_) => steps::undo(edits, writer),
         };
         // SAFETY: the edits are verified sites of loaded objects, sorted by address, and the lock is held.
         match unsafe { lock.text().open(kind, edits, &mut body) } {
-            Ok(_) if stuck.is_some() => {
-                stuck = None;
+            Ok(_) if refused.stuck.is_some() => {
+                refused.stuck = None;
                 break;
             }
             Ok(written) => {
@@ -165,21 +161,26 @@ fn write(edits: &plan::Edits, lock: &Lock) -> Result<Outcome, Error> {
                     time: Duration::ZERO,
                 });
             }
-            Err(steps::Failure::Refused(errno)) => refused.note(kind, errno),
-            Err(steps::Failure::Stuck { address, errno }) => {
+            Err(Failure::Refused(errno)) => refused.note(kind, errno),
+            Err(Failure::Unsynced(errno)) => {
+                refused.core_sync.get_or_insert(errno);
+                (summary.unsynced, attempt) = (true, 0);
+            }
+            Err(Failure::Stuck { address, errno }) => {
                 refused.note(kind, errno);
-                stuck.get_or_insert(address);
+                refused.stuck.get_or_insert(address);
             }
         }
     }
-    match stuck {
-        Some(address) => Err(Error::RollbackFailed { address }),
-        None => Err(refused.error()),
-    }
+    Err(refused.error())
 }
 
+/// What the writers met.
 #[derive(Default)]
 struct Refusals {
+    /// The first site that could not be restored.
+    stuck: Option<usize>,
+    core_sync: Option<Errno>,
     mprotect: Errno,
     procmem: Errno,
     swap: Errno,
@@ -197,11 +198,13 @@ impl Refusals {
     }
 
     fn error(self) -> Error {
-        let Refusals { mprotect, procmem, swap, custom } = self;
-        if [mprotect, procmem, swap, custom] == [Errno::NONE; 4] {
-            return Error::NoWriter;
+        let Refusals { stuck, core_sync, mprotect, procmem, swap, custom } = self;
+        match (stuck, core_sync) {
+            (Some(address), _) => Error::RollbackFailed { address },
+            (None, Some(core_sync)) => Error::MultiThreaded { core_sync },
+            _ if [mprotect, procmem, swap, custom] == [Errno::NONE; 4] => Error::NoWriter,
+            _ => Error::Denied { mprotect, procmem, swap, custom },
         }
-        Error::Denied { mprotect, procmem, swap, custom }
     }
 }
 
@@ -209,20 +212,14 @@ impl Refusals {
 pub(crate) use steps::run as run_steps;
 pub use steps::{Failure, Step};
 
-/// Brings all primed sites of a key that is in its default state back to the pristine nop: for those who want the very
-/// last fraction of a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with
-/// three core syncs; the next flip of the key costs as much again. Does nothing for sites that jump.
+/// Brings the primed sites of a key that fall through back to the pristine nop: for those who want the very last fraction of
+/// a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs, and
+/// the next flip of those sites is a first one again. Does nothing for sites that jump.
 ///
 /// # Errors
 /// As [`RawKey::enable`].
 pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
-    let lock = Lock::take()?;
-    // SAFETY: the lock is held, which is what guards the list.
-    let edits = unsafe { plan::Edits::borrow(&lock) };
-    edits.collect_primed(key, &lock)?;
-    let result = write(edits, &lock);
-    edits.shrink(&lock);
-    result
+    transaction(&mut [], &Lock::take()?, |_, edits, lock| edits.collect_primed(key, lock))
 }
 
 /// The edits of a transaction, as writers get them.

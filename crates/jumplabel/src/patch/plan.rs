@@ -1,8 +1,6 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use core::cell::UnsafeCell;
 use core::ops::Deref;
-use core::ptr::NonNull;
 
 use super::Lock;
 use crate::arch::{self, State};
@@ -10,6 +8,7 @@ use crate::error::Error;
 use crate::key::RawKey;
 use crate::key::count::{self, Change, Transition};
 use crate::site::{Entry, index, object, read_site};
+use crate::text::list::{Guarded, List};
 
 /// A change of one key in a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -105,35 +104,28 @@ pub struct Summary {
     pub pages: usize,
     /// Sites whose change takes more than one step: it needs core sync between the steps.
     pub pristine: usize,
+    /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs none will do.
+    pub unsynced: bool,
 }
 
-/// The list of edits: memory from [`Text::allocate`](crate::text::Text::allocate), kept between transactions while it
-/// is small.
-pub(crate) struct Edits {
-    memory: Option<NonNull<Edit>>,
-    capacity: usize,
-    len: usize,
-}
+/// The list of edits, kept between transactions while it is small.
+pub(crate) struct Edits(List<Edit>);
 
 /// A list up to this size is kept.
 const KEPT_BYTES: usize = 256 * 1024;
 
-struct Guarded(UnsafeCell<Edits>);
-// SAFETY: only `borrow` reaches the cell, and its contract is that the lock is held.
-unsafe impl Sync for Guarded {}
-
-static EDITS: Guarded = Guarded(UnsafeCell::new(Edits { memory: None, capacity: 0, len: 0 }));
+static EDITS: Guarded<Edits> = Guarded::new(Edits(List::new()));
 
 impl Edits {
     /// The list, empty.
     ///
     /// # Safety
     /// One borrow at a time while the lock is held.
-    #[allow(clippy::mut_from_ref)] // Not from the reference: the lock stands for the right to the static.
-    pub(super) unsafe fn borrow(_lock: &Lock) -> &mut Edits {
+    #[allow(clippy::mut_from_ref)] // The lock stands for the right to the static.
+    pub(super) unsafe fn borrow(lock: &Lock) -> &mut Edits {
         // SAFETY: by the contract.
-        let edits = unsafe { &mut *EDITS.0.get() };
-        edits.len = 0;
+        let edits = unsafe { Self::interrupted(lock) };
+        edits.0.truncate(0);
         edits
     }
 
@@ -142,9 +134,9 @@ impl Edits {
     /// # Safety
     /// As [`borrow`](Self::borrow).
     #[allow(clippy::mut_from_ref)] // As above.
-    pub(super) unsafe fn interrupted(_lock: &Lock) -> &Edits {
+    pub(super) unsafe fn interrupted(_lock: &Lock) -> &mut Edits {
         // SAFETY: by the contract.
-        unsafe { &*EDITS.0.get() }
+        unsafe { EDITS.get() }
     }
 
     /// The edits that carry out `requests`.
@@ -179,13 +171,13 @@ impl Edits {
     #[cfg(jumplabel_sites)]
     pub(super) fn collect_object(&mut self, object: &object::Object, lock: &Lock) -> Result<(), Error> {
         index::check(object)?;
-        self.reserve(object.table().len(), lock)?;
+        self.0.reserve(object.table().len(), lock.text())?;
         for entry in object.table() {
             // SAFETY: the key of a checked entry; its object was loaded before this one.
             let enabled = unsafe { &*(entry.key() as *const RawKey) }.is_enabled();
             // SAFETY: a checked entry, under the lock.
             if let Some(edit) = unsafe { Edit::plan(entry, enabled) }? {
-                self.push(edit);
+                self.0.push(edit, lock.text())?;
             }
         }
         self.arrange();
@@ -200,68 +192,31 @@ impl Edits {
     ) -> Result<(), Error> {
         for object in object::all(lock) {
             let entries = index::entries(object, key.address(), lock)?;
-            self.reserve(entries.len(), lock)?;
+            self.0.reserve(entries.len(), lock.text())?;
             for entry in entries {
                 if let Some(edit) = plan(entry)? {
-                    self.push(edit);
+                    self.0.push(edit, lock.text())?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds an edit that there is room for.
-    fn push(&mut self, edit: Edit) {
-        debug_assert!(self.len < self.capacity);
-        if let Some(memory) = self.memory {
-            // SAFETY: the caller has reserved room.
-            unsafe { memory.add(self.len).write(edit) };
-            self.len += 1;
-        }
-    }
-
     /// Sorts by address and removes what is listed twice. The index is sorted already, so this is one pass for one key.
     fn arrange(&mut self) {
-        let len = self.len;
-        let Some(memory) = self.memory else { return };
-        // SAFETY: `len` edits were written.
-        let edits = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
+        let edits = self.0.as_mut_slice();
         if !edits.is_sorted_by(|a, b| a.address < b.address) {
             edits.sort_unstable_by_key(|edit| edit.address);
-            self.len = dedup(edits);
+            let distinct = dedup(edits);
+            self.0.truncate(distinct);
         }
-    }
-
-    /// Room for `more` edits.
-    fn reserve(&mut self, more: usize, lock: &Lock) -> Result<(), Error> {
-        let needed = self.len + more;
-        if needed <= self.capacity {
-            return Ok(());
-        }
-        let bytes = (needed.max(self.capacity * 2) * size_of::<Edit>()).max(4096);
-        let memory = lock.text().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<Edit>();
-        if let Some(old) = self.memory {
-            // SAFETY: both hold at least `len` edits, and do not overlap.
-            unsafe { memory.copy_from_nonoverlapping(old, self.len) };
-        }
-        self.free(lock);
-        (self.memory, self.capacity) = (Some(memory), bytes / size_of::<Edit>());
-        Ok(())
     }
 
     /// Gives memory back that is not worth keeping.
     pub(super) fn shrink(&mut self, lock: &Lock) {
-        if self.capacity * size_of::<Edit>() > KEPT_BYTES {
-            self.free(lock);
+        if self.0.bytes() > KEPT_BYTES {
+            self.0.free(lock.text());
         }
-    }
-
-    fn free(&mut self, lock: &Lock) {
-        if let Some(memory) = self.memory.take() {
-            // SAFETY: from `allocate`; `release` rounds as `allocate` did.
-            unsafe { lock.text().release(memory.cast(), self.capacity * size_of::<Edit>()) };
-        }
-        self.capacity = 0;
     }
 
     /// `None` where there is nothing to do.
@@ -270,10 +225,10 @@ impl Edits {
             return None;
         }
         let page = lock.text().page_size();
-        let mut summary = Summary { sites: self.len, pages: 0, pristine: 0 };
+        let mut summary = Summary { sites: self.len(), pages: 0, pristine: 0, unsynced: false };
         let mut last = usize::MAX;
         for edit in self.iter() {
-            summary.pristine += usize::from(arch::step(1, edit.from, edit.to, edit.displacement).is_some());
+            summary.pristine += usize::from(edit.from == State::Pristine);
             summary.pages += usize::from(edit.address / page != last);
             last = edit.address / page;
         }
@@ -284,11 +239,7 @@ impl Edits {
 impl Deref for Edits {
     type Target = [Edit];
     fn deref(&self) -> &[Edit] {
-        match self.memory {
-            // SAFETY: `len` edits were written.
-            Some(memory) => unsafe { core::slice::from_raw_parts(memory.as_ptr(), self.len) },
-            None => &[],
-        }
+        &self.0
     }
 }
 

@@ -37,6 +37,9 @@ impl Step {
 pub enum Failure {
     /// It refused, and all sites are as before.
     Refused(Errno),
+    /// Core sync was refused between two steps. No site has changed what it does; where an earlier step was synced, they
+    /// are in a legal state in between.
+    Unsynced(Errno),
     /// It refused, and refused to undo what it had written.
     Stuck {
         /// The first site that was not restored.
@@ -58,7 +61,13 @@ pub(crate) fn run(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure
             take_back(edits, number, at, writer)?;
             return Err(Failure::Refused(errno));
         }
-        writer.sync();
+        let Err(errno) = writer.sync() else { continue };
+        if (number + 1..arch::STEPS).any(|number| edits.iter().any(begun(number))) {
+            // A thread may still run what it fetched before this step, so the next one must not be taken. This step's
+            // undo is as harmless as the step was; the undo of earlier ones would need a core sync in between.
+            take_back_one(edits, number, edits.len(), writer)?;
+            return Err(Failure::Unsynced(errno));
+        }
     }
     Ok(())
 }
@@ -71,12 +80,17 @@ pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failur
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
-    for number in (0..=last).rev() {
-        let part = if number == last { &edits[..count] } else { edits };
-        // SAFETY: the writer was opened for these edits.
-        unsafe { writer.write(part, Step { number, undo: true }) }
-            .map_err(|(at, errno)| Failure::Stuck { address: part[at].address, errno })?;
-        writer.sync();
-    }
+    take_back_one(edits, last, count, writer)?;
+    (0..last).rev().try_for_each(|number| take_back_one(edits, number, edits.len(), writer))
+}
+
+/// Undoes step `number` at the first `count` sites.
+fn take_back_one(edits: &[Edit], number: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
+    let part = &edits[..count];
+    // SAFETY: the writer was opened for these edits.
+    unsafe { writer.write(part, Step { number, undo: true }) }
+        .map_err(|(at, errno)| Failure::Stuck { address: part[at].address, errno })?;
+    // Refused or not: each undo leaves a legal instruction.
+    let _ = writer.sync();
     Ok(())
 }

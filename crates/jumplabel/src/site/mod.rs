@@ -20,6 +20,8 @@ pub mod record;
 use crate::arch;
 use crate::error::Error;
 use crate::key::RawKey;
+use crate::patch::Lock;
+use crate::text::list::{self, List};
 
 /// The check's arm: what it yields where execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
@@ -100,11 +102,14 @@ pub(crate) unsafe fn read_site(address: usize) -> [u8; arch::SITE_SIZE] {
 }
 
 /// What `static_branch_*` needs to know of a place: the distance from the static to the key in it, in bytes.
+///
+/// # Safety
+/// `key` lies in `symbol`.
 #[doc(hidden)]
 #[must_use]
-pub const fn key_offset<K, S>(key: &K, symbol: &S) -> usize {
+pub const unsafe fn key_offset<K, S>(key: &K, symbol: &S) -> usize {
     let (key, symbol) = (core::ptr::from_ref(key), core::ptr::from_ref(symbol));
-    // SAFETY: the macro passes a place and the static that contains it; anything else does not evaluate.
+    // SAFETY: by the contract; in a constant, anything else does not evaluate.
     let offset = unsafe { key.byte_offset_from(symbol) };
     assert!(offset >= 0);
     offset as usize
@@ -151,22 +156,22 @@ impl Site {
 
 /// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
 ///
-/// Holds the lock, so `visit` must not flip (it would get [`Error::Reentrant`]). Costs one binary search for each
-/// object after the first call, which builds the index. Signals are blocked meanwhile.
+/// The sites are looked at under the lock and visited after it: `visit` may flip. Costs one binary search for each object
+/// after the first call, which builds the index.
 ///
 /// # Errors
 /// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
-pub fn for_each_site(key: &RawKey, mut visit: impl FnMut(Site)) -> Result<usize, Error> {
-    let lock = crate::patch::Lock::take()?;
-    let mut count = 0;
-    for object in object::all(&lock) {
-        for entry in index::entries(object, key.address(), &lock)? {
-            // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
-            visit(unsafe { Site::of(entry) });
-            count += 1;
+pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
+    let fill = |sites: &mut List<Site>, lock: &Lock| {
+        for object in object::all(lock) {
+            for entry in index::entries(object, key.address(), lock)? {
+                // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
+                sites.push(unsafe { Site::of(entry) }, lock.text())?;
+            }
         }
-    }
-    Ok(count)
+        Ok(())
+    };
+    list::collect(fill, visit)
 }
 
 /// Whether any site overlaps `range` of addresses: what another patcher asks before it writes there (Linux:
@@ -177,7 +182,7 @@ pub fn for_each_site(key: &RawKey, mut visit: impl FnMut(Site)) -> Result<usize,
 /// # Errors
 /// [`Error::Reentrant`] in the middle of a flip.
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
-    let lock = crate::patch::Lock::take()?;
+    let lock = Lock::take()?;
     let overlaps =
         |entry: &Entry| entry.code() < range.end && range.start < entry.code() + arch::SITE_SIZE && !range.is_empty();
     Ok(object::all(&lock).any(|object| object.table().iter().any(overlaps)))

@@ -13,7 +13,7 @@
 //!
 //! Objects, runtimes and keys are shared between copies: their layout is an interface and changes only with [`VERSION`].
 
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use super::{Entry, record::KeyRecord, relative};
 use crate::patch::Lock;
@@ -86,18 +86,24 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
 #[repr(C)]
 pub struct Runtime {
     /// [`VERSION`].
-    pub version: u32,
+    pub(crate) version: u32,
+    /// 1 while the copy is on the list. Changed under the lock.
+    listed: AtomicU32,
+    /// 1 where the copy is part of the program, which is never unloaded.
+    pub(crate) in_program: AtomicU32,
     reserved: u32,
     objects: AtomicPtr<Object>,
     /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.
-    pub next: AtomicPtr<Runtime>,
+    pub(crate) next: AtomicPtr<Runtime>,
     /// What the copies of a platform share; null until there is something to share.
-    pub shared: AtomicPtr<()>,
+    pub(crate) shared: AtomicPtr<()>,
 }
 
 /// This copy.
 pub static RUNTIME: Runtime = Runtime {
     version: VERSION,
+    listed: AtomicU32::new(0),
+    in_program: AtomicU32::new(0),
     reserved: 0,
     objects: AtomicPtr::new(core::ptr::null_mut()),
     next: AtomicPtr::new(core::ptr::null_mut()),
@@ -113,6 +119,12 @@ impl Runtime {
             at = object.next.load(Ordering::Acquire);
             Some(object)
         })
+    }
+
+    #[cfg_attr(not(feature = "std"), allow(dead_code))] // A kernel has one copy.
+    /// Under the lock: notes that the copy is on the list, or not; what was noted before.
+    pub(crate) fn set_listed(&self, listed: bool) -> bool {
+        self.listed.swap(u32::from(listed), Ordering::Relaxed) != 0
     }
 
     /// Whether no object is registered with this copy.
@@ -135,7 +147,8 @@ pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Objec
 }
 
 /// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
-/// object has sites of keys in other objects: those are brought to the state of their keys before anything can run them.
+/// object has sites of keys in other objects, or something was flipped before: its sites are then brought to the state of
+/// their keys before anything can run them.
 ///
 /// # Safety
 /// `object` is the record of a loaded object and is not in the list.
@@ -147,10 +160,12 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     if record.version != VERSION {
         return;
     }
+    // A constructor that came before this one may have flipped keys of this object already.
+    let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
     if RUNTIME.is_empty() {
-        crate::text::start();
+        crate::text::start(crate::text::is_main_program(record.header()));
     }
-    if !record.has_foreign_keys() {
+    if !flipped && !record.has_foreign_keys() {
         return link(object, record);
     }
     // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an
@@ -186,8 +201,8 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     if crate::text::is_main_program(record.header()) {
         return; // The program ends; its sites stay, for destructors that still flip.
     }
-    // A destructor cannot report an error. Where the lock is refused (an unload inside of a flip), the record stays.
-    let Ok(lock) = Lock::take() else { return };
+    // Without the lock, this thread holds it already, or it was never made: either way nobody else walks the list.
+    let lock = Lock::take();
     let mut link = &RUNTIME.objects;
     loop {
         let at = link.load(Ordering::Acquire);
@@ -206,15 +221,23 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         // SAFETY: a record in the list, under the lock.
         link = unsafe { &(*at).next };
     }
+    let Ok(lock) = lock else { return };
     super::index::discard(record, &lock);
     #[cfg(feature = "std")]
     if let Some(image) = crate::text::image(record.header()) {
         crate::key::deferred::forget(image.all.0..image.all.1, &lock);
     }
     if RUNTIME.is_empty() {
-        lock.text().stop();
+        // SAFETY: the last object of this copy goes, and so does the copy.
+        unsafe { lock.text().stop() };
+        drop(lock);
+        crate::text::leave();
     }
 }
 
+// What the macros emit as the version of the record.
+const _: () = assert!(VERSION == 1);
+
 // The size that the macros emit.
+#[cfg(jumplabel_sites)]
 const _: () = assert!(size_of::<Object>() == 64);

@@ -1,10 +1,11 @@
 //! Key records: the name, file, line and default of each key that `static_key!` declared, in the read-only section
 //! `__jump_keys`, where tools find them in a stripped binary too.
 
-use super::relative;
+use super::{index, object, relative};
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::Lock;
+use crate::text::list::{self, List};
 
 /// Describes one key, or one array of keys. 32 bytes, all words relative to themselves.
 #[repr(C, align(4))]
@@ -30,6 +31,25 @@ impl KeyRecord {
         }
     }
 
+    fn info(&self, element: u32, lock: &Lock) -> Result<KeyInfo, Error> {
+        let key = self.key(element);
+        let mut sites = 0;
+        for object in object::all(lock) {
+            sites += index::entries(object, key.address(), lock)?.len();
+        }
+        Ok(KeyInfo {
+            name: KeyRecord::text(&raw const self.name, self.name_len),
+            element: (self.shape >> 1 != 0).then_some(element),
+            file: KeyRecord::text(&raw const self.file, self.file_len),
+            line: self.line,
+            default: self.shape & 1 != 0,
+            enabled: key.is_enabled(),
+            count: key.count(),
+            sites,
+            key,
+        })
+    }
+
     fn key(&self, element: u32) -> &'static RawKey {
         let address = relative(&raw const self.key) + element as usize * (self.shape >> 1) as usize;
         // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
@@ -39,13 +59,13 @@ impl KeyRecord {
 
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
 #[derive(Clone, Copy, Debug)]
-pub struct KeyInfo<'a> {
+pub struct KeyInfo {
     /// Path of the static: `crate::module::NAME`.
-    pub name: &'a str,
+    pub name: &'static str,
     /// The element, for a key of an array.
     pub element: Option<u32>,
     /// Source file of the declaration.
-    pub file: &'a str,
+    pub file: &'static str,
     /// Line of the `static_key!` that declares it.
     pub line: u32,
     /// Its default.
@@ -57,39 +77,26 @@ pub struct KeyInfo<'a> {
     /// How many sites check it.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
-    pub key: &'a RawKey,
+    pub key: &'static RawKey,
 }
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
-/// Holds the lock and blocks signals meanwhile: `visit` must not flip, and what it keeps must not outlive the object of
-/// the key. Costs one binary search for each key and object.
+/// The keys are looked at under the lock and visited after it: `visit` may flip. An object must not be unloaded while its
+/// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
 ///
 /// # Errors
 /// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
-pub fn for_each_key(mut visit: impl FnMut(KeyInfo<'_>)) -> Result<(), Error> {
-    let lock = Lock::take()?;
-    for object in super::object::all(&lock) {
-        for record in object.keys() {
-            for element in 0..record.count {
-                let key = record.key(element);
-                let mut sites = 0;
-                for user in super::object::all(&lock) {
-                    sites += super::index::entries(user, key.address(), &lock)?.len();
+pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
+    let fill = |keys: &mut List<KeyInfo>, lock: &Lock| {
+        for object in object::all(lock) {
+            for record in object.keys() {
+                for element in 0..record.count {
+                    keys.push(record.info(element, lock)?, lock.text())?;
                 }
-                visit(KeyInfo {
-                    name: KeyRecord::text(&raw const record.name, record.name_len),
-                    element: (record.shape >> 1 != 0).then_some(element),
-                    file: KeyRecord::text(&raw const record.file, record.file_len),
-                    line: record.line,
-                    default: record.shape & 1 != 0,
-                    enabled: key.is_enabled(),
-                    count: key.count(),
-                    sites,
-                    key,
-                });
             }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    list::collect(fill, visit).map(drop)
 }

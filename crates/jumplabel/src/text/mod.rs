@@ -11,6 +11,8 @@
 //! kernel implements [`Text`] over its own page tables and interrupts and hands it to [`set_text`]; tests hand over broken
 //! ones and must then fail.
 
+pub(crate) mod list;
+
 use core::ptr::NonNull;
 use core::time::Duration;
 
@@ -18,7 +20,9 @@ use crate::error::{Errno, Error};
 use crate::patch::{EditList, Failure, Step, plan::Summary};
 use crate::site::object::Runtime;
 
+// Without sites no object registers, so that a part of it is never called.
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod linux;
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 use linux as platform;
@@ -97,14 +101,17 @@ pub trait Writer {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)>;
 
     /// Makes every processor that runs this code serialise: nothing fetched before is executed after.
-    fn sync(&mut self);
+    ///
+    /// # Errors
+    /// Where another thread may go on running what it fetched before.
+    fn sync(&mut self) -> Result<(), Errno>;
 }
 
 /// What the patcher needs of the place that it runs in.
 ///
 /// # Safety
 /// `lock` excludes all other callers of this trait in the process, whichever copy of the library they use, until
-/// `unlock`. `open` lets `body` write to exactly the given sites and leaves the protection of all memory as it was. None
+/// `unlock`. No method unwinds. `open` lets `body` write to exactly the given sites and leaves the protection of all memory as it was. None
 /// of the methods runs code that has sites, nor, with the lock held, calls the dynamic loader.
 pub unsafe trait Text: Sync {
     /// Takes the process-wide lock; nothing may interrupt this thread with a flip until `unlock`.
@@ -119,7 +126,8 @@ pub unsafe trait Text: Sync {
     /// With the token of the `lock` that this thread called last.
     unsafe fn unlock(&self, token: Token);
 
-    /// Zeroed memory, aligned to a page, from somewhere that has no sites (not the program's allocator).
+    /// Zeroed memory, aligned to a page, from somewhere that has no sites (not the program's allocator). Called with and
+    /// without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
     /// Takes memory back.
@@ -131,11 +139,9 @@ pub unsafe trait Text: Sync {
     /// Bytes of a page.
     fn page_size(&self) -> usize;
 
-    /// The writer to try for these edits at this attempt, counted from 0; `None` where there is none left.
-    ///
-    /// # Errors
-    /// Where no writer could do it safely.
-    fn choose(&self, summary: &Summary, attempt: u32) -> Result<Option<WriterKind>, Error>;
+    /// The writer to try for these edits at this attempt, counted from 0; `None` where there is none left. The count begins
+    /// again when [`Summary::unsynced`] is set.
+    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind>;
 
     /// Makes the pages of `edits` writable, runs `body`, makes what it wrote visible to all processors, and restores the
     /// pages. An error from `body`, or of its own, means that no site has changed.
@@ -159,7 +165,10 @@ pub unsafe trait Text: Sync {
     fn runtimes(&self) -> *const Runtime;
 
     /// The last object of this copy is about to be unloaded. The lock is held, and is released before the code goes.
-    fn stop(&self) {}
+    ///
+    /// # Safety
+    /// Nothing of this copy is used any more.
+    unsafe fn stop(&self) {}
 }
 
 /// The platform in use.
@@ -169,8 +178,26 @@ pub(crate) fn text() -> &'static dyn Text {
 
 /// Called by the constructor of the first object of this copy.
 #[cfg(jumplabel_sites)]
-pub(crate) fn start() {
-    platform::start();
+pub(crate) fn start(is_main_program: bool) {
+    platform::start(is_main_program);
+}
+
+/// Waits until no thread is inside of a handler of this copy: its code is about to go. Without the lock.
+#[cfg(jumplabel_sites)]
+pub(crate) fn leave() {
+    platform::leave();
+}
+
+/// Blocks all signals of the calling thread, for a thread that it is about to start.
+#[cfg(feature = "std")]
+pub(crate) fn block_signals() -> Token {
+    platform::block_signals()
+}
+
+/// Goes back to the mask in `token`.
+#[cfg(feature = "std")]
+pub(crate) fn restore_signals(token: Token) {
+    platform::restore_signals(token);
 }
 
 /// Whether the ELF header at `header` is that of the program, which is never unloaded.
@@ -204,7 +231,7 @@ pub(crate) fn image(header: usize) -> Option<Image> {
 }
 
 /// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that
-/// runs with raised privileges ignores): `None` goes back to the automatic choice. For tests and measurements, and for
+/// runs with raised privileges ignores): `None` goes back to the automatic choice, and so does `Custom`. For tests and measurements, and for
 /// the strict mode, [`WriterKind::Swap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform::set_writer(kind);

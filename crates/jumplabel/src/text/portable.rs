@@ -32,6 +32,9 @@ const fn thread() -> usize {
 // SAFETY: the owner word excludes; nothing is ever opened.
 unsafe impl Text for Portable {
     fn lock(&self) -> Result<Token, Error> {
+        if cfg!(jumplabel_sites) {
+            return Err(Error::NoWriter);
+        }
         let me = thread();
         while let Err(owner) = self.owner.compare_exchange_weak(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
             if cfg!(feature = "std") && owner == me {
@@ -58,8 +61,8 @@ unsafe impl Text for Portable {
         1
     }
 
-    fn choose(&self, _summary: &Summary, _attempt: u32) -> Result<Option<WriterKind>, Error> {
-        Err(Error::NoWriter)
+    fn choose(&self, _summary: &Summary, _attempt: u32) -> Option<WriterKind> {
+        None
     }
 
     unsafe fn open(
@@ -81,12 +84,23 @@ unsafe impl Text for Portable {
 }
 
 #[cfg(jumplabel_sites)]
-pub(super) fn start() {}
+pub(super) fn start(_is_main_program: bool) {}
+
+#[cfg(jumplabel_sites)]
+pub(super) fn leave() {}
 
 #[cfg(jumplabel_sites)]
 pub(super) fn is_main_program(_header: usize) -> bool {
     true
 }
+
+#[cfg(feature = "std")]
+pub(super) fn block_signals() -> Token {
+    0
+}
+
+#[cfg(feature = "std")]
+pub(super) fn restore_signals(_token: Token) {}
 
 pub(super) fn image(_header: usize) -> Option<Image> {
     None

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use super::{WriterKind, open};
 use crate::arch::{self, State};
 use crate::error::Errno;
-use crate::patch::{Failure, plan::Edit, run_steps};
+use crate::patch::{EditList, Failure, Step, plan::Edit, run_steps};
 use crate::text::Writer;
 
 /// A bit for each kind of writer.
@@ -38,6 +38,21 @@ pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
     }
 }
 
+/// No other thread runs the canary, so its steps may go on where core sync is refused.
+struct Alone<'a>(&'a mut dyn Writer);
+
+impl Writer for Alone<'_> {
+    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+        // SAFETY: by the contract.
+        unsafe { self.0.write(edits, step) }
+    }
+
+    fn sync(&mut self) -> Result<(), Errno> {
+        let _ = self.0.sync();
+        Ok(())
+    }
+}
+
 /// Brings the canary's site to `to`, from whatever it holds.
 fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
     let address = arch::canary_code();
@@ -49,10 +64,10 @@ fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
         return Ok(());
     }
     let edits = [Edit { address, displacement, from, to }];
-    let mut body = |writer: &mut dyn Writer| run_steps(&edits, writer);
+    let mut body = |writer: &mut dyn Writer| run_steps(&edits, &mut Alone(writer));
     // SAFETY: one verified site, run by nobody but this thread, under the lock.
     match unsafe { open(kind, &edits, &mut body) } {
         Ok(_) => Ok(()),
-        Err(Failure::Refused(errno) | Failure::Stuck { errno, .. }) => Err(errno),
+        Err(Failure::Refused(errno) | Failure::Unsynced(errno) | Failure::Stuck { errno, .. }) => Err(errno),
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Mapping {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) protection: MprotectFlags,
+    /// Writes would go to the file.
+    pub(super) shared: bool,
     /// Of its start in its file.
     pub(super) offset: u64,
     /// 0 for memory without a file.
@@ -111,6 +113,7 @@ impl Query {
             end: self.vma_end as usize,
             // PROCMAP_QUERY_VMA_READABLE, WRITABLE, EXECUTABLE are PROT_READ, WRITE, EXEC.
             protection: MprotectFlags::from_bits_truncate(self.vma_flags as u32 & 7),
+            shared: self.vma_flags & 8 != 0, // PROCMAP_QUERY_VMA_SHARED
             offset: self.vma_offset,
             inode: self.inode,
             path_len: (self.vma_name_size as usize).saturating_sub(1), // with its zero
@@ -119,32 +122,29 @@ impl Query {
 }
 
 fn parse(line: &[u8], path: &mut [u8]) -> Option<Mapping> {
-    let line = core::str::from_utf8(line.get(..line.len().min(4200))?).ok()?;
-    let mut words = line.splitn(6, ' ');
-    let (start, end) = words.next()?.split_once('-')?;
-    let mut protection = MprotectFlags::empty();
-    for letter in words.next()?.bytes() {
-        protection |= match letter {
-            b'r' => MprotectFlags::READ,
-            b'w' => MprotectFlags::WRITE,
-            b'x' => MprotectFlags::EXEC,
-            _ => MprotectFlags::empty(),
-        };
+    let mut words = line.splitn(6, |&byte| byte == b' ');
+    let mut word = || words.next();
+    let hex = |digits: &[u8]| u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok();
+
+    let mut range = word()?.splitn(2, |&byte| byte == b'-');
+    let (start, end) = (hex(range.next()?)? as usize, hex(range.next()?)? as usize);
+    let (mut protection, mut shared) = (MprotectFlags::empty(), false);
+    for letter in word()? {
+        match letter {
+            b'r' => protection |= MprotectFlags::READ,
+            b'w' => protection |= MprotectFlags::WRITE,
+            b'x' => protection |= MprotectFlags::EXEC,
+            b's' => shared = true,
+            _ => {}
+        }
     }
-    let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-    let _device = words.next()?;
-    let inode = words.next()?.parse().ok()?;
-    let name = words.next().unwrap_or("").trim_start().as_bytes();
+    let offset = hex(word()?)?;
+    let _device = word()?;
+    let inode = core::str::from_utf8(word()?).ok()?.parse().ok()?;
+    let name = word().unwrap_or_default().trim_ascii_start();
     let path_len = path.get_mut(..name.len()).map_or(0, |place| {
         place.copy_from_slice(name);
         name.len()
     });
-    Some(Mapping {
-        start: usize::from_str_radix(start, 16).ok()?,
-        end: usize::from_str_radix(end, 16).ok()?,
-        protection,
-        offset,
-        inode,
-        path_len,
-    })
+    Some(Mapping { start, end, protection, shared, offset, inode, path_len })
 }

@@ -30,7 +30,7 @@ use core::time::Duration;
 use super::{Image, Text, Token, Warnings, Writer, WriterKind, Written};
 use crate::error::{Errno, Error};
 use crate::patch::{EditList, Failure, plan::Summary};
-use crate::site::object::Runtime;
+use crate::site::object::{RUNTIME, Runtime};
 
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
@@ -85,26 +85,17 @@ unsafe impl Text for Linux {
         pages::size()
     }
 
-    fn choose(&self, summary: &Summary, attempt: u32) -> Result<Option<WriterKind>, Error> {
+    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
+        use WriterKind::{Mprotect, Procmem, Swap};
         let forced = forced()?;
-        let order = match forced {
-            Some(kind) => [Some(kind), None, None],
-            None if summary.sites <= PROCMEM_SITES => {
-                [Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)]
-            }
-            None => [Some(WriterKind::Mprotect), Some(WriterKind::Procmem), Some(WriterKind::Swap)],
+        let order: &[WriterKind] = match forced {
+            // It never writes to running code.
+            _ if summary.unsynced => &[Swap],
+            Some(ref kind) => core::slice::from_ref(kind),
+            None if summary.sites <= PROCMEM_SITES => &[Procmem, Mprotect, Swap],
+            None => &[Mprotect, Procmem, Swap],
         };
-        // Several bytes of running code change only under core sync, or not at all: `swap` never writes to running code.
-        if summary.pristine > 0 && !pages::single_threaded() {
-            sync::begin();
-            if let Err(core_sync) = sync::core_sync() {
-                return match (forced, attempt) {
-                    (None | Some(WriterKind::Swap), 0) => Ok(Some(WriterKind::Swap)),
-                    _ => Err(Error::MultiThreaded { core_sync }),
-                };
-            }
-        }
-        Ok(order.get(attempt as usize).copied().flatten())
+        order.get(attempt as usize).copied().filter(|&kind| forced.is_none_or(|forced| forced == kind))
     }
 
     unsafe fn open(
@@ -113,7 +104,7 @@ unsafe impl Text for Linux {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<Written, Failure> {
-        mprotect::close_inherited();
+        mprotect::close_remaining();
         sync::begin();
         canary::prove(kind).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
@@ -130,7 +121,7 @@ unsafe impl Text for Linux {
         shared::get().map_or(core::ptr::null(), shared::Shared::runtimes)
     }
 
-    fn stop(&self) {
+    unsafe fn stop(&self) {
         shared::leave();
     }
 }
@@ -153,10 +144,29 @@ unsafe fn open(
     }
 }
 
-/// The runtime's share of start-up: find other copies of the library, and ask to be told of forks. No system call.
-pub(super) fn start() {
-    shared::announce();
-    fork::register();
+/// The runtime's share of start-up: find other copies of the library, and ask to be told of forks. No system call, where
+/// this copy is the only one.
+pub(super) fn start(in_program: bool) {
+    RUNTIME.in_program.store(u32::from(in_program), Ordering::Relaxed);
+    let program_has_a_copy = shared::announce();
+    if in_program || !program_has_a_copy {
+        fork::register();
+    }
+    if FORCED.load(Ordering::Relaxed) == UNKNOWN {
+        FORCED.store(from_environment(), Ordering::Relaxed);
+    }
+}
+
+pub(super) fn leave() {
+    fork::drain();
+}
+
+pub(super) fn block_signals() -> Token {
+    signals::block()
+}
+
+pub(super) fn restore_signals(token: Token) {
+    signals::restore(token);
 }
 
 /// Whether `header` is that of the program: its program headers are the ones that the kernel names.
@@ -210,20 +220,17 @@ pub(super) fn set_writer(kind: Option<WriterKind>) {
     FORCED.store(number, Ordering::Relaxed);
 }
 
-/// The writer that was asked for by [`set_writer`] or the environment, which is read once.
-fn forced() -> Result<Option<WriterKind>, Error> {
-    let mut number = FORCED.load(Ordering::Relaxed);
-    if number == UNKNOWN {
-        number = from_environment();
-        FORCED.store(number, Ordering::Relaxed);
-    }
-    match number {
-        AUTOMATIC => Ok(None),
-        BAD => Err(Error::NoWriter),
-        number => Ok(KINDS.get(usize::from(number) - 1).copied()),
+/// The writer that was asked for by [`set_writer`] or the environment; `Some(None)` for the automatic choice, `None` for a
+/// name that is no writer's.
+fn forced() -> Option<Option<WriterKind>> {
+    match FORCED.load(Ordering::Relaxed) {
+        UNKNOWN | AUTOMATIC => Some(None),
+        BAD => None,
+        number => Some(KINDS.get(usize::from(number) - 1).copied()),
     }
 }
 
+/// Read at start-up, when no other thread can be changing it.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
     // SAFETY: reads of the auxiliary vector and of the environment, once.

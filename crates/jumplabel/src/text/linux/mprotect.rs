@@ -13,10 +13,7 @@
 //! was ever writable is accounted differently from the rest and never merges back with it: without priming, single flips
 //! leave hundreds of mappings behind.
 
-use core::cell::UnsafeCell;
 use core::ffi::c_void;
-use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
 
@@ -25,6 +22,7 @@ use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::{EditList, Failure, Step};
+use crate::text::list::{Guarded, List};
 use crate::text::{Warnings, Writer};
 
 /// Pages between two sites that cost less to open than another system call: 65 ns each against 3 us.
@@ -37,26 +35,22 @@ impl Open for Mprotect {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<Warnings, Failure> {
-        let refused = |errno: Errno| Failure::Refused(errno);
-        let mut spans = Spans::new();
-        spans.find(edits).map_err(refused)?;
-        OPEN.store(&raw mut spans, Ordering::Relaxed);
-        let result = spans.open().map_err(refused).and_then(|()| body(&mut Mprotect));
-        let left_writable = !spans.close() | spans.primed_open;
-        OPEN.store(null_mut(), Ordering::Relaxed);
+        // SAFETY: the lock is held.
+        let spans = unsafe { SPANS.get() };
+        let result =
+            spans.find(edits).and_then(|()| spans.open()).map_err(Failure::Refused).and_then(|()| body(&mut Mprotect));
+        let left_writable = !spans.close();
         result.map(|()| Warnings { left_writable })
     }
 }
 
-/// The spans that are open: not null under the lock only in a child made by a raw `clone` in mid-flip.
-static OPEN: AtomicPtr<Spans> = AtomicPtr::new(null_mut());
+/// What is open, and what could not be closed.
+static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new() });
 
-/// Closes what a process that this one is a copy of had open.
-pub(super) fn close_inherited() {
-    // SAFETY: the flipping thread's stack was copied with the rest of memory, and nothing runs on it here.
-    if let Some(spans) = unsafe { OPEN.swap(null_mut(), Ordering::Relaxed).as_ref() } {
-        spans.close();
-    }
+/// Closes what is still open: because closing was refused, or because a process that this one is a copy of had it open.
+pub(super) fn close_remaining() {
+    // SAFETY: the lock is held.
+    unsafe { SPANS.get() }.close();
 }
 
 impl Writer for Mprotect {
@@ -73,8 +67,8 @@ impl Writer for Mprotect {
         Ok(())
     }
 
-    fn sync(&mut self) {
-        let _ = sync::core_sync();
+    fn sync(&mut self) -> Result<(), Errno> {
+        sync::core_sync()
     }
 }
 
@@ -97,54 +91,14 @@ impl Span {
     }
 }
 
-/// The spans of a transaction; a few need no memory.
+/// The spans of a transaction, behind those that earlier ones could not close.
 struct Spans {
-    few: [Span; FEW],
-    many: Option<NonNull<Span>>,
-    capacity: usize,
-    len: usize,
-    /// Priming left a mapping writable.
-    primed_open: bool,
+    list: List<Span>,
 }
 
-const FEW: usize = 16;
-
 impl Spans {
-    fn new() -> Spans {
-        let none = Span { start: 0, end: 0, protection: MprotectFlags::empty() };
-        Spans { few: [none; FEW], many: None, capacity: FEW, len: 0, primed_open: false }
-    }
-
-    fn list(&self) -> &[Span] {
-        match self.many {
-            // SAFETY: `len` spans were written.
-            Some(many) => unsafe { core::slice::from_raw_parts(many.as_ptr(), self.len) },
-            None => &self.few[..self.len],
-        }
-    }
-
     fn push(&mut self, span: Span) -> Result<(), Errno> {
-        if self.len == self.capacity {
-            let many = pages::allocate(2 * self.capacity * size_of::<Span>()).ok_or(rustix::io::Errno::NOMEM)?.cast();
-            // SAFETY: room for twice as many.
-            unsafe { many.copy_from_nonoverlapping(NonNull::from(self.list()).cast(), self.len) };
-            self.free();
-            (self.many, self.capacity) = (Some(many), 2 * self.capacity);
-        }
-        match self.many {
-            // SAFETY: `len` is below the capacity.
-            Some(many) => unsafe { many.add(self.len).write(span) },
-            None => self.few[self.len] = span,
-        }
-        self.len += 1;
-        Ok(())
-    }
-
-    fn free(&mut self) {
-        if let Some(many) = self.many.take() {
-            // SAFETY: allocated in `push` with this size.
-            unsafe { pages::release(many.cast(), self.capacity * size_of::<Span>()) };
-        }
+        self.list.push(span, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
     /// The spans that cover `edits`, in their mappings.
@@ -181,24 +135,34 @@ impl Spans {
             return Ok(Bounds { end, protection: MprotectFlags::READ | MprotectFlags::EXEC });
         };
         let found = maps.find(address, &mut [])?;
-        self.primed_open |= !prime(Span { start: found.start, end: found.end, protection: found.protection });
+        if found.shared {
+            return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
+        }
+        let mapping = Span { start: found.start, end: found.end, protection: found.protection };
+        if !prime(mapping) {
+            self.push(mapping)?;
+        }
         Ok(Bounds { end: found.end, protection: found.protection })
     }
 
     /// Opens all. After a refusal, `close` closes those that were opened and leaves the rest as it is.
     fn open(&self) -> Result<(), Errno> {
-        self.list().iter().try_for_each(Span::open)
+        self.list.iter().try_for_each(Span::open)
     }
 
-    /// Closes all; false where one stays open.
-    fn close(&self) -> bool {
-        self.list().iter().fold(true, |all, span| span.protect(span.protection).is_ok() & all)
-    }
-}
-
-impl Drop for Spans {
-    fn drop(&mut self) {
-        self.free();
+    /// Closes all, the latest first: an earlier one knows better what a page once was. Those that are refused stay on the
+    /// list, for the next flip. False where there are any.
+    fn close(&mut self) -> bool {
+        let mut kept = 0;
+        for at in (0..self.list.len()).rev() {
+            if self.list[at].protect(self.list[at].protection).is_err() {
+                kept += 1;
+            }
+        }
+        if kept == 0 {
+            self.list.truncate(0);
+        }
+        kept == 0
     }
 }
 
@@ -213,18 +177,18 @@ fn mapping_end(bounds: Option<Bounds>) -> usize {
     bounds.map_or(0, |bounds| bounds.end)
 }
 
-/// Mappings that were primed. A full list means that the rest is not, which costs mappings and nothing else.
-struct Primed(UnsafeCell<([(usize, usize); 64], usize)>);
-// SAFETY: used under the lock only.
-unsafe impl Sync for Primed {}
-static PRIMED: Primed = Primed(UnsafeCell::new(([(0, 0); 64], 0)));
+/// Mappings that were primed, and how many.
+static PRIMED: Guarded<([(usize, usize); 64], usize)> = Guarded::new(([(0, 0); 64], 0));
 
 /// False where the mapping could be opened and not closed again.
 fn prime(mapping: Span) -> bool {
-    // SAFETY: the writers run under the lock.
-    let (list, len) = unsafe { &mut *PRIMED.0.get() };
+    // SAFETY: the lock is held.
+    let (list, len) = unsafe { PRIMED.get() };
     let known = list[..*len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
-    if known || *len == list.len() || mapping.end - mapping.start <= pages::size() {
+    if *len == list.len() {
+        *len = 0; // Many objects have come and gone. Priming again is harmless.
+    }
+    if known || mapping.end - mapping.start <= pages::size() {
         return true;
     }
     if mapping.open().is_err() {

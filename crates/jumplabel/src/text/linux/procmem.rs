@@ -13,6 +13,7 @@ use rustix::io::pwrite;
 use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
+use crate::patch::plan::Edit;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::{Warnings, Writer};
 
@@ -29,7 +30,9 @@ impl Open for Procmem {
         let memory = rustix::fs::open("/proc/thread-self/mem", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| Failure::Refused(errno.into()))?;
         let mut writer = Procmem { memory };
-        if edits.len() > 1 {
+        let within_a_page =
+            |edit: &Edit| pages::floor(edit.address) == pages::floor(edit.address + arch::SITE_SIZE - 1);
+        if edits.len() > 1 || !edits.iter().all(within_a_page) {
             writer.prepare(edits).map_err(Failure::Refused)?;
         }
         body(&mut writer)?;
@@ -56,12 +59,19 @@ impl Procmem {
         Ok(())
     }
 
+    /// Writes all of `bytes`, or nothing.
     fn put(&self, address: usize, bytes: &[u8]) -> Result<(), Errno> {
-        if pwrite(&self.memory, bytes, address as u64)? == bytes.len() {
-            Ok(())
-        } else {
-            Err(rustix::io::Errno::IO.into())
+        let mut old = [0; 4];
+        for (byte, address) in old.iter_mut().zip(address..).take(bytes.len()) {
+            // SAFETY: a byte of a site; a piece has four at most.
+            *byte = unsafe { (address as *const u8).read_volatile() };
         }
+        let written = pwrite(&self.memory, bytes, address as u64)?;
+        if written == bytes.len() {
+            return Ok(());
+        }
+        let _ = pwrite(&self.memory, &old[..written], address as u64);
+        Err(rustix::io::Errno::IO.into())
     }
 }
 
@@ -75,7 +85,7 @@ impl Writer for Procmem {
         Ok(())
     }
 
-    fn sync(&mut self) {
-        let _ = sync::core_sync();
+    fn sync(&mut self) -> Result<(), Errno> {
+        sync::core_sync()
     }
 }

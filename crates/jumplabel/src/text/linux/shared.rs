@@ -41,10 +41,16 @@ impl Shared {
     pub(super) fn take(&self) -> Result<Token, Error> {
         let token = signals::block();
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        self.lock().acquire(me).map(|()| token).map_err(|Reentrant| {
-            signals::restore(token);
-            Error::Reentrant
-        })
+        match self.lock().acquire(me) {
+            Ok(()) => {
+                self.list(&RUNTIME);
+                Ok(token)
+            }
+            Err(Reentrant) => {
+                signals::restore(token);
+                Err(Error::Reentrant)
+            }
+        }
     }
 
     /// Releases what [`take`](Self::take) took.
@@ -85,43 +91,40 @@ impl Shared {
         unsafe { pages::release(shared.as_ref().lock.cast(), 2 * pages::size()) };
     }
 
-    /// Adds a copy. Once for each.
-    fn add(&self, runtime: &Runtime) {
-        let mut head = self.runtimes.load(Ordering::Relaxed);
-        loop {
-            runtime.next.store(head, Ordering::Relaxed);
-            let new = core::ptr::from_ref(runtime).cast_mut();
-            match self.runtimes.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
+    /// Under the lock: puts a copy on the list, where it is not.
+    fn list(&self, runtime: &Runtime) {
+        if !runtime.set_listed(true) {
+            runtime.next.store(self.runtimes.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.runtimes.store(core::ptr::from_ref(runtime).cast_mut(), Ordering::Release);
         }
     }
 }
 
 /// What is shared, made where there is nothing yet; `None` without memory.
 pub(super) fn get() -> Option<&'static Shared> {
+    // SAFETY: shared states stay for ever.
+    if let Some(shared) = unsafe { RUNTIME.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
+        return Some(shared);
+    }
+    if RUNTIME.is_empty() {
+        announce(); // A flip by a constructor that came before ours.
+    }
     settle(&RUNTIME, None)
 }
 
 /// Gives `runtime` the shared state: `with`, or a new one. Where two threads or copies try, one wins for both.
 fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Shared> {
-    let known = runtime.shared.load(Ordering::Acquire);
-    if let Some(known) = NonNull::new(known) {
-        // SAFETY: shared states stay for ever.
-        return Some(unsafe { known.cast::<Shared>().as_ref() });
+    // SAFETY: as above.
+    if let Some(shared) = unsafe { runtime.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
+        return Some(shared);
     }
     let offered = match with {
         Some(shared) => shared,
         None => Shared::make()?,
     };
     match runtime.shared.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {
-            // SAFETY: as above.
-            let shared = unsafe { offered.as_ref() };
-            shared.add(runtime);
-            Some(shared)
-        }
+        // SAFETY: as above.
+        Ok(_) => Some(unsafe { offered.as_ref() }),
         Err(winner) => {
             if with.is_none() {
                 // SAFETY: made here, and not published.
@@ -133,38 +136,50 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
     }
 }
 
-/// Looks for another copy and joins it. Called once by this copy's first constructor.
-pub(super) fn announce() {
+/// Looks for another copy and joins it. Called by this copy's first constructor. Returns whether the other copy is part of
+/// the program.
+pub(super) fn announce() -> bool {
     let mut other: *const Runtime = core::ptr::null();
     // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
     unsafe { libc::dl_iterate_phdr(find_note, (&raw mut other).cast()) };
     // SAFETY: from the note of an object that is loaded; its destructor has not run.
-    if let Some(other) = unsafe { other.as_ref() } {
-        let shared = settle(other, None).map(NonNull::from);
-        if shared.is_some() {
-            settle(&RUNTIME, shared);
+    let other = unsafe { other.as_ref() };
+    let shared = other.and_then(|other| settle(other, None));
+    if let (Some(other), Some(shared)) = (other, shared) {
+        settle(&RUNTIME, Some(NonNull::from(shared)));
+        if let Ok(token) = shared.take() {
+            shared.list(other);
+            shared.release(token);
+        }
+    } else if let Some(shared) = (!RUNTIME.shared.load(Ordering::Acquire).is_null()).then(get).flatten() {
+        // Back after its last object had gone.
+        if let Ok(token) = shared.take() {
+            shared.release(token);
         }
     }
+    other.is_some_and(|other| other.in_program.load(Ordering::Relaxed) != 0)
 }
 
-/// Takes this copy off the list: its last object goes. The lock is held, so nobody walks the list.
+/// Takes this copy off the list: its last object goes. The lock is held.
 pub(super) fn leave() {
     let Some(shared) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();
+    RUNTIME.set_listed(false);
     let mut link = &shared.runtimes;
-    while let Some(at) = NonNull::new(link.load(Ordering::Acquire)) {
-        if at.as_ptr() != me {
-            // SAFETY: a copy on the list is loaded.
-            link = unsafe { &at.as_ref().next };
-            continue;
-        }
-        let next = RUNTIME.next.load(Ordering::Acquire);
-        if link.compare_exchange(me, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+    while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
+        if at.as_ptr() == me {
+            link.store(RUNTIME.next.load(Ordering::Relaxed), Ordering::Release);
             return;
         }
-        link = &shared.runtimes; // A copy joined meanwhile; the joiner holds no lock.
+        // SAFETY: a copy on the list is loaded.
+        link = unsafe { &at.as_ref().next };
     }
 }
+
+// The object that contains this copy has a record, a constructor and a destructor, even without keys and sites: a note
+// must not outlive its object.
+#[cfg(jumplabel_sites)]
+core::arch::global_asm!(crate::__object_asm!());
 
 core::arch::global_asm!(
     ".pushsection .note.jumplabel, \"a\", @note",

@@ -7,8 +7,8 @@
 //!   backward  [ copy ] r-x ── moved back where a later run is refused ── else unmapped
 //! ```
 //!
-//! All that can be refused is asked for before the first move: both copies, their protection, and, for the way back, the
-//! four mappings that the kernel wants to have in reserve.
+//! What can be refused is asked for before the first move: both copies, their protection, and, for the way back, the four
+//! mappings that the kernel wants to have in reserve. What is lost: locks in memory (`mlock`) and advice on the pages.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -122,7 +122,7 @@ impl Swap {
                 Ok(()) => run.forward = 0,
                 Err(errno) => {
                     drop(reserve);
-                    self.take_back(at, errno)?;
+                    self.take_back(at + 1, errno)?; // what was at its place may be gone
                     return Err(Failure::Refused(errno));
                 }
             }
@@ -193,7 +193,9 @@ impl Writer for Swap {
     }
 
     /// Nothing runs the copies, so the steps need none.
-    fn sync(&mut self) {}
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What a run is a copy of.

@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
+use super::pages;
 use crate::error::Errno;
 use crate::text::Visibility;
 
@@ -42,6 +43,7 @@ pub(super) fn core_sync() -> Result<(), Errno> {
         Err(errno) => errno,
     };
     let done = match SIGNAL.load(Ordering::Relaxed) {
+        _ if pages::single_threaded() => Ok(()),
         0 => Err(refused.into()),
         signal => signal_all(signal),
     };
@@ -68,7 +70,10 @@ pub unsafe fn core_sync_by_signal(signal: i32) {
 
 /// What the handler for the signal of [`core_sync_by_signal`] calls. The return from the handler serialises (`iret`).
 /// Async-signal-safe.
-pub fn core_sync_handler() {
+///
+/// # Safety
+/// Once for each arrival of that signal: another call would pass for the answer of a thread that has not answered.
+pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
@@ -78,30 +83,76 @@ pub fn core_sync_handler() {
 #[cfg(target_arch = "x86_64")]
 const SYS_TGKILL: core::ffi::c_long = 234;
 
+/// Signals each other thread and waits for its answer. A round that fails leaves answers that may still come and would
+/// count for the next round, so it is the last one.
 #[cfg(target_arch = "x86_64")]
 fn signal_all(signal: i32) -> Result<(), Errno> {
-    use rustix::fs::{Mode, OFlags, RawDir, open};
-
-    let tasks = open("/proc/thread-self/../", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let process = rustix::process::getpid().as_raw_nonzero().get();
-    let me = rustix::thread::gettid().as_raw_nonzero().get();
     // One more than are signalled, so that it does not reach 0 before all are.
     PENDING.store(1, Ordering::Relaxed);
+    let answered = send(signal).and_then(|()| {
+        PENDING.fetch_sub(1, Ordering::AcqRel);
+        wait_for_answers()
+    });
+    answered.inspect_err(|_| SIGNAL.store(0, Ordering::Relaxed)).map_err(Errno::from)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn send(signal: i32) -> rustix::io::Result<()> {
+    use rustix::fs::{Mode, OFlags, RawDir, open};
+
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let tasks = open("/proc/thread-self/../", flags, Mode::empty())?;
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    let me = rustix::thread::gettid().as_raw_nonzero().get();
     let mut buffer = [core::mem::MaybeUninit::<u8>::uninit(); 2048];
-    let mut tasks = RawDir::new(tasks, &mut buffer);
-    while let Some(task) = tasks.next() {
-        let name = task?;
-        let Some(thread) = name.file_name().to_str().ok().and_then(|name| name.parse::<i32>().ok()) else { continue };
+    let mut entries = RawDir::new(&tasks, &mut buffer);
+    let mut found_me = false;
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let Some(thread) = entry.file_name().to_str().ok().and_then(|name| name.parse::<i32>().ok()) else { continue };
         if thread == me {
+            found_me = true;
+            continue;
+        }
+        if has_ended(&tasks, entry.file_name())? {
             continue;
         }
         PENDING.fetch_add(1, Ordering::Relaxed);
         // SAFETY: tgkill with three integers.
         if unsafe { super::libc::syscall(SYS_TGKILL, process, thread, signal) } != 0 {
-            PENDING.fetch_sub(1, Ordering::Relaxed); // It has ended.
+            PENDING.fetch_sub(1, Ordering::Relaxed);
+            if !has_ended(&tasks, entry.file_name())? {
+                return Err(rustix::io::Errno::PERM);
+            }
         }
     }
-    PENDING.fetch_sub(1, Ordering::AcqRel);
+    // The /proc of another pid namespace names other threads.
+    if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
+}
+
+/// Whether a thread is gone, or a zombie: a first thread that has ended stays until the process does, and answers nothing.
+#[cfg(target_arch = "x86_64")]
+fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
+    use rustix::fs::{Mode, OFlags, openat};
+
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut stat = [0_u8; 128];
+    let read = openat(tasks, thread, flags | OFlags::DIRECTORY, Mode::empty())
+        .and_then(|task| openat(task, "stat", flags, Mode::empty()))
+        .and_then(|file| rustix::io::read(&file, &mut stat));
+    match read {
+        // `tid (name) state ...`; the name may hold anything, parentheses too.
+        Ok(length) => {
+            let behind_name = stat[..length].iter().rposition(|&byte| byte == b')').map(|at| at + 2);
+            Ok(matches!(behind_name.and_then(|at| stat.get(at)), Some(b'Z' | b'X')))
+        }
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::SRCH) => Ok(true),
+        Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn wait_for_answers() -> rustix::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let limit = rustix::fs::Timespec { tv_sec: PATIENCE.as_secs() as _, tv_nsec: 0 };
     loop {
@@ -109,10 +160,10 @@ fn signal_all(signal: i32) -> Result<(), Errno> {
         if pending == 0 {
             return Ok(());
         }
-        if let Err(rustix::io::Errno::TIMEDOUT) = futex::wait(&PENDING, futex::Flags::PRIVATE, pending, Some(&limit)) {
-            // A late answer would count for the next round, so there is none.
-            SIGNAL.store(0, Ordering::Relaxed);
-            return Err(rustix::io::Errno::TIMEDOUT.into());
+        if let Err(errno @ rustix::io::Errno::TIMEDOUT) =
+            futex::wait(&PENDING, futex::Flags::PRIVATE, pending, Some(&limit))
+        {
+            return Err(errno);
         }
     }
 }
