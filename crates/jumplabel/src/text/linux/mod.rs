@@ -37,9 +37,10 @@ pub use sync::{core_sync_by_signal, core_sync_handler};
 pub(super) struct Linux;
 pub(super) static TEXT: Linux = Linux;
 
-/// Up to this many sites a `pwrite` each costs less than opening and closing the pages; measured by
-/// `cargo run --release -p jumplabel-bench -- flips`.
-const PROCMEM_SITES: usize = 16;
+/// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the
+/// other processors twice. Where it lies depends on what an interrupt costs: at 20 and at 90 sites on two machines;
+/// `cargo run --release -p jumplabel-bench -- flips` shows it.
+const PROCMEM_SITES: usize = 32;
 
 impl From<rustix::io::Errno> for Errno {
     fn from(errno: rustix::io::Errno) -> Errno {
@@ -92,7 +93,7 @@ unsafe impl Text for Linux {
             // It never writes to running code.
             _ if summary.unsynced => &[Swap],
             Some(ref kind) => core::slice::from_ref(kind),
-            None if summary.sites <= PROCMEM_SITES => &[Procmem, Mprotect, Swap],
+            None if summary.sites <= PROCMEM_SITES * summary.spans => &[Procmem, Mprotect, Swap],
             None => &[Mprotect, Procmem, Swap],
         };
         order.get(attempt as usize).copied().filter(|&kind| forced.is_none_or(|forced| forced == kind))

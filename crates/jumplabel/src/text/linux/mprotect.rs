@@ -21,12 +21,10 @@ use super::maps::Maps;
 use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
+use crate::patch::plan::SPAN_GAP_PAGES;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::list::{Guarded, List};
 use crate::text::{Warnings, Writer};
-
-/// Pages between two sites that cost less to open than another system call: 65 ns each against 3 us.
-const GAP_PAGES: usize = 16;
 
 pub(super) struct Mprotect;
 
@@ -112,7 +110,7 @@ impl Spans {
             while start < end {
                 if let Some(span) = &mut current {
                     let limit = mapping_end(mapping);
-                    if start < limit && start <= span.end + GAP_PAGES * pages::size() {
+                    if start < limit && start <= span.end + SPAN_GAP_PAGES * pages::size() {
                         span.end = span.end.max(end.min(limit));
                         start = start.max(span.end);
                         continue;
