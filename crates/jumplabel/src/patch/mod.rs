@@ -141,7 +141,7 @@ fn write(edits: &Edits, lock: &Lock) -> Result<Outcome, Error> {
     while let Some(kind) = lock.text().choose(&summary, attempt) {
         attempt += 1;
         let mut body = |writer: &mut dyn text::Writer| match refused.stuck {
-            None => steps::run(edits, writer),
+            None => steps::run(edits, summary.steps, writer),
             Some(_) => steps::undo(edits, writer),
         };
         // SAFETY: the edits are verified sites of loaded objects, sorted by address, and the lock is held.
@@ -162,6 +162,7 @@ fn write(edits: &Edits, lock: &Lock) -> Result<Outcome, Error> {
                 });
             }
             Err(Failure::Refused(errno)) => refused.note(kind, errno),
+            Err(Failure::Unsynced(errno)) if summary.unsynced => refused.note(kind, errno),
             Err(Failure::Unsynced(errno)) => {
                 refused.core_sync.get_or_insert(errno);
                 (summary.unsynced, attempt) = (true, 0);

@@ -2,7 +2,7 @@
 
 use core::ops::Deref;
 
-use super::Lock;
+use super::{Lock, Step};
 use crate::arch::{self, State};
 use crate::error::Error;
 use crate::key::RawKey;
@@ -110,6 +110,8 @@ pub struct Summary {
     pub spans: usize,
     /// Sites whose change takes more than one step: it needs core sync between the steps.
     pub pristine: usize,
+    /// A bit for each step that some site takes part in.
+    pub steps: u8,
     /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs none will do.
     pub unsynced: bool,
 }
@@ -230,15 +232,20 @@ impl Edits {
         if self.is_empty() {
             return None;
         }
-        let page = lock.text().page_size();
-        let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, unsynced: false };
+        let page_of = !(lock.text().page_size() - 1);
+        let gap = SPAN_GAP_PAGES * lock.text().page_size();
+        let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, steps: 0, unsynced: false };
         let mut last = None;
         for edit in self.iter() {
             summary.pristine += usize::from(edit.from == State::Pristine);
-            let on = edit.address / page;
-            summary.pages += usize::from(last != Some(on));
-            summary.spans += usize::from(last.is_none_or(|last| on > last + SPAN_GAP_PAGES));
-            last = Some(on);
+            let page = edit.address & page_of;
+            summary.pages += usize::from(last != Some(page));
+            summary.spans += usize::from(last.is_none_or(|last| page > last + gap));
+            last = Some(page);
+            for number in 0..arch::STEPS {
+                let step = Step { number, undo: false };
+                summary.steps |= u8::from(step.piece(edit).is_some()) << number;
+            }
         }
         Some(summary)
     }

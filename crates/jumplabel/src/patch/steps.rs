@@ -49,20 +49,17 @@ pub enum Failure {
     },
 }
 
-/// Carries the edits out. On a refusal all sites are as before, unless undoing is refused too.
-pub(crate) fn run(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
-    let begun = |number| move |edit: &Edit| Step { number, undo: false }.piece(edit).is_some();
-    for number in 0..arch::STEPS {
-        if !edits.iter().any(begun(number)) {
-            continue;
-        }
+/// Carries the edits out, by the steps that `steps` has a bit for. On a refusal all sites are as before, unless undoing is
+/// refused too.
+pub(crate) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+    for number in (0..arch::STEPS).filter(|number| steps & 1 << number != 0) {
         // SAFETY: the writer was opened for these edits.
         if let Err((at, errno)) = unsafe { writer.write(edits, Step { number, undo: false }) } {
             take_back(edits, number, at, writer)?;
             return Err(Failure::Refused(errno));
         }
         let Err(errno) = writer.sync() else { continue };
-        if (number + 1..arch::STEPS).any(|number| edits.iter().any(begun(number))) {
+        if steps >> number > 1 {
             // A thread may still run what it fetched before this step, so the next one must not be taken. This step's
             // undo is as harmless as the step was; the undo of earlier ones would need a core sync in between.
             take_back_one(edits, number, edits.len(), writer)?;

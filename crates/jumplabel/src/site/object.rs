@@ -87,8 +87,8 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
 pub struct Runtime {
     /// [`VERSION`].
     pub(crate) version: u32,
-    /// 1 while the copy is on the list. Changed under the lock.
-    listed: AtomicU32,
+    /// Whether the copy is on the list: [`UNLISTED`], [`LISTED`] or [`LEFT`]. Changed under the lock.
+    membership: AtomicU32,
     /// 1 where the copy is part of the program, which is never unloaded.
     pub(crate) in_program: AtomicU32,
     reserved: u32,
@@ -99,10 +99,19 @@ pub struct Runtime {
     pub(crate) shared: AtomicPtr<()>,
 }
 
+/// Not on the list yet.
+pub(crate) const UNLISTED: u32 = 0;
+/// On the list.
+#[cfg_attr(not(feature = "std"), allow(dead_code))]
+pub(crate) const LISTED: u32 = 1;
+/// Taken off: the last object has gone, and what still runs (a destructor behind ours) must not put it back.
+#[cfg_attr(not(feature = "std"), allow(dead_code))]
+pub(crate) const LEFT: u32 = 2;
+
 /// This copy.
 pub static RUNTIME: Runtime = Runtime {
     version: VERSION,
-    listed: AtomicU32::new(0),
+    membership: AtomicU32::new(UNLISTED),
     in_program: AtomicU32::new(0),
     reserved: 0,
     objects: AtomicPtr::new(core::ptr::null_mut()),
@@ -122,9 +131,9 @@ impl Runtime {
     }
 
     #[cfg_attr(not(feature = "std"), allow(dead_code))] // A kernel has one copy.
-    /// Under the lock: notes that the copy is on the list, or not; what was noted before.
-    pub(crate) fn set_listed(&self, listed: bool) -> bool {
-        self.listed.swap(u32::from(listed), Ordering::Relaxed) != 0
+    /// Goes from one membership to another; whether it was the first.
+    pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
+        self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Whether no object is registered with this copy.

@@ -64,7 +64,7 @@ fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
         return Ok(());
     }
     let edits = [Edit { address, displacement, from, to }];
-    let mut body = |writer: &mut dyn Writer| run_steps(&edits, &mut Alone(writer));
+    let mut body = |writer: &mut dyn Writer| run_steps(&edits, u8::MAX, &mut Alone(writer));
     // SAFETY: one verified site, run by nobody but this thread, under the lock.
     match unsafe { open(kind, &edits, &mut body) } {
         Ok(_) => Ok(()),

@@ -105,6 +105,9 @@ impl Spans {
         let mut mapping = None;
         let mut current: Option<Span> = None;
         for edit in edits {
+            if current.is_some_and(|span| edit.address + arch::SITE_SIZE <= span.end) {
+                continue; // Most sites of a large batch.
+            }
             let end = pages::ceil(edit.address + arch::SITE_SIZE);
             let mut start = pages::floor(edit.address);
             while start < end {

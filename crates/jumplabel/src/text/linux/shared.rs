@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::lock::{Lock, Reentrant};
 use super::{libc, pages, signals};
 use crate::error::Error;
-use crate::site::object::{RUNTIME, Runtime, VERSION};
+use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED, VERSION};
 use crate::text::Token;
 
 #[repr(C)]
@@ -93,7 +93,7 @@ impl Shared {
 
     /// Under the lock: puts a copy on the list, where it is not.
     fn list(&self, runtime: &Runtime) {
-        if !runtime.set_listed(true) {
+        if runtime.change_membership(UNLISTED, LISTED) {
             runtime.next.store(self.runtimes.load(Ordering::Relaxed), Ordering::Relaxed);
             self.runtimes.store(core::ptr::from_ref(runtime).cast_mut(), Ordering::Release);
         }
@@ -106,7 +106,7 @@ pub(super) fn get() -> Option<&'static Shared> {
     if let Some(shared) = unsafe { RUNTIME.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
         return Some(shared);
     }
-    if RUNTIME.is_empty() {
+    if cfg!(jumplabel_sites) && RUNTIME.is_empty() {
         announce(); // A flip by a constructor that came before ours.
     }
     settle(&RUNTIME, None)
@@ -139,6 +139,7 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
 /// Looks for another copy and joins it. Called by this copy's first constructor. Returns whether the other copy is part of
 /// the program.
 pub(super) fn announce() -> bool {
+    RUNTIME.change_membership(LEFT, UNLISTED);
     let mut other: *const Runtime = core::ptr::null();
     // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
     unsafe { libc::dl_iterate_phdr(find_note, (&raw mut other).cast()) };
@@ -164,7 +165,7 @@ pub(super) fn announce() -> bool {
 pub(super) fn leave() {
     let Some(shared) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();
-    RUNTIME.set_listed(false);
+    RUNTIME.change_membership(LISTED, LEFT);
     let mut link = &shared.runtimes;
     while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
         if at.as_ptr() == me {
@@ -181,6 +182,7 @@ pub(super) fn leave() {
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(crate::__object_asm!());
 
+#[cfg(jumplabel_sites)]
 core::arch::global_asm!(
     ".pushsection .note.jumplabel, \"a\", @note",
     ".balign 4",
