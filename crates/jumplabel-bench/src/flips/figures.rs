@@ -1,0 +1,169 @@
+//! What the samples come to: quantiles, ratios to the floor, targets.
+
+use jumplabel::site::index::index_bytes;
+use jumplabel::{WriterKind, for_each_key};
+use serde_json::{Value, json};
+
+use super::groups::Group;
+use super::{Bench, Cell, FIRST_LIMIT, LIMITS, Variant};
+use crate::Result;
+use crate::report::{Report, Table, Target};
+
+impl Bench {
+    pub(super) fn report_latency(&self, report: &mut Report, cells: &[Cell]) {
+        let head = ["sites, variant", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "target", ""];
+        let mut table = Table::new("Flips of primed sites; another thread executes them", &head);
+        let mut rows = Vec::new();
+        for (at, group) in self.groups.iter().enumerate().take(LIMITS.len()) {
+            let order = [
+                Variant::Floor,
+                Variant::Automatic,
+                Variant::Forced(WriterKind::Procmem),
+                Variant::Forced(WriterKind::Mprotect),
+                Variant::Forced(WriterKind::Swap),
+            ];
+            let floor = find(cells, at, Variant::Floor).map_or(f64::NAN, |cell| cell.microseconds(0.1));
+            for cell in order.iter().filter_map(|&variant| find(cells, at, variant)) {
+                let target = Target { figure: cell.microseconds(0.1) / floor, limit: LIMITS[at] };
+                let judged = cell.variant == Variant::Automatic;
+                let [figure, limit, verdict] = target.cells();
+                let blank = String::new;
+                table.row([
+                    format!("{} on {}, {}", group.sites.count, pages(group.pages()), cell.variant.name()),
+                    cell.writer.map_or("", WriterKind::name).to_owned(),
+                    cell.samples.len().to_string(),
+                    format!("{:.0} %", 100.0 * cell.overlap()),
+                    format!("{:.1}", cell.microseconds(0.1)),
+                    format!("{:.1}", cell.microseconds(0.5)),
+                    format!("{:.1}", cell.microseconds(0.99)),
+                    figure,
+                    if judged { limit } else { blank() },
+                    if judged { verdict } else { blank() },
+                ]);
+                let mut row = cell.json(group);
+                row["ratio"] = json!(target.figure);
+                if judged {
+                    row["target"] = target.json();
+                }
+                rows.push(row);
+            }
+        }
+        report.table(table);
+        report.fact("latency", Value::Array(rows));
+    }
+
+    pub(super) fn report_first(&self, report: &mut Report, cells: &[Cell], very_first: &[f64]) {
+        let head = ["sites", "n", "p10 us", "primed p10 us", "floors more", "target", "", "very first us"];
+        let mut table = Table::new("First flips of pristine sites, against flips of the same sites primed", &head);
+        let mut rows = Vec::new();
+        for (at, (group, &very_first)) in self.groups.iter().zip(very_first).enumerate().take(LIMITS.len()) {
+            let p10 = |variant| find(cells, at, variant).map_or(f64::NAN, |cell| cell.microseconds(0.1));
+            let (first, primed, floor) = (p10(Variant::First), p10(Variant::Automatic), p10(Variant::Floor));
+            let target = Target { figure: (first - primed) / floor, limit: FIRST_LIMIT };
+            let [figure, limit, verdict] = target.cells();
+            let Some(cell) = find(cells, at, Variant::First) else { continue };
+            table.row([
+                group.sites.count.to_string(),
+                cell.samples.len().to_string(),
+                format!("{first:.1}"),
+                format!("{primed:.1}"),
+                figure,
+                limit,
+                verdict,
+                format!("{very_first:.1}"),
+            ]);
+            let mut row = cell.json(group);
+            row["target"] = target.json();
+            row["very_first_us"] = json!(very_first);
+            rows.push(row);
+        }
+        report.table(table);
+        report.fact("first", Value::Array(rows));
+    }
+
+    /// Up to which size `procmem` is the cheaper writer.
+    pub(super) fn report_crossover(&self, report: &mut Report, cells: &[Cell]) {
+        let mut sizes: Vec<(f64, f64, f64)> = Vec::new();
+        for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100) {
+            let p10 = |kind| find(cells, at, Variant::Forced(kind)).map(|cell| cell.microseconds(0.1));
+            if let (Some(procmem), Some(mprotect)) = (p10(WriterKind::Procmem), p10(WriterKind::Mprotect)) {
+                sizes.push((group.sites.count as f64, procmem, mprotect));
+            }
+        }
+        sizes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut table = Table::new("Where the writers cross", &["sites", "procmem p10 us", "mprotect p10 us"]);
+        for (sites, procmem, mprotect) in &sizes {
+            table.row([sites.to_string(), format!("{procmem:.1}"), format!("{mprotect:.1}")]);
+        }
+        let crossover = crossover(&sizes);
+        if let Some(sites) = crossover {
+            report.note(format!("procmem is the cheaper writer up to about {sites:.0} sites here"));
+        }
+        let rows = sizes.iter().map(
+            |(sites, procmem, mprotect)| json!({ "sites": sites, "procmem_us": procmem, "mprotect_us": mprotect }),
+        );
+        report.fact("crossover", json!({ "sites": crossover, "sizes": rows.collect::<Vec<_>>() }));
+        report.table(table);
+    }
+}
+
+impl Cell {
+    fn json(&self, group: &Group) -> Value {
+        json!({
+            "sites": group.sites.count,
+            "pages": group.pages(),
+            "variant": self.variant.name(),
+            "writer": self.writer.map(WriterKind::name),
+            "samples": self.samples.len(),
+            "overlap": self.overlap(),
+            "p10_us": self.microseconds(0.1),
+            "p50_us": self.microseconds(0.5),
+            "p99_us": self.microseconds(0.99),
+        })
+    }
+}
+
+fn find(cells: &[Cell], group: usize, variant: Variant) -> Option<&Cell> {
+    cells.iter().find(|cell| cell.group == group && cell.variant == variant)
+}
+
+fn pages(count: usize) -> String {
+    if count == 1 { "1 page".into() } else { format!("{count} pages") }
+}
+
+/// The size at which two lines through neighbouring measurements cross: sizes, and the cost of either writer.
+fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
+    sizes.windows(2).find_map(|pair| {
+        let [(size, procmem, mprotect), (next, next_procmem, next_mprotect)] = *pair else { return None };
+        let (lead, next_lead) = (mprotect - procmem, next_mprotect - next_procmem);
+        (lead >= 0.0 && next_lead < 0.0).then(|| size + (next - size) * lead / (lead - next_lead))
+    })
+}
+
+unsafe extern "C" {
+    static __start___jump_table: u8;
+    static __stop___jump_table: u8;
+}
+
+/// Bytes of the table and of the index, over the sites that the library finds by way of the keys: those of the other
+/// commands, too.
+pub(super) fn report_memory(report: &mut Report) -> Result<()> {
+    let table = (&raw const __stop___jump_table).addr() - (&raw const __start___jump_table).addr();
+    let mut sites = 0;
+    for_each_key(|key| sites += key.sites)?;
+    let index = index_bytes()?;
+    let each = |bytes: usize| bytes as f64 / sites as f64;
+    let (table_each, index_each) = (each(table), Target { figure: each(index), limit: 8.0 });
+    report.note(format!(
+        "memory: {sites} sites; table {table_each} bytes a site; index {} bytes a site, target {}: {}",
+        index_each.cells()[0],
+        index_each.cells()[1],
+        index_each.cells()[2],
+    ));
+    report.fact(
+        "memory",
+        json!({ "sites": sites, "table_bytes": table, "index_bytes": index, "table_bytes_a_site": table_each,
+                "index_bytes_a_site": index_each.json() }),
+    );
+    Ok(())
+}

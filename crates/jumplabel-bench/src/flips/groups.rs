@@ -1,0 +1,104 @@
+//! The sites that are flipped: a group is the sites of one key, 128 bytes apart, and a floor of the same size and shape.
+
+use jumplabel::{RawKey, for_each_site, static_key};
+
+use crate::Result;
+use crate::sites::{Functions, site_functions};
+
+/// Bytes from one site to the next: 32 sites a page.
+const APART: usize = 128;
+
+static_key! {
+    static KEY_1: false;
+    static KEY_100: false;
+    static KEY_10000: false;
+    static KEY_4: false;
+    static KEY_8: false;
+    static KEY_16: false;
+    static KEY_32: false;
+    static KEY_64: false;
+    /// One site each, a page apart.
+    static SPREAD: [false; 200];
+}
+
+/// Sites of one key.
+pub struct Group {
+    pub key: &'static RawKey,
+    pub sites: Functions,
+}
+
+macro_rules! group {
+    ($function:ident, $symbol:ident, $name:literal, $count:literal, $key:ident) => {
+        site_functions!($name, $count, 128, nop, $key, 0);
+        unsafe extern "C" {
+            fn $symbol();
+        }
+        fn $function() -> Group {
+            Group { key: &$key, sites: Functions { first: $symbol as *const () as usize, count: $count, apart: APART } }
+        }
+    };
+}
+
+group!(group_1, bench_sites_1, "bench_sites_1", 1, KEY_1);
+group!(group_100, bench_sites_100, "bench_sites_100", 100, KEY_100);
+group!(group_10000, bench_sites_10000, "bench_sites_10000", 10000, KEY_10000);
+group!(group_4, bench_sites_4, "bench_sites_4", 4, KEY_4);
+group!(group_8, bench_sites_8, "bench_sites_8", 8, KEY_8);
+group!(group_16, bench_sites_16, "bench_sites_16", 16, KEY_16);
+group!(group_32, bench_sites_32, "bench_sites_32", 32, KEY_32);
+group!(group_64, bench_sites_64, "bench_sites_64", 64, KEY_64);
+site_functions!("bench_sites_spread", 200, 4096, nop, SPREAD, 8);
+site_functions!("bench_floor", 10000, 128, test);
+
+unsafe extern "C" {
+    fn bench_floor();
+    fn bench_sites_spread();
+}
+
+/// The groups that have targets: 1 site, 100 on 4 pages, 10,000 on 313.
+pub fn groups() -> Result<Vec<Group>> {
+    checked(vec![group_1(), group_100(), group_10000()])
+}
+
+/// Groups of sizes around the point where one writer overtakes the other.
+pub fn steps() -> Result<Vec<Group>> {
+    checked(vec![group_4(), group_8(), group_16(), group_32(), group_64()])
+}
+
+/// 200 keys with one site each, on a page of its own.
+pub fn spread() -> (&'static [jumplabel::StaticKeyFalse; 200], Functions) {
+    (&SPREAD, Functions { first: bench_sites_spread as *const () as usize, count: 200, apart: 4096 })
+}
+
+/// The first `count` functions of the text that is left writable.
+pub fn floor(count: usize) -> Functions {
+    Functions { first: bench_floor as *const () as usize, count, apart: APART }
+}
+
+/// All bytes of the text that is left writable: whole pages.
+pub fn floor_text() -> std::ops::Range<usize> {
+    let Functions { first, count, apart } = floor(10_000);
+    first..(first + count * apart).next_multiple_of(4096)
+}
+
+/// Refuses groups whose sites the library does not know: a build without sites, or a linker that dropped entries.
+fn checked(groups: Vec<Group>) -> Result<Vec<Group>> {
+    for group in &groups {
+        let mut at = group.sites.first;
+        let found = for_each_site(group.key, |site| {
+            at = if site.address == at { at + APART } else { 0 };
+        })?;
+        if found != group.sites.count || at != group.sites.first + found * APART {
+            return Err(
+                format!("the table lists {found} of {} sites: no sites in this build?", group.sites.count).into()
+            );
+        }
+    }
+    Ok(groups)
+}
+
+impl Group {
+    pub fn pages(&self) -> usize {
+        (self.sites.count * APART).div_ceil(4096)
+    }
+}

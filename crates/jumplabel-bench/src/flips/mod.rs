@@ -1,0 +1,244 @@
+//! `flips`: how long a flip takes while another thread executes the sites, beside the floor of the same size.
+//!
+//! ```text
+//!   before all    the very first flip of each group; then 10,000 flips of single sites, and the mappings before and after
+//!   each round    all of {group} x {floor, automatic, each writer, first flip of pristine sites} once, on and off again, in
+//!                 random order
+//!   after all     quantiles of the samples that overlapped with the executing thread; ratios of their p10 to the floor's
+//! ```
+
+mod executor;
+mod figures;
+mod floor;
+mod groups;
+
+use std::time::{Duration, Instant};
+
+use jumplabel::{RawKey, WriterKind, set_writer, settle};
+use serde_json::json;
+
+use crate::machine::mappings;
+use crate::order::{Order, Samples};
+use crate::report::Report;
+use crate::{Result, sites::Functions};
+use executor::Executor;
+use groups::Group;
+
+/// The most that the p10 of an automatic flip may be, in floors, for each of the groups.
+const LIMITS: [f64; 3] = [1.3, 3.5, 6.0];
+/// The most that the first flip of pristine sites may cost above a primed one, in floors.
+const FIRST_LIMIT: f64 = 3.0;
+/// How many flips of single sites the mappings must survive.
+const SINGLE_FLIPS: usize = 10_000;
+/// `swap`, and `procmem` for thousands of sites, take milliseconds: they take part in every eighth round only.
+const SELDOM: usize = 8;
+
+/// How a group is flipped.
+#[derive(Clone, Copy, PartialEq)]
+enum Variant {
+    Floor,
+    Automatic,
+    Forced(WriterKind),
+    /// Automatic, of sites that [`settle`] has made pristine.
+    First,
+}
+
+impl Variant {
+    fn name(self) -> &'static str {
+        match self {
+            Variant::Floor => "floor",
+            Variant::Automatic => "automatic",
+            Variant::Forced(kind) => kind.name(),
+            Variant::First => "first flip",
+        }
+    }
+}
+
+/// A group flipped in one way, and how long it took.
+struct Cell {
+    group: usize,
+    variant: Variant,
+    samples: Samples,
+    tried: usize,
+    writer: Option<WriterKind>,
+}
+
+impl Cell {
+    fn new(group: usize, variant: Variant) -> Cell {
+        Cell { group, variant, samples: Samples::default(), tried: 0, writer: None }
+    }
+
+    /// Part of the samples in which the executing thread got on.
+    fn overlap(&self) -> f64 {
+        self.samples.len() as f64 / self.tried.max(1) as f64
+    }
+
+    fn microseconds(&self, part: f64) -> f64 {
+        self.samples.quantile(part) / 1e3
+    }
+}
+
+/// Everything that is measured. The groups with targets come first, then those around the writers' crossover.
+struct Bench {
+    groups: Vec<Group>,
+    executor: Executor,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    let mut groups = groups::groups()?;
+    groups.extend(groups::steps()?);
+    floor::open()?;
+    let mut targets: Vec<Functions> = groups.iter().map(|group| group.sites).collect();
+    targets.extend(groups.iter().map(|group| groups::floor(group.sites.count)));
+    targets.push(groups::spread().1);
+    let bench = Bench { executor: Executor::start(targets), groups };
+
+    let mut report = Report::new("flips", quick);
+    let before = mappings();
+    let very_first = bench.very_first()?;
+    let flips = bench.single_flips()?;
+    let after = mappings();
+    let cells = bench.rounds(quick)?;
+
+    bench.report_latency(&mut report, &cells);
+    bench.report_first(&mut report, &cells, &very_first);
+    bench.report_crossover(&mut report, &cells);
+    report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
+    report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
+    figures::report_memory(&mut report)?;
+    Ok(report)
+}
+
+impl Bench {
+    fn floor_target(&self, group: usize) -> usize {
+        self.groups.len() + group
+    }
+
+    /// Microseconds of the first flip of each group in this process: the first of all builds the index and tries the
+    /// writers; each copies its pages.
+    fn very_first(&self) -> Result<Vec<f64>> {
+        let mut times = Vec::new();
+        for (at, group) in self.groups.iter().enumerate() {
+            let mut outcome = Ok(Default::default());
+            let sample = self.executor.time(at, || outcome = group.key.enable());
+            outcome?;
+            group.key.disable()?;
+            times.push(sample.nanoseconds / 1e3);
+        }
+        Ok(times)
+    }
+
+    /// Flips keys with one site each, on 200 pages, with both writers that are chosen automatically.
+    fn single_flips(&self) -> Result<usize> {
+        let (keys, sites) = groups::spread();
+        let target = 2 * self.groups.len();
+        let mut flips = 0;
+        while flips < SINGLE_FLIPS {
+            set_writer(Some(if flips / keys.len() % 4 < 2 { WriterKind::Mprotect } else { WriterKind::Procmem }));
+            for (at, key) in keys.iter().enumerate() {
+                let on = !key.is_enabled();
+                let mut result = Ok(());
+                if flips % 100 == 0 {
+                    self.executor.time(target, || result = set(key, on).map(|_| ()));
+                } else {
+                    result = set(key, on).map(|_| ());
+                }
+                result?;
+                assert_eq!(sites.call(at), on, "a site is not in the state of its key");
+                flips += 1;
+            }
+        }
+        set_writer(None);
+        Ok(flips)
+    }
+
+    fn rounds(&self, quick: bool) -> Result<Vec<Cell>> {
+        let (rounds, budget) = if quick { (150, Duration::from_secs(6)) } else { (4000, Duration::from_secs(45)) };
+        let mut cells = Vec::new();
+        for (group, _) in self.groups.iter().enumerate() {
+            let with_target = group < LIMITS.len();
+            let forced = [WriterKind::Procmem, WriterKind::Mprotect].map(Variant::Forced);
+            cells.extend(forced.map(|variant| Cell::new(group, variant)));
+            if with_target {
+                let more = [Variant::Floor, Variant::Automatic, Variant::Forced(WriterKind::Swap), Variant::First];
+                cells.extend(more.map(|variant| Cell::new(group, variant)));
+            }
+        }
+        // A round to warm up, which tells which writers are refused here.
+        let mut usable = Vec::new();
+        for mut cell in cells {
+            match self.sample(&mut cell) {
+                Ok(()) => usable.push(Cell::new(cell.group, cell.variant)),
+                Err(error) if matches!(cell.variant, Variant::Forced(_)) => {
+                    eprintln!("jumplabel-bench: {} is left out: {error}", cell.variant.name());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut order = Order::new();
+        let mut cells = usable;
+        let start = Instant::now();
+        for round in 0..rounds {
+            if start.elapsed() > budget {
+                break;
+            }
+            order.shuffle(&mut cells);
+            for cell in &mut cells {
+                if !self.is_seldom(cell) || round % SELDOM == 0 {
+                    self.sample(cell)?;
+                }
+            }
+        }
+        set_writer(None);
+        Ok(cells)
+    }
+
+    fn is_seldom(&self, cell: &Cell) -> bool {
+        match cell.variant {
+            Variant::Forced(WriterKind::Procmem) => self.groups[cell.group].sites.count > 1000,
+            Variant::Forced(WriterKind::Swap) => true,
+            _ => false,
+        }
+    }
+
+    /// Flips the cell's group on and off again.
+    fn sample(&self, cell: &mut Cell) -> Result<()> {
+        let group = &self.groups[cell.group];
+        set_writer(match cell.variant {
+            Variant::Forced(kind) => Some(kind),
+            _ => None,
+        });
+        if cell.variant == Variant::First {
+            settle(group.key)?;
+        }
+        for on in [true, false] {
+            let sites = match cell.variant {
+                Variant::Floor => groups::floor(group.sites.count),
+                _ => group.sites,
+            };
+            let sample = if cell.variant == Variant::Floor {
+                self.executor.time(self.floor_target(cell.group), || floor::flip(&sites, on))
+            } else {
+                let mut outcome = Ok(Default::default());
+                let sample = self.executor.time(cell.group, || outcome = set(group.key, on));
+                cell.writer = outcome?.writer;
+                sample
+            };
+            for at in [0, sites.count / 2, sites.count - 1] {
+                assert_eq!(sites.call(at), on, "a site is not in the state of its key");
+            }
+            // The way back of a first flip is a flip of primed sites like any other.
+            if on || cell.variant != Variant::First {
+                cell.tried += 1;
+                if sample.overlapped {
+                    cell.samples.push(sample.nanoseconds);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn set(key: &RawKey, on: bool) -> std::result::Result<jumplabel::Outcome, jumplabel::Error> {
+    if on { key.enable() } else { key.disable() }
+}

@@ -1,0 +1,59 @@
+//! The machine, as the system describes it: what each report begins with, and the sizes that depend on it.
+
+use std::fs::read_to_string;
+
+use serde_json::{Value, json};
+
+/// What a figure depends on.
+pub struct Machine {
+    cpu: String,
+    kernel: String,
+    cpus: usize,
+}
+
+impl Machine {
+    pub fn here() -> Machine {
+        let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| {
+            let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
+            line.and_then(|line| line.split_once(": ")).map(|(_, value)| value.to_owned())
+        };
+        // A hypervisor may hide the model's name; family, model and stepping stay.
+        let number = |name| field(name).unwrap_or_else(|| "?".into());
+        Machine {
+            cpu: format!(
+                "{} (family {} model {} stepping {})",
+                field("model name").unwrap_or_else(|| "unknown CPU".into()),
+                number("cpu family"),
+                number("model"),
+                number("stepping"),
+            ),
+            kernel: read_to_string("/proc/sys/kernel/osrelease").unwrap_or_else(|_| "?".into()).trim().to_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get()),
+        }
+    }
+
+    pub fn line(&self) -> String {
+        format!("{}, Linux {}, {} cpus", self.cpu, self.kernel, self.cpus)
+    }
+
+    pub fn json(&self) -> Value {
+        json!({ "cpu": self.cpu, "kernel": self.kernel, "cpus": self.cpus })
+    }
+}
+
+/// How many mappings this process has.
+pub fn mappings() -> usize {
+    read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
+}
+
+/// Bytes of the second-level cache of the first processor; 2 MiB where the system does not say.
+pub fn second_level_cache() -> usize {
+    let size = read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size").unwrap_or_default();
+    let size = size.trim();
+    let (digits, unit) = match size.strip_suffix('M') {
+        Some(digits) => (digits, 1 << 20),
+        None => (size.trim_end_matches('K'), 1 << 10),
+    };
+    digits.parse::<usize>().map_or(2 << 20, |number| number * unit)
+}

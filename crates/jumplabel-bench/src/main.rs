@@ -1,0 +1,67 @@
+//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `startup` (what a
+//! program with 10,000 sites pays before `main`). docs/benchmarks.md says what each figure means.
+//!
+//! All three keep to one method: the variants take turns in one process, in an order that is random in each round; a
+//! baseline is subtracted; the figure is a quantile of many samples; and what can be counted exactly (instructions, system
+//! calls, relocations, bytes) is counted, not timed.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x86_64-unknown-linux-*");
+
+mod flips;
+mod machine;
+mod order;
+mod report;
+mod site;
+mod sites;
+mod startup;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures jumplabel.
+#[derive(Parser)]
+#[command(name = "jumplabel-bench", version)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+    /// About ten seconds in place of a minute.
+    #[arg(long, global = true)]
+    quick: bool,
+    /// One JSON object in place of tables.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The latency of a flip, as a multiple of the floor: code left writable and one core sync.
+    Flips,
+    /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
+    Site,
+    /// What a program with 10,000 sites and no flip costs before `main`.
+    Startup,
+}
+
+/// What a measurement yields; its error is a message for the user.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.what {
+        What::Flips => flips::run(arguments.quick),
+        What::Site => site::run(arguments.quick),
+        What::Startup => startup::run(arguments.quick),
+    };
+    match result {
+        Ok(report) => {
+            print!("{}", if arguments.json { report.json() } else { report.text() });
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("jumplabel-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

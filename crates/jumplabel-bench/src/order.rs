@@ -1,0 +1,70 @@
+//! Random orders and quantiles: the two things that every measurement here needs.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A source of random orders (xorshift).
+pub struct Order(u64);
+
+impl Order {
+    pub fn new() -> Order {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+        Order(now | 1)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+}
+
+/// Nanoseconds that `work` takes.
+pub fn time(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_nanos() as f64
+}
+
+/// Measurements of one thing.
+#[derive(Clone, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    pub fn push(&mut self, sample: f64) {
+        self.0.push(sample);
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The quantile at `part` (0.5 is the median); not a number where there is no sample.
+    pub fn quantile(&self, part: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        sorted.get((part * last as f64).round() as usize).copied().unwrap_or(f64::NAN)
+    }
+
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The interval that holds the true median at 95 %, by the ranks of the samples.
+    pub fn interval(&self) -> [f64; 2] {
+        let half = 0.98 / (self.len().max(1) as f64).sqrt();
+        [self.quantile((0.5 - half).max(0.0)), self.quantile((0.5 + half).min(1.0))]
+    }
+
+    /// Differences to `other`, sample by sample: what is common to a round goes.
+    pub fn minus(&self, other: &Samples) -> Samples {
+        Samples(self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect())
+    }
+}

@@ -1,0 +1,115 @@
+//! What a command prints: aligned tables for people, one JSON object for programs. Both begin with the machine.
+
+use serde_json::{Value, json};
+
+use crate::machine::Machine;
+
+/// The result of one command.
+pub struct Report {
+    name: &'static str,
+    quick: bool,
+    machine: Machine,
+    tables: Vec<Table>,
+    notes: Vec<String>,
+    facts: Vec<(&'static str, Value)>,
+}
+
+impl Report {
+    pub fn new(name: &'static str, quick: bool) -> Report {
+        Report { name, quick, machine: Machine::here(), tables: Vec::new(), notes: Vec::new(), facts: Vec::new() }
+    }
+
+    pub fn table(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
+    /// A line under the tables.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// A member of the JSON object.
+    pub fn fact(&mut self, name: &'static str, value: Value) {
+        self.facts.push((name, value));
+    }
+
+    pub fn text(&self) -> String {
+        let quick = if self.quick { ", --quick" } else { "" };
+        let mut text = format!("{}; {}{quick}\n", self.machine.line(), self.name);
+        for table in &self.tables {
+            text += "\n";
+            text += &table.text();
+        }
+        if !self.notes.is_empty() {
+            text += "\n";
+        }
+        for note in &self.notes {
+            text += &format!("{note}\n");
+        }
+        text
+    }
+
+    pub fn json(&self) -> String {
+        let mut object = json!({ "benchmark": self.name, "quick": self.quick, "machine": self.machine.json() });
+        for (name, value) in &self.facts {
+            object[*name] = value.clone();
+        }
+        format!("{object}\n")
+    }
+}
+
+/// Rows of aligned columns: the first to the left, the others to the right.
+pub struct Table {
+    title: String,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(title: impl Into<String>, head: &[&str]) -> Table {
+        Table { title: title.into(), rows: vec![head.iter().map(|&cell| cell.to_owned()).collect()] }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    fn text(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
+        let width = |column| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = format!("{}\n", self.title);
+        for row in &self.rows {
+            let mut line = String::new();
+            for (at, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                line += &if at == 0 { format!("  {cell:<width$}") } else { format!("  {cell:>width$}") };
+            }
+            text += line.trim_end();
+            text += "\n";
+        }
+        text
+    }
+}
+
+/// A figure and the most that it should be.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub figure: f64,
+    pub limit: f64,
+}
+
+impl Target {
+    pub fn met(self) -> bool {
+        self.figure <= self.limit
+    }
+
+    /// The cells `figure`, `<= limit`, verdict.
+    pub fn cells(self) -> [String; 3] {
+        let verdict = if self.met() { "ok" } else { "MISSED" };
+        [format!("{:.2}", self.figure), format!("<= {}", self.limit), verdict.to_owned()]
+    }
+
+    pub fn json(self) -> Value {
+        json!({ "figure": self.figure, "limit": self.limit, "ok": self.met() })
+    }
+}

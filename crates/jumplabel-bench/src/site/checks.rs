@@ -1,0 +1,86 @@
+//! What is compared: the same check as a constant, as a site, and as a load of an atomic.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jumplabel::{RawKey, settle, static_key};
+
+use crate::Result;
+
+/// An atomic on a cache line of its own, as a key's sites are.
+#[repr(align(128))]
+pub struct Flag(pub AtomicBool);
+
+static_key! { pub static KEY: false; }
+pub static FLAG: Flag = Flag(AtomicBool::new(false));
+
+/// The variants, in the order of the report.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Check {
+    /// Everything but the check.
+    Baseline,
+    /// `if false`: how far apart two measurements of the same code are.
+    Constant,
+    /// A site whose key is off, as compiled: the nop.
+    SiteOff,
+    /// A site whose key is off again: `test`.
+    SitePrimed,
+    /// A site whose key is on: a jump, one instruction, a jump back.
+    SiteOn,
+    Relaxed,
+    Acquire,
+    SeqCst,
+}
+
+pub const CHECKS: [Check; 8] = [
+    Check::Baseline,
+    Check::Constant,
+    Check::SiteOff,
+    Check::SitePrimed,
+    Check::SiteOn,
+    Check::Relaxed,
+    Check::Acquire,
+    Check::SeqCst,
+];
+
+impl Check {
+    pub fn name(self) -> &'static str {
+        match self {
+            Check::Baseline => "baseline",
+            Check::Constant => "constant",
+            Check::SiteOff => "site, off (nop)",
+            Check::SitePrimed => "site, off again (test)",
+            Check::SiteOn => "site, on (jmp)",
+            Check::Relaxed => "relaxed load",
+            Check::Acquire => "acquire load",
+            Check::SeqCst => "SeqCst load",
+        }
+    }
+
+    pub fn is_load(self) -> bool {
+        matches!(self, Check::Relaxed | Check::Acquire | Check::SeqCst)
+    }
+
+    /// Brings `keys` to the state that the variant measures.
+    pub fn prepare<'key>(self, keys: impl IntoIterator<Item = &'key RawKey>) -> Result<()> {
+        for key in keys {
+            match self {
+                Check::SiteOn => _ = key.enable()?,
+                Check::SiteOff => {
+                    key.disable()?;
+                    settle(key)?;
+                }
+                Check::SitePrimed => {
+                    key.enable()?;
+                    key.disable()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A reachable store of a value that the compiler does not know: without it, it takes the flag for a constant.
+pub fn store(flag: &Flag) {
+    flag.0.store(std::hint::black_box(false), Ordering::Relaxed);
+}

@@ -1,0 +1,120 @@
+//! The cold loop: 64 checks of 64 different keys or flags, each in a function of its own, after the caches were swept.
+//!
+//! ```text
+//!   sweep    run 2,048 other functions (128 KiB and more of code), read twice the second-level cache
+//!   time     call the 64 functions once, in a scattered order
+//! ```
+//!
+//! Calling the functions is most of the time, and is subtracted. Loads that miss can overlap with each other and with the
+//! calls, as they do in programs. Each function's body begins a cache line, so that all variants fetch the same number of
+//! lines: what differs is the check and what it loads. (That a check with a load is also longer costs lines in programs;
+//! it does not here.)
+
+use std::arch::asm;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jumplabel::{RawKey, static_branch_unlikely, static_key};
+
+use super::checks::{Check, Flag};
+use crate::sites::{Functions, site_functions};
+
+/// How many checks are made after each sweep.
+pub const CELLS: usize = 64;
+
+static_key! { static KEYS: [false; CELLS]; }
+static FLAGS: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
+
+/// One function with one check.
+pub type Cell = fn(u64) -> u64;
+
+/// What a check guards. Never in line, so that it stays a branch.
+#[cold]
+#[inline(never)]
+fn taken(x: u64) -> u64 {
+    x ^ 1
+}
+
+macro_rules! cell {
+    ($name:ident, $at:ident, $check:expr) => {
+        #[inline(never)]
+        fn $name<const $at: usize>(x: u64) -> u64 {
+            // SAFETY: a jump to the next cache line.
+            unsafe { asm!("jmp 2f", ".balign 64, 0xcc", "2:", options(nomem, nostack, preserves_flags)) };
+            let x = x.wrapping_mul(5) + $at as u64;
+            if $check { taken(x) } else { x }
+        }
+    };
+}
+
+cell!(baseline, N, N > CELLS);
+cell!(constant, N, false);
+cell!(site, N, static_branch_unlikely!(KEYS[N]));
+cell!(relaxed, N, FLAGS[N].0.load(Ordering::Relaxed));
+cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
+cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
+
+/// The cells of one variant: number 29 * n of 64 follows number n, so that neighbours in memory are not in time.
+macro_rules! cells {
+    ($name:ident) => {
+        cells!(@ $name; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
+    };
+    (@ $name:ident; $($at:literal)*) => {
+        [$($name::<{ 29 * $at % CELLS }> as Cell, $name::<{ 29 * ($at + 32) % CELLS }> as Cell,)*]
+    };
+}
+
+pub fn cells_of(check: Check) -> [Cell; CELLS] {
+    match check {
+        Check::Baseline => cells!(baseline),
+        Check::Constant => cells!(constant),
+        Check::SiteOff | Check::SitePrimed | Check::SiteOn => cells!(site),
+        Check::Relaxed => cells!(relaxed),
+        Check::Acquire => cells!(acquire),
+        Check::SeqCst => cells!(seq_cst),
+    }
+}
+
+pub fn keys() -> impl Iterator<Item = &'static RawKey> {
+    KEYS.iter().map(|key| -> &RawKey { key })
+}
+
+/// See [`super::checks::store`].
+pub fn store() {
+    FLAGS.iter().for_each(super::checks::store);
+}
+
+site_functions!("bench_sweep", 2048, 128, test);
+
+unsafe extern "C" {
+    fn bench_sweep();
+}
+
+/// Memory and code to push everything else out of the caches.
+pub struct Sweep {
+    memory: Vec<u64>,
+}
+
+impl Sweep {
+    pub fn new() -> Sweep {
+        Sweep { memory: vec![1; 2 * crate::machine::second_level_cache() / size_of::<u64>()] }
+    }
+
+    pub fn sweep(&mut self) {
+        let code = Functions { first: bench_sweep as *const () as usize, count: 2048, apart: 128 };
+        for at in 0..code.count {
+            black_box(code.call(at));
+        }
+        // A word of each cache line.
+        for word in self.memory.iter_mut().step_by(8) {
+            *word = word.wrapping_add(1);
+        }
+        black_box(&self.memory);
+    }
+}
+
+/// One pass over the cells.
+#[inline(never)]
+pub fn pass(cells: &[Cell; CELLS]) -> u64 {
+    cells.iter().fold(1, |x, cell| cell(x))
+}

@@ -1,0 +1,239 @@
+//! `site`: what a check costs, as a constant, a site and a load of an atomic, in two warm loops and a cold one.
+//!
+//! ```text
+//!   first         decode each loop: the instructions of a check, and no load in that of a site, or stop
+//!   each round    every variant of every loop once, in random order; the baseline's time of the round is subtracted
+//!   after all     median of the differences and its 95 % interval
+//! ```
+
+mod checks;
+mod cold;
+mod counters;
+mod decode;
+mod loops;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::order::{Order, Samples, time};
+use crate::report::{Report, Table};
+use checks::{CHECKS, Check};
+use counters::Counters;
+use decode::Path;
+use loops::{CHECKS_A_TURN, LOOPS};
+
+/// Turns of a warm loop in one sample: some 100 us.
+const TURNS: u64 = 5_000;
+
+/// One variant in one loop.
+struct Row {
+    shape: usize,
+    check: Check,
+    samples: Samples,
+    /// Instructions of a turn or of all cells, and how many of them load.
+    path: [f64; 2],
+    /// Instructions and cycles as the processor counts them.
+    counted: Option<[f64; 2]>,
+}
+
+/// Loops are numbered: the warm ones, then the cold one.
+const COLD: usize = LOOPS.len();
+
+pub fn run(quick: bool) -> Result<Report> {
+    checks::store(&checks::FLAG);
+    cold::store();
+    let mut rows = rows()?;
+    assert_code(&rows)?;
+    let mut counters = Counters::open();
+    if let Ok(counters) = &mut counters {
+        for row in &mut rows {
+            row.prepare()?;
+            row.counted = row.count(counters).ok();
+        }
+    }
+    measure(&mut rows, quick)?;
+    let mut report = Report::new("site", quick);
+    for shape in 0..=COLD {
+        shape_report(&mut report, &rows, shape);
+    }
+    report.note(
+        "ns: median of the differences to the baseline, round by round, and its 95 % interval; `constant` is the noise",
+    );
+    report.note("a warm, predicted load costs about what a site costs; the gain is in cold caches and in code size");
+    match counters {
+        Ok(_) => report.fact("counters", json!(true)),
+        Err(error) => {
+            report.note(format!("n/a: no hardware counters here ({error})"));
+            report.fact("counters", json!(false));
+        }
+    }
+    report.fact("optimised", json!(!cfg!(debug_assertions)));
+    Ok(report)
+}
+
+/// All variants of all loops, with their code as it stands.
+fn rows() -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for shape in 0..=COLD {
+        for check in CHECKS {
+            let mut row = Row { shape, check, samples: Samples::default(), path: [0.0; 2], counted: None };
+            row.prepare()?;
+            row.path = row.path()?;
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+impl Row {
+    fn prepare(&self) -> Result<()> {
+        match self.shape {
+            COLD => self.check.prepare(cold::keys()),
+            _ => self.check.prepare([&*checks::KEY]),
+        }
+    }
+
+    fn path(&self) -> Result<[f64; 2]> {
+        if self.shape == COLD {
+            let paths = cold::cells_of(self.check).map(|cell| Path::of_call(cell as usize));
+            let sum = |part: fn(&Path) -> usize| paths.iter().map(part).sum::<usize>() as f64;
+            return Ok([sum(Path::len), sum(Path::loads)]);
+        }
+        let path = Path::of_loop(LOOPS[self.shape].1(self.check) as usize)?;
+        Ok([path.len() as f64, path.loads() as f64])
+    }
+
+    /// Checks in what is timed at once.
+    fn checks(&self) -> f64 {
+        if self.shape == COLD { cold::CELLS as f64 } else { TURNS as f64 * CHECKS_A_TURN as f64 }
+    }
+
+    /// Checks in what is decoded.
+    fn checks_on_path(&self) -> f64 {
+        if self.shape == COLD { cold::CELLS as f64 } else { CHECKS_A_TURN as f64 }
+    }
+
+    fn sample(&mut self, sweep: &mut cold::Sweep) {
+        let nanoseconds = if self.shape == COLD {
+            let cells = cold::cells_of(self.check);
+            sweep.sweep();
+            time(|| _ = black_box(cold::pass(black_box(&cells))))
+        } else {
+            let run = LOOPS[self.shape].1(self.check);
+            time(|| _ = black_box(run(black_box(TURNS))))
+        };
+        self.samples.push(nanoseconds / self.checks());
+    }
+
+    fn count(&self, counters: &mut Counters) -> std::io::Result<[f64; 2]> {
+        if self.shape == COLD {
+            let cells = cold::cells_of(self.check);
+            counters.count(|| _ = black_box(cold::pass(black_box(&cells))))
+        } else {
+            let run = LOOPS[self.shape].1(self.check);
+            counters.count(|| _ = black_box(run(black_box(TURNS))))
+        }
+    }
+}
+
+fn find(rows: &[Row], shape: usize, check: Check) -> &Row {
+    rows.iter().find(|row| row.shape == shape && row.check == check).expect("all variants are in the list")
+}
+
+/// Instructions and loads of one check.
+fn of_check(rows: &[Row], row: &Row) -> [f64; 2] {
+    let baseline = find(rows, row.shape, Check::Baseline);
+    [0, 1].map(|at| (row.path[at] - baseline.path[at]) / row.checks_on_path())
+}
+
+/// Stops where the compiler made something else of a variant than what its name says. Only optimised code is worth the
+/// question.
+fn assert_code(rows: &[Row]) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return Ok(());
+    }
+    for row in rows {
+        let [instructions, loads] = of_check(rows, row);
+        let right = match row.check {
+            Check::Baseline | Check::Constant => instructions == 0.0 && loads == 0.0,
+            Check::SiteOff | Check::SitePrimed => instructions == 1.0 && loads == 0.0,
+            Check::SiteOn => instructions > 1.0 && loads == 0.0,
+            Check::Relaxed | Check::Acquire | Check::SeqCst => instructions >= 2.0 && loads == 1.0,
+        };
+        if !right {
+            let name = row.check.name();
+            return Err(format!("{name} is {instructions} instructions and {loads} loads a check: not measured").into());
+        }
+    }
+    Ok(())
+}
+
+fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
+    let budget = Duration::from_secs(if quick { 5 } else { 30 });
+    let (mut order, mut sweep) = (Order::new(), cold::Sweep::new());
+    let mut turns: Vec<usize> = (0..rows.len()).collect();
+    let start = Instant::now();
+    while start.elapsed() < budget {
+        order.shuffle(&mut turns);
+        for &at in &turns {
+            let row = &mut rows[at];
+            row.prepare()?;
+            if row.shape != COLD {
+                // The branch predictor and the loop's code are warm.
+                black_box(LOOPS[row.shape].1(row.check)(TURNS / 50));
+            }
+            row.sample(&mut sweep);
+        }
+    }
+    Ok(())
+}
+
+fn shape_report(report: &mut Report, rows: &[Row], shape: usize) {
+    let name = if shape == COLD { "cold" } else { LOOPS[shape].0 };
+    let baseline = find(rows, shape, Check::Baseline);
+    let rounds = baseline.samples.len();
+    let title = format!("{name}: {:.2} ns a check without the check, {rounds} rounds", baseline.samples.median());
+    let head = ["a check", "ns", "from", "to", "instructions", "target", "", "loads", "counted", "cycles"];
+    let mut table = Table::new(title, &head);
+    let mut facts = Vec::new();
+    for row in rows.iter().filter(|row| row.shape == shape && row.check != Check::Baseline) {
+        let difference = row.samples.minus(&baseline.samples);
+        let [from, to] = difference.interval();
+        let [instructions, loads] = of_check(rows, row);
+        let counted = row.counted.zip(baseline.counted);
+        let counted = counted.map(|(row_counted, base)| [0, 1].map(|at| (row_counted[at] - base[at]) / row.checks()));
+        let exact = matches!(row.check, Check::SiteOff | Check::SitePrimed);
+        let met = instructions == 1.0 && loads == 0.0;
+        let cell = |at: usize| counted.map_or("n/a".to_owned(), |counted| format!("{:.2}", counted[at]));
+        table.row([
+            row.check.name().to_owned(),
+            format!("{:.3}", difference.median()),
+            format!("{from:.3}"),
+            format!("{to:.3}"),
+            format!("{instructions:.2}"),
+            if exact { "1".into() } else { String::new() },
+            if exact { if met { "ok" } else { "MISSED" }.into() } else { String::new() },
+            format!("{loads:.0}"),
+            cell(0),
+            cell(1),
+        ]);
+        facts.push(json!({
+            "check": row.check.name(),
+            "load": row.check.is_load(),
+            "ns": difference.median(),
+            "ns_interval": [from, to],
+            "instructions": instructions,
+            "loads": loads,
+            "instructions_counted": counted.map(|counted| counted[0]),
+            "cycles_counted": counted.map(|counted| counted[1]),
+        }));
+    }
+    report.table(table);
+    report.fact(
+        ["latency_bound", "alu_saturated", "cold"][shape],
+        json!({ "rounds": rounds, "baseline_ns": baseline.samples.median(), "checks": Value::Array(facts) }),
+    );
+}

@@ -1,0 +1,61 @@
+//! The two programs: `startup-sites` and `startup-plain`, built with this one. `cargo run` builds only what it runs, so that
+//! they are asked of cargo where there is one; a copy of this program that was installed looks beside itself.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Result;
+
+/// Paths of the program with sites and of the one without.
+pub fn programs() -> Result<[PathBuf; 2]> {
+    const NAMES: [&str; 2] = ["startup-sites", "startup-plain"];
+    let paths = match std::env::var_os("CARGO") {
+        Some(cargo) => built(cargo, NAMES)?,
+        None => {
+            let here = std::env::current_exe()?;
+            NAMES.map(|name| here.with_file_name(name))
+        }
+    };
+    for path in &paths {
+        if !path.is_file() {
+            let command = "cargo build --release -p jumplabel-bench";
+            return Err(format!("{} is missing: run `{command}`", path.display()).into());
+        }
+    }
+    Ok(paths)
+}
+
+/// A command that runs one of them as from a shell: cargo's search path for libraries would cost system calls.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("LD_LIBRARY_PATH");
+    command
+}
+
+/// Has cargo build them, in the profile of this program, and tell where they are.
+fn built(cargo: std::ffi::OsString, names: [&str; 2]) -> Result<[PathBuf; 2]> {
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--message-format=json-render-diagnostics", "--manifest-path"]);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    for name in names {
+        command.args(["--bin", name]);
+    }
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err("cargo could not build the programs to be measured".into());
+    }
+    let mut paths = names.map(|_| PathBuf::new());
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        let at = names.iter().position(|&name| message["target"]["name"] == name);
+        if let (Some(at), Some(path)) = (at, message["executable"].as_str()) {
+            paths[at] = path.into();
+        }
+    }
+    Ok(paths)
+}

@@ -1,0 +1,136 @@
+//! Each command, short, as a program would read it: the structure of its answer and the facts that are exact. Times are not
+//! looked at. Each check is also shown an answer that is wrong in one fact, and must refuse it.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// What the check of an answer comes to: what is wrong with it.
+type Check = fn(&Value) -> Result<(), String>;
+
+/// Runs a command and checks its answer; then checks it again with each of the false facts in it, which must not pass.
+fn smoke(name: &str, check: Check, lies: &[(&str, Value)]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_jumplabel-bench")).args([name, "--quick", "--json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{name}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["benchmark"], name);
+    assert_eq!(answer["quick"], true);
+    assert!(answer["machine"]["kernel"].is_string() && answer["machine"]["cpus"].as_u64() >= Some(1));
+    check(&answer).unwrap_or_else(|wrong| panic!("{name}: {wrong}: {answer}"));
+    for (pointer, lie) in lies {
+        let mut answer = answer.clone();
+        *answer.pointer_mut(pointer).unwrap_or_else(|| panic!("{name} has no {pointer}")) = lie.clone();
+        assert!(check(&answer).is_err(), "{name}: {pointer} = {lie} went unnoticed");
+    }
+}
+
+fn ensure(right: bool, what: &str) -> Result<(), String> {
+    if right { Ok(()) } else { Err(what.to_owned()) }
+}
+
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn flips() {
+    fn check(answer: &Value) -> Result<(), String> {
+        let rows = answer["latency"].as_array().ok_or("no rows")?;
+        for (sites, pages) in [(1, 1), (100, 4), (10_000, 313)] {
+            for variant in ["floor", "automatic", "procmem", "mprotect"] {
+                let row = rows.iter().find(|row| row["sites"] == sites && row["variant"] == variant);
+                let row = row.ok_or(format!("no {variant} for {sites}"))?;
+                ensure(row["pages"] == pages, "pages")?;
+                ensure(row["overlap"].as_f64().is_some_and(|part| (0.0..=1.0).contains(&part)), "overlap")?;
+                ensure(variant == "floor" || row["writer"].is_string(), "writer")?;
+                ensure(variant != "automatic" || row["target"]["limit"].is_number(), "target")?;
+            }
+        }
+        ensure(answer["first"].as_array().is_some_and(|rows| rows.len() == 3), "first flips")?;
+        ensure(answer["crossover"]["sizes"].as_array().is_some_and(|sizes| sizes.len() == 7), "crossover")?;
+        let memory = &answer["memory"];
+        ensure(memory["sites"].as_u64() > Some(10_400), "sites")?;
+        ensure(memory["table_bytes_a_site"] == 16.0, "16 bytes a site")?;
+        ensure(memory["index_bytes_a_site"]["figure"].as_f64().is_some_and(|bytes| bytes <= 8.0), "index")?;
+        let mappings = &answer["mappings"];
+        let (before, after) = (mappings["before"].as_u64(), mappings["after"].as_u64());
+        // The index, the list of edits, the lock's two pages, and the text's mapping where it was split: not one a flip.
+        ensure(mappings["flips"].as_u64() >= Some(10_000), "flips")?;
+        ensure(before.zip(after).is_some_and(|(before, after)| after <= before + 12), "mappings")
+    }
+    smoke(
+        "flips",
+        check,
+        &[
+            ("/memory/table_bytes_a_site", json!(24.0)),
+            ("/memory/index_bytes_a_site/figure", json!(8.5)),
+            ("/mappings/after", json!(425)),
+            ("/latency/0/pages", json!(7)),
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn site() {
+    fn check(answer: &Value) -> Result<(), String> {
+        for shape in ["latency_bound", "alu_saturated", "cold"] {
+            let rows = answer[shape]["checks"].as_array().ok_or(shape)?;
+            ensure(rows.len() == 7 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
+            for row in rows {
+                ensure(
+                    row["ns"].is_number() && row["ns_interval"].as_array().is_some_and(|ends| ends.len() == 2),
+                    "ns",
+                )?;
+                if answer["optimised"] == true {
+                    let name = row["check"].as_str().unwrap_or_default();
+                    let one = name.starts_with("site, off");
+                    ensure(!one || row["instructions"] == 1.0, "one instruction")?;
+                    ensure(row["loads"] == if row["load"] == true { 1.0 } else { 0.0 }, "loads")?;
+                }
+            }
+        }
+        Ok(())
+    }
+    smoke("site", check, &[("/cold/checks", json!([])), ("/alu_saturated/checks/1/ns", Value::Null)]);
+}
+
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn startup() {
+    fn check(answer: &Value) -> Result<(), String> {
+        ensure(answer["sites"] == 10_000, "sites")?;
+        ensure(answer["relocations_in_text"] == 0, "relocations in text")?;
+        ensure(answer["relocations_in_tables"] == 0, "relocations in tables")?;
+        // Zeros mean something only where the reader sees what there is.
+        let relocations =
+            [&answer["relocations"]["with"], &answer["relocations"]["without"]].map(|count| count.as_u64());
+        ensure(relocations.iter().all(|&count| count > Some(0)), "relocations are seen")?;
+        ensure(relocations[0] < relocations[1].map(|count| count + 2_500), "relocations a site")?;
+        ensure(answer["copied_kib"]["data"].as_u64() > Some(0), "copied pages are seen")?;
+        ensure(answer["copied_kib"]["text"] == 0, "copied text")?;
+        ensure(answer["copied_kib"]["tables"] == 0, "copied tables")?;
+        let calls = [&answer["system_calls"]["with"], &answer["system_calls"]["without"]].map(|count| count.as_u64());
+        // Where tracing is not allowed there is nothing to compare.
+        let [with, without] = calls;
+        ensure(with.zip(without).is_none_or(|(with, without)| without > 0 && with <= without + 10), "system calls")
+    }
+    smoke(
+        "startup",
+        check,
+        &[
+            ("/relocations_in_text", json!(1)),
+            ("/relocations_in_tables", json!(20_000)),
+            ("/relocations/with", json!(20_761)),
+            ("/copied_kib/text", json!(4)),
+            ("/copied_kib/data", json!(0)),
+        ],
+    );
+}
+
+/// A command that is not there: a message, and the exit code that says "misused".
+#[test]
+fn misuse() {
+    let output = Command::new(env!("CARGO_BIN_EXE_jumplabel-bench")).arg("nonsense").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!output.stderr.is_empty() && output.stdout.is_empty());
+}

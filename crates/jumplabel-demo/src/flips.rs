@@ -1,0 +1,118 @@
+//! The flipping thread: turns the hooks on and off while the indexer runs, and times each transaction.
+//!
+//! ```text
+//!  one by one   on 0, off 0, on 1, off 1, .. on 7, off 7
+//!  in batches   all on, 3 arbitrary sets, all off
+//!  again, with a pause behind each transaction
+//! ```
+//!
+//! After each transaction this thread executes a check of every key: whatever the keys are then, the checks must say so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jumplabel::{Error, Outcome, Visibility};
+
+use crate::hooks::{self, KEYS};
+
+/// Between two transactions.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What a while of flipping came to.
+#[derive(Default)]
+pub struct Flips {
+    /// Times of the transactions that changed one key.
+    pub single: Vec<Duration>,
+    /// Times of those that changed several.
+    pub batches: Vec<Duration>,
+    /// Keys that were changed, in all transactions.
+    pub keys: u64,
+    /// Sites whose instruction was rewritten.
+    pub sites: u64,
+    /// The writers that did it, by name, each with its number of transactions.
+    pub writers: Vec<(&'static str, u64)>,
+    /// Whether core sync was refused, so that other threads saw a flip late.
+    pub eventual: bool,
+    /// Checks that yielded something else than what their key had been brought to.
+    pub wrong: Vec<String>,
+    /// The states that the keys were brought to, bit n for hook n.
+    state: u8,
+}
+
+impl Flips {
+    /// Flips until the deadline, at least once through the list above; then everything is off. Counts transactions in
+    /// `done` while it does.
+    pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
+        let mut flips = Flips::default();
+        let mut arbitrary = Arbitrary::default();
+        loop {
+            for (hook, key) in KEYS.iter().enumerate() {
+                flips.transaction(1 << hook, done, || key.enable())?;
+                flips.transaction(0, done, || key.disable())?;
+            }
+            for state in [u8::MAX, arbitrary.next() as u8, arbitrary.next() as u8, arbitrary.next() as u8, 0] {
+                flips.transaction(state, done, || hooks::set_keys(state))?;
+            }
+            if Instant::now() >= deadline {
+                return Ok(flips);
+            }
+        }
+    }
+
+    /// One transaction that leads to `state`.
+    fn transaction(
+        &mut self,
+        state: u8,
+        done: &AtomicU64,
+        commit: impl FnOnce() -> Result<Outcome, Error>,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let outcome = commit()?;
+        let time = start.elapsed();
+        let checked = hooks::checked_keys();
+        if checked != state {
+            self.wrong.push(format!("checks right after a flip: {checked:08b} instead of {state:08b}"));
+        }
+        match (self.state ^ state).count_ones() {
+            0 => {} // An arbitrary set twice in a row.
+            1 => self.single.push(time),
+            _ => self.batches.push(time),
+        }
+        self.keys += u64::from((self.state ^ state).count_ones());
+        self.state = state;
+        self.note(&outcome);
+        done.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    fn note(&mut self, outcome: &Outcome) {
+        self.sites += outcome.sites as u64;
+        self.eventual |= outcome.visibility == Visibility::Eventual;
+        let Some(name) = outcome.writer.map(|writer| writer.name()) else { return };
+        match self.writers.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, times)) => *times += 1,
+            None => self.writers.push((name, 1)),
+        }
+    }
+}
+
+/// Arbitrary numbers, the same in each run (xorshift).
+pub struct Arbitrary(u64);
+
+impl Default for Arbitrary {
+    fn default() -> Self {
+        Arbitrary(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Arbitrary {
+    /// The next one.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}

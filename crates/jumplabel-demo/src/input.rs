@@ -1,0 +1,136 @@
+//! The input: files and directories to pieces of whole lines.
+//!
+//! ```text
+//!  arguments ──► files (directories are walked) ──► text (at most 16 MB) ──► pieces of about 16 kB, whole lines
+//! ```
+//!
+//! In directories, `.git` and `target`, symbolic links, and files that are not text are skipped. Everything else that
+//! cannot be read is an error that names the path: a demonstration that leaves out input in silence proves little. A
+//! small input is read several times in a pass, with lines numbered on, so that a pass is long enough to be measured.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::index::Piece;
+
+/// More than this is left out.
+const MOST: usize = 16_000_000;
+/// A file with a zero byte in its first bytes is not text.
+const PROBE: usize = 8192;
+const PIECE: usize = 16 * 1024;
+
+/// What is wrong with the input.
+#[derive(Debug)]
+pub enum Problem {
+    /// Reading a path failed.
+    Unreadable(PathBuf, io::Error),
+    /// A device, a pipe, a socket.
+    NotAFile(PathBuf),
+    /// Given by name, and not text.
+    NotText(PathBuf),
+    /// Nothing in it.
+    Empty,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Unreadable(path, error) => write!(f, "cannot read {path:?}: {error}"),
+            Problem::NotAFile(path) => write!(f, "{path:?} is neither a file nor a directory"),
+            Problem::NotText(path) => write!(f, "{path:?} is not text: it contains zero bytes"),
+            Problem::Empty => f.write_str("the input is empty: it contains no word"),
+        }
+    }
+}
+
+/// The text of all files.
+#[derive(Default)]
+pub struct Input {
+    /// One text for each file that is not empty.
+    pub texts: Vec<Vec<u8>>,
+    /// Bytes of all texts.
+    pub bytes: usize,
+    /// Whether there was more than fits.
+    pub cut: bool,
+}
+
+impl Input {
+    /// Reads files and directories.
+    pub fn read(paths: &[PathBuf]) -> Result<Input, Problem> {
+        let mut input = Input::default();
+        for path in paths {
+            let kind = fs::metadata(path).map_err(|error| Problem::Unreadable(path.clone(), error))?.file_type();
+            if kind.is_dir() {
+                input.walk(path)?;
+            } else if !kind.is_file() {
+                return Err(Problem::NotAFile(path.clone()));
+            } else if !input.file(path)? {
+                return Err(Problem::NotText(path.clone()));
+            }
+        }
+        if input.texts.is_empty() { Err(Problem::Empty) } else { Ok(input) }
+    }
+
+    /// Reads a directory, in the order of names, so that every run reads the same.
+    fn walk(&mut self, directory: &Path) -> Result<(), Problem> {
+        let unreadable = |error| Problem::Unreadable(directory.to_owned(), error);
+        let mut entries: Vec<_> = fs::read_dir(directory).and_then(Iterator::collect).map_err(unreadable)?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
+            if self.cut {
+                break;
+            } else if kind.is_dir() && entry.file_name() != ".git" && entry.file_name() != "target" {
+                self.walk(&path)?;
+            } else if kind.is_file() {
+                match self.file(&path) {
+                    Err(Problem::Unreadable(_, error)) if error.kind() == io::ErrorKind::NotFound => {} // Deleted meanwhile.
+                    other => drop(other?),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file. False where it is not text.
+    fn file(&mut self, path: &Path) -> Result<bool, Problem> {
+        let mut text = Vec::new();
+        let room = MOST - self.bytes;
+        File::open(path)
+            .and_then(|file| file.take(room as u64 + 1).read_to_end(&mut text))
+            .map_err(|error| Problem::Unreadable(path.to_owned(), error))?;
+        if text[..text.len().min(PROBE)].contains(&0) {
+            return Ok(false);
+        }
+        if text.len() > room {
+            self.cut = true;
+            text.truncate(room);
+        }
+        if !text.is_empty() {
+            self.bytes += text.len();
+            self.texts.push(text);
+        }
+        Ok(true)
+    }
+
+    /// The pieces of all texts, as often as it takes to have `bytes`, and how often that is.
+    pub fn pieces(&self, bytes: usize) -> (Vec<Piece<'_>>, usize) {
+        let times = bytes.div_ceil(self.bytes).max(1);
+        let mut pieces = Vec::new();
+        let mut line = 1;
+        for text in (0..times).flat_map(|_| &self.texts) {
+            let mut rest = text.as_slice();
+            while !rest.is_empty() {
+                let end = rest.iter().skip(PIECE - 1).position(|&byte| byte == b'\n');
+                let (piece, behind) = rest.split_at(end.map_or(rest.len(), |end| end + PIECE));
+                pieces.push(Piece { text: piece, first_line: line });
+                line += piece.iter().filter(|&&byte| byte == b'\n').count() as u32;
+                line += u32::from(!piece.ends_with(b"\n")); // A text's last line may lack its end.
+                rest = behind;
+            }
+        }
+        (pieces, times)
+    }
+}

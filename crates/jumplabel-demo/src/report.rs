@@ -1,0 +1,171 @@
+//! What the program prints: a progress line on a terminal, results on stdout.
+//!
+//! Results go to stdout as soon as they are there, as plain text. The progress line goes to stderr, and only where that
+//! is a terminal; it is wiped before anything else is printed, so that the two never mix.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, MemorySizeOptions};
+use jumplabel::{Site, for_each_site};
+
+use crate::flips::Flips;
+use crate::hooks;
+
+/// A line on the terminal that says how far things are.
+pub struct Progress {
+    terminal: bool,
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_millis(100);
+    const WIDTH: usize = 78;
+
+    /// Nothing is shown where stderr is not a terminal.
+    pub fn new() -> Progress {
+        Progress { terminal: io::stderr().is_terminal(), shown: None }
+    }
+
+    /// Shows a line, not too often.
+    pub fn show(&mut self, line: impl FnOnce() -> String) {
+        if self.terminal && self.shown.is_none_or(|shown| shown.elapsed() >= Self::EVERY) {
+            self.shown = Some(Instant::now());
+            let _ = write!(io::stderr(), "\r{:1$.1$}", line(), Self::WIDTH);
+        }
+    }
+
+    /// Wipes the line.
+    pub fn wipe(&mut self) {
+        if self.shown.take().is_some() {
+            let _ = write!(io::stderr(), "\r{:1$}\r", "", Self::WIDTH);
+        }
+    }
+}
+
+/// The value below which `part` of the values lie.
+fn quantile<T: Copy + PartialOrd>(values: &[T], part: f64) -> Option<T> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|a, b| a.partial_cmp(b).expect("times and rates are numbers"));
+    sorted.get((sorted.len().saturating_sub(1) as f64 * part).round() as usize).copied()
+}
+
+/// The middle value, 0 of none.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5).unwrap_or_default()
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+/// A size in kB or MB.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        ..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// What was flipped, and how long it took.
+pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Result<()> {
+    let transactions = flips.single.len() + flips.batches.len();
+    let rate = transactions as f64 / elapsed.as_secs_f64();
+    let writers: Vec<_> = flips.writers.iter().map(|(name, times)| format!("{name} {}", grouped(*times))).collect();
+    let writers = if writers.is_empty() { "none: this build has no sites".into() } else { writers.join(", ") };
+    writeln!(out, "  flips: {} keys, {} sites rewritten", grouped(flips.keys), grouped(flips.sites))?;
+    writeln!(out, "  transactions: {} ({rate:.0}/s); writers: {writers}", grouped(transactions as u64))?;
+    writeln!(out, "  flip latency in us, waiting for a processor included")?;
+    writeln!(out, "    {:<34} {:>8}  {:>8}  {:>8}", "", "p50", "p99", "max")?;
+    for (name, times) in [("one key", &flips.single), ("a batch of several keys", &flips.batches)] {
+        let us = |part| quantile(times, part).unwrap_or_default().as_secs_f64() * 1e6;
+        let name = format!("{name} ({} times)", grouped(times.len() as u64));
+        writeln!(out, "    {name:<34} {:>8.1}  {:>8.1}  {:>8.1}", us(0.5), us(0.99), us(1.0))?;
+    }
+    if flips.eventual {
+        writeln!(out, "  core sync was refused by the system: other threads saw the flips late")?;
+    }
+    Ok(())
+}
+
+/// A row of the table of throughputs: a name, and a rate in MB/s for each round.
+pub struct Row {
+    /// What was measured.
+    pub name: &'static str,
+    /// MB/s, round by round.
+    pub rates: Vec<f64>,
+}
+
+/// The table. All rates are compared with those of the first row in the same round.
+pub fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    writeln!(out, "  MB of input in a second of processor time, and its ratio to the first row in the same round")?;
+    writeln!(out, "  {:<34} {:>8}  {:>8}  {:>16}", "medians", "MB/s", "ratio", "half lie in")?;
+    for row in rows {
+        let ratios: Vec<_> = row.rates.iter().zip(&rows[0].rates).map(|(rate, first)| rate / first).collect();
+        let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| quantile(&ratios, part).unwrap_or_default());
+        let spread = format!("{low:.3} .. {high:.3}");
+        writeln!(out, "  {:<34} {:>8.1}  {middle:>8.3}  {spread:>16}", row.name, median(&row.rates))?;
+    }
+    Ok(())
+}
+
+/// The site in the loop that checks the hook `trace`, as it was at several times.
+#[derive(Default)]
+pub struct Listing {
+    rows: Vec<(&'static str, Site)>,
+}
+
+impl Listing {
+    /// Notes what the site holds now.
+    pub fn note(&mut self, when: &'static str) -> Result<(), jumplabel::Error> {
+        let mut found = None;
+        // The loop's site is laid out for "off", unlike that of `checked_keys`.
+        for_each_site(&hooks::KEYS[hooks::TRACE], |site| {
+            if !site.arm {
+                found.get_or_insert(site);
+            }
+        })?;
+        self.rows.extend(found.map(|site| (when, site)));
+        Ok(())
+    }
+
+    /// Prints bytes and instructions.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let Some((_, first)) = self.rows.first() else {
+            return writeln!(out, "no site to show: this build has none, a check is a load, a test and a jump");
+        };
+        writeln!(out, "the site that checks the hook \"trace\" in the loop, at {:#x}", first.address)?;
+        for (when, site) in &self.rows {
+            let bytes: Vec<_> = site.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let way = match site.state {
+                Some(state) if state.falls_through() => "falls through",
+                Some(_) => "jumps",
+                None => "not ours",
+            };
+            writeln!(out, "  {when:<16} {}   {:<26} {way}", bytes.join(" "), disassemble(site))?;
+        }
+        Ok(())
+    }
+}
+
+/// The instruction of a site.
+fn disassemble(site: &Site) -> String {
+    let mut instruction = Instruction::default();
+    Decoder::with_ip(64, &site.bytes, site.address as u64, DecoderOptions::NONE).decode_out(&mut instruction);
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_small_hex_numbers_in_decimal(false);
+    options.set_branch_leading_zeros(false);
+    options.set_space_after_operand_separator(true);
+    options.set_show_branch_size(false);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    let mut text = String::new();
+    formatter.format(&instruction, &mut text);
+    text
+}

@@ -1,0 +1,235 @@
+//! The three phases, each a sequence of passes with a check behind every one.
+//!
+//! ```text
+//!  pass::<Gate>   all threads index all pieces      ─► compared with the plain result: words, counts, lines
+//!                 each hook counts how often it ran ─► off: never; on: each time; being flipped: anything between
+//! ```
+//!
+//! Phase 3 runs the ways in rounds, in arbitrary order within a round, and the table compares rates of one round with each
+//! other: what slows the machine for a while slows all of them.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Failure;
+use crate::flips::{Arbitrary, Flips};
+use crate::hooks::{self, Gate};
+use crate::index::{self, Piece, Plain, Worker};
+use crate::report::{self, Progress, Row, grouped};
+
+/// What the hooks should have done in a pass.
+#[derive(Clone, Copy, PartialEq)]
+enum Expected {
+    Off,
+    On,
+    Flipped,
+}
+
+/// The rows of the table.
+#[derive(Clone, Copy)]
+enum Way {
+    Out,
+    KeysSettled,
+    KeysOff,
+    AtomicsOff,
+    In,
+    KeysOn,
+    AtomicsOn,
+}
+
+impl Way {
+    const ALL: [(Way, &str); 7] = [
+        (Way::Out, "hooks compiled out"),
+        (Way::KeysSettled, "behind keys, off (as compiled)"),
+        (Way::KeysOff, "behind keys, off (flipped before)"),
+        (Way::AtomicsOff, "behind relaxed atomics, off"),
+        (Way::In, "hooks compiled in"),
+        (Way::KeysOn, "behind keys, on"),
+        (Way::AtomicsOn, "behind relaxed atomics, on"),
+    ];
+}
+
+/// The input, the threads' indexes, and what was found wrong.
+pub struct Session<'a> {
+    pieces: &'a [Piece<'a>],
+    bytes: usize,
+    plain: Plain,
+    workers: Vec<Worker<'a>>,
+    progress: Progress,
+    passes: u64,
+    wrong: u64,
+    examples: Vec<String>,
+    ran: [u64; hooks::COUNT],
+    inject: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Computes the right result, too.
+    pub fn new(pieces: &'a [Piece<'a>], threads: usize) -> Self {
+        Session {
+            pieces,
+            bytes: pieces.iter().map(|piece| piece.text.len()).sum(),
+            plain: index::plain(pieces),
+            workers: (0..threads).map(|_| Worker::default()).collect(),
+            progress: Progress::new(),
+            passes: 0,
+            wrong: 0,
+            examples: Vec::new(),
+            ran: [0; hooks::COUNT],
+            inject: false,
+        }
+    }
+
+    /// How many different words there are.
+    pub fn words(&self) -> usize {
+        self.plain.words.len()
+    }
+
+    /// Makes one result of the next pass wrong.
+    pub fn inject_wrong_result(&mut self) {
+        self.inject = true;
+    }
+
+    /// Phase 1: hooks off, sites as the compiler emitted them.
+    pub fn off(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
+        let (start, mut rates) = (Instant::now(), Vec::new());
+        self.pass::<hooks::Keys>(Expected::Off); // Warms up, and makes the indexes as large as they get.
+        while rates.is_empty() || start.elapsed() < time {
+            rates.push(self.pass::<hooks::Keys>(Expected::Off));
+            self.show("phase 1: hooks off", start, time, "");
+        }
+        self.phase("phase 1: hooks off", start, out)?;
+        writeln!(out, "  {:.1} MB/s a thread", report::median(&rates))?;
+        Ok(())
+    }
+
+    /// Phase 2: hooks flipped by another thread.
+    pub fn flipped(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
+        let (start, mut rates, done) = (Instant::now(), Vec::new(), AtomicU64::new(0));
+        let flips = thread::scope(|scope| {
+            let flipper = scope.spawn(|| Flips::until(start + time, &done));
+            while rates.is_empty() || !flipper.is_finished() {
+                rates.push(self.pass::<hooks::Keys>(Expected::Flipped));
+                let done = format!(", {} transactions", grouped(done.load(Ordering::Relaxed)));
+                self.show("phase 2: flipping", start, time, &done);
+            }
+            flipper.join().expect("the flipping thread panicked")
+        });
+        let elapsed = start.elapsed();
+        self.phase("phase 2: hooks flipped while the threads run", start, out)?;
+        writeln!(out, "  {:.1} MB/s a thread", report::median(&rates))?;
+        let flips = flips?;
+        flips.wrong.iter().for_each(|wrong| self.note(wrong.clone()));
+        Ok(report::flips(out, &flips, elapsed)?)
+    }
+
+    /// Phase 3: the same loop in seven ways.
+    pub fn compared(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
+        let (start, mut arbitrary) = (Instant::now(), Arbitrary::default());
+        let mut rows = Way::ALL.map(|(_, name)| Row { name, rates: Vec::new() });
+        let mut order = [0, 1, 2, 3, 4, 5, 6];
+        while rows[0].rates.is_empty() || start.elapsed() < time {
+            order.sort_by_cached_key(|_| arbitrary.next());
+            for at in order {
+                let rate = self.measure(Way::ALL[at].0)?;
+                rows[at].rates.push(rate);
+                self.show("phase 3: comparing", start, time, "");
+            }
+        }
+        let rounds = grouped(rows[0].rates.len() as u64);
+        let title = format!("phase 3: the same loop in seven ways, in arbitrary order, rounds: {rounds}");
+        self.phase(&title, start, out)?;
+        Ok(report::table(out, &rows)?)
+    }
+
+    fn measure(&mut self, way: Way) -> Result<f64, Failure> {
+        // On first: so that the sites of keys that go off again are as flipped keys leave them.
+        hooks::set_keys(u8::MAX)?;
+        if !matches!(way, Way::KeysOn) {
+            hooks::set_keys(0)?;
+        }
+        if matches!(way, Way::KeysSettled) {
+            hooks::settle_keys()?;
+        }
+        hooks::set_atomics(matches!(way, Way::AtomicsOn));
+        Ok(match way {
+            Way::Out => self.pass::<hooks::Out>(Expected::Off),
+            Way::KeysSettled | Way::KeysOff => self.pass::<hooks::Keys>(Expected::Off),
+            Way::AtomicsOff => self.pass::<hooks::Atomics>(Expected::Off),
+            Way::In => self.pass::<hooks::In>(Expected::On),
+            Way::KeysOn => self.pass::<hooks::Keys>(Expected::On),
+            Way::AtomicsOn => self.pass::<hooks::Atomics>(Expected::On),
+        })
+    }
+
+    /// One pass and its check. Returns the throughput of a thread in MB/s.
+    fn pass<G: Gate>(&mut self, expected: Expected) -> f64 {
+        let busy = index::pass::<G>(self.pieces, &mut self.workers);
+        if std::mem::take(&mut self.inject) {
+            index::corrupt(&mut self.workers);
+        }
+        self.passes += 1;
+        for wrong in index::check(&self.plain, &self.workers) {
+            self.note(wrong);
+        }
+        self.check_hooks(expected);
+        self.bytes as f64 / busy.as_secs_f64() / 1e6
+    }
+
+    /// A hook must not run while it is off, and not be left out while it is on.
+    fn check_hooks(&mut self, expected: Expected) {
+        for (hook, name) in hooks::NAMES.iter().enumerate() {
+            let most = if hook == hooks::LINES { self.plain.line_count } else { self.plain.word_count };
+            let ran: u64 = self.workers.iter().map(|worker| worker.hooks.ran[hook]).sum();
+            let right = match expected {
+                Expected::Off => ran == 0,
+                Expected::On => ran == most,
+                Expected::Flipped => ran <= most,
+            };
+            if !right {
+                self.note(format!("hook {name}: ran {ran} times in a pass with {most} occasions"));
+            }
+            self.ran[hook] += ran;
+        }
+        let failures: u64 = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.hooks.failures)).sum();
+        if failures > 0 {
+            self.note(format!("hooks verify and case: {failures} failures"));
+        }
+    }
+
+    fn note(&mut self, wrong: String) {
+        self.wrong += 1;
+        if self.examples.len() < 10 {
+            self.examples.push(format!("pass {}: {wrong}", self.passes));
+        }
+    }
+
+    fn show(&mut self, phase: &str, start: Instant, time: Duration, more: &str) {
+        let (passes, wrong) = (grouped(self.passes), self.wrong);
+        let [elapsed, time] = [start.elapsed(), time].map(|time| time.as_secs_f64());
+        self.progress.show(|| format!("{phase}, {elapsed:.1} of {time:.1} s, {passes} passes, {wrong} wrong{more}"));
+    }
+
+    /// The heading of a phase's results.
+    fn phase(&mut self, title: &str, start: Instant, out: &mut impl Write) -> io::Result<()> {
+        self.progress.wipe();
+        writeln!(out, "\n{title} ({:.1} s)", start.elapsed().as_secs_f64())
+    }
+
+    /// Says what was found wrong, and how much.
+    pub fn verdict(&mut self, out: &mut impl Write) -> io::Result<u64> {
+        let calls = grouped(self.ran.iter().sum());
+        writeln!(out, "\npasses checked: {}; hooks ran {calls} times", grouped(self.passes))?;
+        writeln!(out, "wrong results: {}", grouped(self.wrong))?;
+        for example in &self.examples {
+            writeln!(out, "  {example}")?;
+        }
+        if self.wrong > self.examples.len() as u64 {
+            writeln!(out, "  and {} more", grouped(self.wrong - self.examples.len() as u64))?;
+        }
+        out.flush()?;
+        Ok(self.wrong)
+    }
+}
