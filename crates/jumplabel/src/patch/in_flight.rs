@@ -1,9 +1,9 @@
 //! The transaction that is being carried out, for a child that was copied in the middle of it by a raw `clone`.
 //!
 //! ```text
-//!            begin              publishing          end
-//!   NOTHING ───────► WRITING ───────────► PUBLISHING ──► NOTHING
-//!                    to be undone         to be finished
+//!            begin                  writing              publishing             end
+//!   NOTHING ───────► COLLECTING ──────────► WRITING ────────────► PUBLISHING ───────► NOTHING
+//!                    to be forgotten        to be undone          to be finished
 //! ```
 //!
 //! Such a child finds the lock free, because its page is wiped (see `text::linux::lock`), and a phase other than NOTHING:
@@ -20,13 +20,19 @@ static REQUESTS: AtomicPtr<Request<'static>> = AtomicPtr::new(core::ptr::null_mu
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 const NOTHING: u8 = 0;
-const WRITING: u8 = 1;
-const PUBLISHING: u8 = 2;
+const COLLECTING: u8 = 1;
+const WRITING: u8 = 2;
+const PUBLISHING: u8 = 3;
 
 /// A transaction begins, with an empty list of edits.
 pub(super) fn begin(requests: &mut [Request<'_>]) {
     COUNT.store(requests.len(), Ordering::Relaxed);
     REQUESTS.store(requests.as_mut_ptr().cast(), Ordering::Relaxed);
+    PHASE.store(COLLECTING, Ordering::Release);
+}
+
+/// The list of edits is complete.
+pub(super) fn writing() {
     PHASE.store(WRITING, Ordering::Release);
 }
 
@@ -59,7 +65,7 @@ fn finish(phase: u8, lock: &Lock) {
     }
     // SAFETY: the list is in memory of this process, and whoever was changing it does not exist here.
     let edits = unsafe { Edits::interrupted(lock) };
-    if let Some(summary) = edits.summary(lock) {
+    if let Some(summary) = (phase == WRITING).then(|| edits.summary(lock)).flatten() {
         for attempt in 0.. {
             let Some(kind) = lock.text().choose(&summary, attempt) else { break };
             // SAFETY: the edits were verified by the process that this is a copy of; the lock is held.

@@ -111,7 +111,10 @@ fn transaction(
     // SAFETY: the lock is held, which is what guards the list.
     let edits = unsafe { Edits::borrow(lock) };
     in_flight::begin(requests);
-    let mut outcome = collect(requests, edits, lock).and_then(|()| write(edits, lock));
+    let mut outcome = collect(requests, edits, lock).and_then(|()| {
+        in_flight::writing();
+        write(edits, lock)
+    });
     match &mut outcome {
         Ok(outcome) => {
             in_flight::publishing();

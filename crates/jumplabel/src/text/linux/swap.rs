@@ -7,6 +7,9 @@
 //!   backward  [ copy ] r-x ── moved back where a later run is refused ── else unmapped
 //! ```
 //!
+//! A site lies in one run, so that a thread never fetches one half of it from an old page and the other from a new one: the
+//! kernel takes the old pages away, interrupts the processors that use them, and only then puts the new ones in their place.
+//!
 //! What can be refused is asked for before the first move: both copies, their protection, and, for the way back, the four
 //! mappings that the kernel wants to have in reserve. What is lost: locks in memory (`mlock`) and advice on the pages.
 
@@ -22,6 +25,7 @@ use super::maps::{Mapping, Maps};
 use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
+use crate::patch::plan::Edit;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::{Warnings, Writer};
 
@@ -58,7 +62,7 @@ impl Open for Swap {
 
 impl Swap {
     fn new(sites: usize) -> Result<Swap> {
-        let capacity = sites * 2; // a site can lie on two mappings
+        let capacity = sites * 2; // a run begins at the page of a site, or behind a cut
         let runs = pages::allocate(capacity * size_of::<Run>()).ok_or(rustix::io::Errno::NOMEM)?.cast();
         Ok(Swap { runs, capacity, len: 0 })
     }
@@ -88,11 +92,19 @@ impl Swap {
             }
             while start < end {
                 let mapping = maps.find(start, &mut path[..4095])?;
-                let bytes = end.min(mapping.end) - start;
+                let stop = end_of(&mapping, &maps, end)?;
+                let bytes = stop - start;
+                let cut = |edit: &Edit| edit.address < stop && stop < edit.address + arch::SITE_SIZE;
+                if edits[at..].iter().any(cut) {
+                    return Err(rustix::io::Errno::FAULT.into()); // It would be half old and half new between two moves.
+                }
+                if self.len == self.capacity {
+                    return Err(rustix::io::Errno::NOMEM.into());
+                }
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = mapping.protection;
                 let forward = file.copy(start, bytes)?;
-                // SAFETY: below the capacity: a run begins at a site's page or at a mapping's start inside of a site.
+                // SAFETY: below the capacity, checked above.
                 unsafe { self.runs.add(self.len).write(Run { text: start, bytes, protection, forward, backward: 0 }) };
                 self.len += 1;
                 let backward = file.copy(start, bytes)?;
@@ -143,6 +155,22 @@ impl Swap {
     }
 }
 
+/// Where the run that begins in `first` ends, `wanted` at the most. Earlier swaps and changes of protection cut mappings in
+/// two; pages that continue each other in one file move together all the same: a thread may be fetching a site that lies
+/// across the cut.
+fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
+    let mut end = first.end;
+    while end < wanted {
+        let next = maps.find(end, &mut [])?;
+        let continues = next.inode == 0 || next.offset == first.offset + (end - first.start) as u64;
+        if next.inode != first.inode || next.protection != first.protection || !continues {
+            break;
+        }
+        end = next.end;
+    }
+    Ok(end.min(wanted))
+}
+
 /// Replaces the mapping at `text`.
 fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
     // SAFETY: same length, same content but for verified sites; threads that run there fault and wait in the kernel.
@@ -175,19 +203,16 @@ impl Writer for Swap {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         let runs = self.runs();
         let mut at = 0;
-        for edit in edits {
+        for (number, edit) in edits.iter().enumerate() {
             let Some(piece) = step.piece(edit) else { continue };
-            let first = edit.address + usize::from(piece.offset);
-            for (byte, address) in piece.bytes().iter().zip(first..) {
-                while address >= runs[at].text + runs[at].bytes {
-                    at += 1;
-                }
-                let copy = runs[at].forward + (address - runs[at].text);
+            let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&edit.address);
+            // A run holds all of a site, and the sites come in the order of the runs.
+            at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+            let copy = runs[at].forward + (edit.address - runs[at].text) + usize::from(piece.offset);
+            for (byte, address) in piece.bytes().iter().zip(copy..) {
                 // SAFETY: inside the run's copy, which is writable until it is moved.
-                unsafe { (copy as *mut u8).write_volatile(*byte) };
+                unsafe { (address as *mut u8).write_volatile(*byte) };
             }
-            // The next site may begin on the run that this one ended behind.
-            at = at.saturating_sub(1);
         }
         Ok(())
     }

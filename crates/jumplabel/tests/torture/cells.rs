@@ -1,0 +1,66 @@
+//! The cells of the table: what is flipped, and where its sites lie. Each is visited again and again, with every writer.
+
+use crate::sites::*;
+
+/// How the keys of a cell are flipped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One by one.
+    Single,
+    /// All in one transaction, and now and then one alone in between.
+    Batch,
+    /// By three threads at once: `inc` and `dec` of a key that they share, and flips of one of their own.
+    Counted,
+    /// By a writer that refuses in the middle of the transaction: all sites must be old again.
+    Refused,
+}
+
+/// One cell.
+pub struct Cell {
+    /// Where the sites lie, or what else is special.
+    pub name: &'static str,
+    /// Sites of a flip.
+    pub sites: usize,
+    pub kind: Kind,
+    pub arrays: &'static [&'static Array],
+}
+
+const fn single(name: &'static str, sites: usize, arrays: &'static [&'static Array]) -> Cell {
+    Cell { name, sites, kind: Kind::Single, arrays }
+}
+
+const fn batch(sites: usize, arrays: &'static [&'static Array]) -> Cell {
+    Cell { name: "batch", sites, kind: Kind::Batch, arrays }
+}
+
+static BATCH: [&Array; 6] =
+    [&batch_1::ARRAY, &batch_2::ARRAY, &batch_255::ARRAY, &batch_256::ARRAY, &batch_257::ARRAY, &batch_10000::ARRAY];
+
+pub static CELLS: [Cell; 26] = [
+    single("start", 1, &[&start_1::ARRAY]),
+    single("start", 64, &[&start_64::ARRAY]),
+    single("start", 10_000, &[&start_10000::ARRAY]),
+    single("crosses 8", 1, &[&cross8_1::ARRAY]),
+    single("crosses 8", 64, &[&cross8_64::ARRAY]),
+    single("crosses 8", 10_000, &[&cross8_10000::ARRAY]),
+    single("crosses 16", 1, &[&cross16_1::ARRAY]),
+    single("crosses 16", 64, &[&cross16_64::ARRAY]),
+    single("crosses 16", 10_000, &[&cross16_10000::ARRAY]),
+    single("crosses 32", 1, &[&cross32_1::ARRAY]),
+    single("crosses 32", 64, &[&cross32_64::ARRAY]),
+    single("crosses 32", 10_000, &[&cross32_10000::ARRAY]),
+    single("crosses 64", 1, &[&cross64_1::ARRAY]),
+    single("crosses 64", 64, &[&cross64_64::ARRAY]),
+    single("crosses 64", 10_000, &[&cross64_10000::ARRAY]),
+    single("crosses page", 1, &[&page_1::ARRAY]),
+    single("crosses page", 64, &[&page_64::ARRAY]),
+    single("crosses page", 10_000, &[&page_10000::ARRAY]),
+    batch(1, BATCH.split_at(1).0),
+    batch(2, BATCH.split_at(2).0),
+    batch(255, BATCH.split_at(3).0),
+    batch(256, BATCH.split_at(4).0),
+    batch(257, BATCH.split_at(5).0),
+    batch(10_000, &BATCH),
+    Cell { name: "counted", sites: 64, kind: Kind::Counted, arrays: &[&counted::ARRAY] },
+    Cell { name: "refused", sites: 64, kind: Kind::Refused, arrays: &[&cross64_64::ARRAY, &page_64::ARRAY] },
+];

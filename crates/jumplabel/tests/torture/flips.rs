@@ -1,0 +1,329 @@
+//! The flipper: visits cells, flips their keys as the cell says, checks what each flip reports, and counts.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jumplabel::arch::{SITE_SIZE, State};
+use jumplabel::{Batch, Error, Outcome, Visibility, WriterKind, for_each_site, settle};
+
+use crate::cells::{CELLS, Kind};
+use crate::clock;
+use crate::random::Random;
+use crate::readers::{Watch, chunk};
+use crate::refusing;
+use crate::sites::Array;
+use crate::twins;
+
+/// A visit goes on until readers ran during one of its flips, but not longer than this.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What was done in a cell.
+#[derive(Clone, Copy, Default)]
+pub struct Tally {
+    /// Keys that were flipped.
+    pub flips: u64,
+    /// Sites that were rewritten by these flips.
+    pub site_flips: u64,
+    /// Sites that were brought back to the pristine nop.
+    pub settled: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// Transactions during which readers executed sites of the cell. A transaction takes longer where it meets readers,
+    /// who have to be interrupted, so there are always more of the others.
+    pub met: u64,
+    /// Nanoseconds of all transactions.
+    pub time: u64,
+    /// Nanoseconds of those that met readers.
+    pub met_time: u64,
+    /// Transactions that were refused in the middle, and undone.
+    pub refused: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: Tally) {
+        self.flips += other.flips;
+        self.site_flips += other.site_flips;
+        self.settled += other.settled;
+        self.transactions += other.transactions;
+        self.met += other.met;
+        self.time += other.time;
+        self.met_time += other.met_time;
+        self.refused += other.refused;
+    }
+}
+
+/// One key that a transaction flips.
+#[derive(Clone, Copy)]
+struct Change {
+    array: &'static Array,
+    key: usize,
+    on: bool,
+}
+
+impl Change {
+    /// To the other state.
+    fn toggle(array: &'static Array, key: usize) -> Change {
+        Change { array, key, on: !array.keys[key].is_enabled() }
+    }
+
+    fn carry_out(self) -> Result<Outcome, Error> {
+        let key = &self.array.keys[self.key];
+        if self.on { key.enable() } else { key.disable() }
+    }
+}
+
+fn batch(changes: &[Change]) -> Batch<'static> {
+    changes.iter().fold(Batch::new(), |batch, change| batch.set(&change.array.keys[change.key], change.on))
+}
+
+/// Visits a cell until the time is over. What the calling thread flips, it flips on the processor that it is on.
+pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Tally {
+    watch.cell.store(cell, Ordering::Relaxed);
+    let random = Random::new(100 + watch.executions(cell));
+    let mut flipper = Flipper { watch, cell, writer, random, tally: Tally::default() };
+    match CELLS[cell].kind {
+        Kind::Single => flipper.until(until, Flipper::single),
+        Kind::Batch => flipper.until(until, Flipper::batch),
+        Kind::Refused => refusing::during(|| flipper.until(until, Flipper::refused)),
+        Kind::Counted => return counted(watch, cell, writer, until),
+    }
+    flipper.tally
+}
+
+struct Flipper<'a> {
+    watch: &'a Watch,
+    cell: usize,
+    writer: WriterKind,
+    random: Random,
+    tally: Tally,
+}
+
+impl Flipper<'_> {
+    /// Works at least once, and then until the time is over and readers ran during a flip, or something failed.
+    fn until(&mut self, until: Instant, mut work: impl FnMut(&mut Self)) {
+        loop {
+            work(self);
+            let late = Instant::now().saturating_duration_since(until);
+            if self.watch.failed() || (late > Duration::ZERO && self.tally.met > 0) {
+                return;
+            }
+            if late > PATIENCE {
+                return self.fail("no reader ran during any flip: a quiet run proves nothing".into());
+            }
+        }
+    }
+
+    fn fail(&self, message: String) {
+        if twins::is_for_readers() {
+            return;
+        }
+        let cell = &CELLS[self.cell];
+        self.watch.fail(self.cell, format!("flipper of {} {}: {message}", cell.name, cell.sites));
+    }
+
+    fn arrays(&self) -> &'static [&'static Array] {
+        CELLS[self.cell].arrays
+    }
+
+    /// Each key there or back; before that, now and then, from the pristine state.
+    fn single(&mut self) {
+        for array in self.arrays() {
+            for key in 0..array.keys.len() {
+                if self.random.one_in(3) || self.tally.settled == 0 {
+                    self.settle(array, key);
+                }
+                let change = Change::toggle(array, key);
+                self.flip(&[change], || change.carry_out());
+            }
+        }
+    }
+
+    /// The first key of each array at once; now and then one of them alone, or pristine.
+    fn batch(&mut self) {
+        for array in self.arrays() {
+            match self.random.below(12) {
+                0 | 1 => self.settle(array, 0),
+                2 => {
+                    let change = Change::toggle(array, 0);
+                    self.flip(&[change], || change.carry_out());
+                }
+                _ => {}
+            }
+        }
+        let changes: Vec<Change> = self.arrays().iter().map(|array| Change::toggle(array, 0)).collect();
+        self.flip(&changes, || batch(&changes).commit());
+    }
+
+    /// One transaction over all keys, refused at a site and step somewhere in it. On the error, all sites must be old.
+    fn refused(&mut self) {
+        for array in self.arrays() {
+            if self.random.one_in(3) {
+                self.settle(array, 0);
+            }
+        }
+        let changes: Vec<Change> = self.arrays().iter().map(|array| Change::toggle(array, 0)).collect();
+        let before = self.bytes();
+        // At most three steps, of which the second is taken by a half of the sites.
+        refusing::after(self.random.below(self.arrays().len() * CELLS[self.cell].sites * 3) as i64);
+        changes.iter().for_each(|change| change.array.promises[change.key].withdraw());
+        let result = self.timed(|| batch(&changes).commit());
+        refusing::after(i64::MAX);
+        let after = self.bytes();
+        match result {
+            Ok(outcome) => {
+                self.tally.flips += changes.len() as u64;
+                self.tally.site_flips += outcome.sites as u64;
+            }
+            Err(Error::Denied { .. }) => {
+                self.tally.refused += 1;
+                if before != after {
+                    let wrong = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+                    self.fail(format!("{wrong} sites are not as before after a refusal"));
+                }
+            }
+            Err(error) => self.fail(format!("{error:?}")),
+        }
+        changes.iter().for_each(|change| change.array.promises[change.key].give(change.on == result.is_ok()));
+    }
+
+    /// The bytes of all sites of the cell's first keys.
+    fn bytes(&self) -> Vec<[u8; SITE_SIZE]> {
+        let mut bytes = Vec::new();
+        for array in self.arrays() {
+            if let Err(error) = for_each_site(&array.keys[0], |site| bytes.push(site.bytes)) {
+                self.fail(format!("for_each_site: {error:?}"));
+            }
+        }
+        bytes
+    }
+
+    /// Counts a transaction, and whether it met readers.
+    fn timed<T>(&mut self, transaction: impl FnOnce() -> T) -> T {
+        let seen = self.watch.executions(self.cell);
+        let start = Instant::now();
+        let result = transaction();
+        let time = start.elapsed().as_nanos() as u64;
+        self.tally.transactions += 1;
+        self.tally.time += time;
+        if self.watch.executions(self.cell) > seen {
+            self.tally.met += 1;
+            self.tally.met_time += time;
+        }
+        result
+    }
+
+    /// Carries `changes` out by `flip`, and checks what it reports.
+    fn flip(&mut self, changes: &[Change], flip: impl FnOnce() -> Result<Outcome, Error>) {
+        changes.iter().for_each(|change| change.array.promises[change.key].withdraw());
+        let result = self.timed(flip);
+        let on = |change: &Change| change.on == result.is_ok();
+        changes.iter().for_each(|change| change.array.promises[change.key].give(on(change)));
+        self.judge(result, changes.iter().map(|change| change.array.sites_of_key()).sum());
+        self.tally.flips += changes.len() as u64;
+        if let Some(change) = changes.iter().find(|change| change.array.keys[change.key].is_enabled() != on(change)) {
+            self.fail(format!("the key says {} after it was turned {}", !change.on, change.on));
+        }
+    }
+
+    /// A flip must succeed, have written all sites, with this writer, and be visible at once.
+    fn judge(&mut self, result: Result<Outcome, Error>, sites: usize) {
+        match result {
+            Ok(outcome) => {
+                self.tally.site_flips += outcome.sites as u64;
+                let expected = (sites, Some(self.writer), Visibility::Immediate, false);
+                let found = (outcome.sites, outcome.writer, outcome.visibility, outcome.warnings.left_writable);
+                if found != expected {
+                    self.fail(format!("{outcome:?} instead of {expected:?}"));
+                }
+            }
+            Err(error) => self.fail(format!("{error:?}")),
+        }
+    }
+
+    /// Brings the sites that fall through back to the pristine nop, under running readers, whose promise stands.
+    fn settle(&mut self, array: &'static Array, key: usize) {
+        match settle(&array.keys[key]) {
+            Ok(outcome) => self.tally.settled += outcome.sites as u64,
+            Err(error) => return self.fail(format!("settle: {error:?}")),
+        }
+        let on = array.keys[key].is_enabled();
+        let mut wrong = 0;
+        let counted = for_each_site(&array.keys[key], |site| {
+            let state = if site.arm == on { State::Pristine } else { State::Jump };
+            wrong += u64::from(site.state != Some(state) || !array.addresses().contains(&site.address));
+        });
+        if wrong > 0 || counted != Ok(array.sites_of_key()) {
+            self.fail(format!("{wrong} sites are not settled; {counted:?} sites"));
+        }
+    }
+
+    /// A user of the shared key comes and goes; while it is there, the key is on.
+    fn count(&mut self, own: usize) {
+        let array = self.arrays()[0];
+        let shared = &array.keys[0];
+        let mut results = vec![self.timed(|| shared.inc())];
+        self.on(array, "inc");
+        if self.random.one_in(2) {
+            results.push(self.timed(|| shared.inc()));
+            self.on(array, "a second inc");
+            results.push(self.timed(|| shared.dec()));
+            self.on(array, "the dec of a second user");
+        }
+        let change = Change::toggle(array, own);
+        self.flip(&[change], || change.carry_out());
+        if self.random.one_in(4) {
+            self.settle(array, own);
+        }
+        self.on(array, "a flip of another key");
+        results.push(self.timed(|| shared.dec()));
+        for result in results {
+            match result {
+                Ok(Outcome { sites: 0, .. }) => {}
+                Ok(outcome) => {
+                    self.tally.flips += 1;
+                    self.judge(Ok(outcome), array.sites_of_key());
+                }
+                Err(error) => self.fail(format!("{error:?}")),
+            }
+        }
+    }
+
+    /// The shared key must be on.
+    fn on(&mut self, array: &Array, after: &str) {
+        for _ in 0..16 {
+            let site = self.random.below(array.sites_of_key()) * array.keys.len();
+            let result = array.execute(site);
+            if result != site as u32 * 2 + 1 || !array.keys[0].is_enabled() {
+                self.fail(format!("site {site} returned {result} after {after}"));
+            }
+        }
+    }
+}
+
+/// Three threads at once. Readers are promised nothing of the key that the threads share, because nobody knows when it is
+/// off; the threads themselves know when it is on.
+fn counted(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Tally {
+    let array = CELLS[cell].arrays[0];
+    array.promises[0].withdraw();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..array.keys.len())
+            .map(|own| {
+                scope.spawn(move || {
+                    let random = Random::new(200 + own as u64);
+                    let mut flipper = Flipper { watch, cell, writer, random, tally: Tally::default() };
+                    flipper.until(until, |flipper| {
+                        flipper.count(own);
+                        if let Err(message) = chunk(array, own, &mut flipper.random) {
+                            flipper.fail(message);
+                        }
+                    });
+                    watch.busy.fetch_add(clock::thread_nanos(), Ordering::Relaxed);
+                    flipper.tally
+                })
+            })
+            .collect();
+        let mut tally = Tally::default();
+        threads.into_iter().for_each(|thread| tally.add(thread.join().unwrap()));
+        tally
+    })
+}

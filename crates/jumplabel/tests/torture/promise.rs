@@ -1,0 +1,45 @@
+//! What the flipper promises the readers about one key: a word that says that the key is on, is off, or is being flipped.
+//!
+//! ```text
+//!   flipper    withdraw, flip, give(on)            a number that never comes back, so that a reader notices any change
+//!   reader     a = read, execute sites, b = read   a == b and a promise: every site must have taken that arm
+//! ```
+//!
+//! The reader began after the flip had returned, and no other flip had begun when it ended.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const NONE: u64 = 2;
+const MASK: u64 = 3;
+
+/// The word.
+pub struct Promise(AtomicU64);
+
+impl Promise {
+    /// Off, as keys start.
+    pub const fn new() -> Promise {
+        Promise(AtomicU64::new(0))
+    }
+
+    /// The key is about to be flipped.
+    pub fn withdraw(&self) {
+        let next = (self.0.load(Ordering::Relaxed) | MASK) + 1;
+        self.0.store(next | NONE, Ordering::SeqCst);
+    }
+
+    /// The key has been flipped: what every check that starts from now on must yield.
+    pub fn give(&self, on: bool) {
+        let next = (self.0.load(Ordering::Relaxed) | MASK) + 1;
+        self.0.store(next | u64::from(on), Ordering::SeqCst);
+    }
+
+    /// The word as it is now.
+    pub fn read(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// What a word promises.
+    pub fn meaning(word: u64) -> Option<bool> {
+        (word & NONE == 0).then_some(word & 1 != 0)
+    }
+}

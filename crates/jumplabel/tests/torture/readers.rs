@@ -1,0 +1,142 @@
+//! The readers: threads that execute the sites of the cell that is being visited, and hold the flipper to its promises.
+//!
+//! Steady readers stay on other processors than the flipper. The restless one sleeps, moves, and takes page faults. All
+//! count what they execute, so that a quiet run is told from a calm one.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::cells::CELLS;
+use crate::clock;
+use crate::promise::Promise;
+use crate::random::Random;
+use crate::sites::Array;
+
+/// Sites that a reader executes under one promise.
+const CHUNK: usize = 32;
+
+/// No processor in particular.
+pub const ANY: usize = usize::MAX;
+
+/// A restless reader does something else after so many chunks, on average.
+const RESTLESS: u64 = 2000;
+
+/// What the threads of a run share.
+pub struct Watch {
+    /// The cell that is being visited.
+    pub cell: AtomicUsize,
+    pub stop: AtomicBool,
+    /// The processor that the flipper keeps to, and steady readers keep away from; `ANY` where it roams.
+    pub home: AtomicUsize,
+    /// Processor time of all threads that have ended.
+    pub busy: AtomicU64,
+    executions: Vec<Executions>,
+    failures: [AtomicU64; CELLS.len()],
+    messages: Mutex<Vec<String>>,
+}
+
+/// What one reader executed, for each cell. On cache lines of its own.
+#[repr(align(128))]
+struct Executions([AtomicU64; CELLS.len()]);
+
+impl Watch {
+    pub fn new(readers: usize) -> Watch {
+        Watch {
+            cell: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            home: AtomicUsize::new(ANY),
+            busy: AtomicU64::new(0),
+            executions: (0..readers).map(|_| Executions([const { AtomicU64::new(0) }; CELLS.len()])).collect(),
+            failures: [const { AtomicU64::new(0) }; CELLS.len()],
+            messages: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Executions of sites of a cell by all readers.
+    pub fn executions(&self, cell: usize) -> u64 {
+        self.executions.iter().map(|of| of.0[cell].load(Ordering::Relaxed)).sum()
+    }
+
+    /// Failures in a cell.
+    pub fn failures(&self, cell: usize) -> u64 {
+        self.failures[cell].load(Ordering::Relaxed)
+    }
+
+    /// Whether anything has failed.
+    pub fn failed(&self) -> bool {
+        (0..CELLS.len()).any(|cell| self.failures(cell) > 0)
+    }
+
+    /// Notes a failure; the first few with their message.
+    pub fn fail(&self, cell: usize, message: String) {
+        self.failures[cell].fetch_add(1, Ordering::Relaxed);
+        let mut messages = self.messages.lock().unwrap();
+        if messages.len() < 10 {
+            messages.push(message);
+        }
+    }
+
+    pub fn messages(&self) -> Vec<String> {
+        self.messages.lock().unwrap().clone()
+    }
+
+    /// One reader's life.
+    pub fn read(&self, reader: usize, restless: bool) {
+        let mut random = Random::new(reader as u64 + 1);
+        let processors = clock::processors();
+        let mut away = ANY;
+        while !self.stop.load(Ordering::Relaxed) {
+            let cell = self.cell.load(Ordering::Relaxed);
+            let array = random.pick(CELLS[cell].arrays);
+            let key = random.below(array.keys.len());
+            if let Err(message) = chunk(array, key, &mut random) {
+                self.fail(cell, format!("reader {reader}: {message}"));
+            }
+            let count = &self.executions[reader].0[cell];
+            count.store(count.load(Ordering::Relaxed) + CHUNK as u64, Ordering::Relaxed);
+            if restless && random.one_in(RESTLESS) {
+                match random.below(3) {
+                    0 => std::thread::sleep(Duration::from_micros(random.below(300) as u64)),
+                    1 => clock::move_to(&[*random.pick(&processors)]),
+                    _ => clock::fault(),
+                }
+                if random.one_in(2) {
+                    clock::move_to(&processors);
+                }
+            }
+            let home = self.home.load(Ordering::Relaxed);
+            if !restless && home != away && processors.len() > 1 {
+                away = home;
+                let others: Vec<usize> = processors.iter().copied().filter(|&processor| processor != home).collect();
+                clock::move_to(&others);
+            }
+        }
+        self.busy.fetch_add(clock::thread_nanos(), Ordering::Relaxed);
+    }
+}
+
+/// Executes some sites of a key, one after the other, and compares with what was promised.
+pub fn chunk(array: &Array, key: usize, random: &mut Random) -> Result<(), String> {
+    let (promise, keys, sites) = (&array.promises[key], array.keys.len(), array.sites_of_key());
+    let mut at = random.below(sites);
+    let mut met = [None; 2];
+    let before = promise.read();
+    for _ in 0..CHUNK {
+        let site = at * keys + key;
+        let result = array.execute(site);
+        if result >> 1 != site as u32 {
+            return Err(format!("site {site} returned {result}, which is none of its arms"));
+        }
+        met[(result & 1) as usize] = Some(site);
+        at = if at + 1 == sites { 0 } else { at + 1 };
+    }
+    let after = promise.read();
+    match Promise::meaning(before) {
+        Some(on) if before == after => match met[usize::from(!on)] {
+            Some(site) => Err(format!("site {site} took its {} arm while its key was {on}", !on)),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
