@@ -93,7 +93,8 @@ pub enum Error {
         capacity: usize,
     },
     /// Writing was refused in mid-batch, and so was undoing it, by every writer. Sites from `address` on may hold
-    /// either legal instruction; the key's count is the old one. The next flip that is allowed to write repairs them.
+    /// either legal instruction; the key's count is the old one. The next flip, of any key, that is allowed to write
+    /// restores them first; until then all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

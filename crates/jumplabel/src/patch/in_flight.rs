@@ -6,6 +6,8 @@
 //!                    to be forgotten        to be undone          to be finished
 //! ```
 //!
+//! Where a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
+//!
 //! Such a child finds the lock free, because its page is wiped (see `text::linux::lock`), and a phase other than NOTHING:
 //! whoever takes the lock first puts things right. An ordinary fork waits for the lock and never sees one.
 
@@ -41,6 +43,25 @@ pub(super) fn publishing() {
     PHASE.store(PUBLISHING, Ordering::Release);
 }
 
+/// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
+pub(super) fn stuck() {
+    COUNT.store(0, Ordering::Relaxed);
+    PHASE.store(WRITING, Ordering::Release);
+}
+
+/// The address of a site that could still not be restored.
+pub(super) fn stuck_at(lock: &Lock) -> Option<usize> {
+    // SAFETY: the lock is held.
+    let first = || unsafe { Edits::interrupted(lock) }.first().map(|edit| edit.address);
+    (PHASE.load(Ordering::Acquire) == WRITING).then(first).flatten()
+}
+
+/// An object is about to be unloaded: what could not be restored may lie in it.
+#[cfg(jumplabel_sites)]
+pub(crate) fn forget(_lock: &Lock) {
+    end();
+}
+
 /// Done, one way or the other.
 pub(super) fn end() {
     PHASE.store(NOTHING, Ordering::Release);
@@ -48,32 +69,36 @@ pub(super) fn end() {
 
 /// Undoes or finishes what the process that this one is a copy of had begun.
 pub(super) fn recover(lock: &Lock) {
-    let phase = PHASE.swap(NOTHING, Ordering::Acquire);
-    if phase != NOTHING {
-        finish(phase, lock);
+    let phase = PHASE.load(Ordering::Acquire);
+    if phase != NOTHING && finish(phase, lock) {
+        end();
     }
 }
 
+/// Whether all is well.
 #[cold]
-fn finish(phase: u8, lock: &Lock) {
-    // SAFETY: on the stack of the thread that flipped, which was copied with the rest of memory.
-    let requests =
-        unsafe { core::slice::from_raw_parts(REQUESTS.load(Ordering::Relaxed), COUNT.load(Ordering::Relaxed)) };
+fn finish(phase: u8, lock: &Lock) -> bool {
+    let requests = match COUNT.load(Ordering::Relaxed) {
+        0 => &[],
+        // SAFETY: on the stack of the thread that flipped, which was copied with the rest of memory.
+        count => unsafe { core::slice::from_raw_parts(REQUESTS.load(Ordering::Relaxed), count) },
+    };
     if phase == PUBLISHING {
         requests.iter().for_each(Request::publish);
-        return;
+        return true;
     }
     // SAFETY: the list is in memory of this process, and whoever was changing it does not exist here.
     let edits = unsafe { Edits::interrupted(lock) };
-    if let Some(summary) = (phase == WRITING).then(|| edits.summary(lock)).flatten() {
-        for attempt in 0.. {
-            let Some(kind) = lock.text().choose(&summary, attempt) else { break };
-            // SAFETY: the edits were verified by the process that this is a copy of; the lock is held.
-            if unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok() {
-                break;
-            }
-        }
-    }
+    // SAFETY: the edits were verified, here or in the process that this is a copy of; the lock is held.
+    let undo = |kind| unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok();
+    let undone = match (phase == WRITING).then(|| edits.summary(lock)).flatten() {
+        None => true,
+        Some(summary) => (0..).map_while(|attempt| lock.text().choose(&summary, attempt)).any(undo),
+    };
     // Whatever the transition says: the copy may have come between the counter's change and its note.
     requests.iter().for_each(|request| count::abandon(request.key.word(), Transition::TurnOff));
+    if !undone {
+        stuck();
+    }
+    undone
 }

@@ -15,7 +15,7 @@
 //! On an error after `begin`, counts and sites are as before. Nothing here allocates between `open` and `close`, calls
 //! the dynamic loader, or runs code of the user's.
 
-mod in_flight;
+pub(crate) mod in_flight;
 pub mod plan;
 mod steps;
 
@@ -108,6 +108,9 @@ fn transaction(
     collect: impl FnOnce(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error>,
 ) -> Result<Outcome, Error> {
     let start = lock.text().now();
+    if let Some(address) = in_flight::stuck_at(lock) {
+        return Err(Error::RollbackFailed { address });
+    }
     // SAFETY: the lock is held, which is what guards the list.
     let edits = unsafe { Edits::borrow(lock) };
     in_flight::begin(requests);
@@ -122,6 +125,10 @@ fn transaction(
             outcome.time = lock.text().now().saturating_sub(start);
         }
         Err(_) => requests.iter().for_each(Request::abandon),
+    }
+    if let Err(Error::RollbackFailed { .. }) = outcome {
+        in_flight::stuck();
+        return outcome;
     }
     in_flight::end();
     edits.shrink(lock);
@@ -143,16 +150,19 @@ fn write(edits: &Edits, lock: &Lock) -> Result<Outcome, Error> {
     let mut attempt = 0;
     while let Some(kind) = lock.text().choose(&summary, attempt) {
         attempt += 1;
-        let mut body = |writer: &mut dyn text::Writer| match refused.stuck {
-            None => steps::run(edits, summary.steps, writer),
-            Some(_) => steps::undo(edits, writer),
+        // What another writer could not undo is undone by this one, which then goes on as if nothing had been.
+        let mut stuck = refused.stuck;
+        let mut body = |writer: &mut dyn text::Writer| {
+            if stuck.is_some() {
+                steps::undo(edits, writer)?;
+                stuck = None;
+            }
+            steps::run(edits, summary.steps, writer)
         };
         // SAFETY: the edits are verified sites of loaded objects, sorted by address, and the lock is held.
-        match unsafe { lock.text().open(kind, edits, &mut body) } {
-            Ok(_) if refused.stuck.is_some() => {
-                refused.stuck = None;
-                break;
-            }
+        let result = unsafe { lock.text().open(kind, edits, &mut body) };
+        refused.stuck = stuck;
+        match result {
             Ok(written) => {
                 return Ok(Outcome {
                     sites: edits.len(),

@@ -232,6 +232,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(lock) = lock else { return };
     super::index::discard(record, &lock);
+    crate::patch::in_flight::forget(&lock);
     #[cfg(feature = "std")]
     if let Some(image) = crate::text::image(record.header()) {
         crate::key::deferred::forget(image.all.0..image.all.1, &lock);

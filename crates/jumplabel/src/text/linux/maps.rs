@@ -24,6 +24,14 @@ pub(super) struct Mapping {
     pub(super) path_len: usize,
 }
 
+impl Mapping {
+    /// Whether `next`, which begins where this one ends, is more of the same file with the same protection.
+    pub(super) fn goes_on_as(&self, next: &Mapping) -> bool {
+        let goes_on = next.inode == 0 || next.offset == self.offset + (next.start - self.start) as u64;
+        self.inode == next.inode && self.protection == next.protection && self.shared == next.shared && goes_on
+    }
+}
+
 pub(super) struct Maps(OwnedFd);
 
 impl Maps {

@@ -109,8 +109,10 @@ unsafe impl Text for Linux {
         sync::begin();
         canary::prove(kind).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
-        let warnings = unsafe { open(kind, edits, body) }?;
-        Ok(Written { visibility: sync::visibility(), warnings })
+        unsafe { open(kind, edits, body) }?;
+        // Whoever left it: this writer, its canary, one that was tried before, an earlier flip.
+        let left_writable = !mprotect::close_remaining();
+        Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })
     }
 
     fn now(&self) -> Duration {

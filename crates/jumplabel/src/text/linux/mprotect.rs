@@ -46,9 +46,10 @@ impl Open for Mprotect {
 static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new() });
 
 /// Closes what is still open: because closing was refused, or because a process that this one is a copy of had it open.
-pub(super) fn close_remaining() {
+/// False where something stays open.
+pub(super) fn close_remaining() -> bool {
     // SAFETY: the lock is held.
-    unsafe { SPANS.get() }.close();
+    unsafe { SPANS.get() }.close()
 }
 
 impl Writer for Mprotect {
@@ -76,6 +77,8 @@ struct Span {
     start: usize,
     end: usize,
     protection: MprotectFlags,
+    /// It may be writable now.
+    open: bool,
 }
 
 impl Span {
@@ -84,8 +87,19 @@ impl Span {
         Ok(unsafe { mprotect(self.start as *mut c_void, self.end - self.start, protection) }?)
     }
 
-    fn open(&self) -> Result<(), Errno> {
-        self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC)
+    fn open(&mut self) -> Result<(), Errno> {
+        // A process that is copied during the call has to close it. Volatile, because to the compiler nobody else looks.
+        // SAFETY: a place of ours.
+        unsafe { (&raw mut self.open).write_volatile(true) };
+        let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
+        self.open = result.is_ok();
+        result
+    }
+
+    /// False where it stays open.
+    fn close(&mut self) -> bool {
+        self.open = self.open && self.protect(self.protection).is_err();
+        !self.open
     }
 }
 
@@ -122,7 +136,7 @@ impl Spans {
                 }
                 let found = self.bounds(&maps, start)?;
                 mapping = Some(found);
-                current = Some(Span { start, end: start, protection: found.protection });
+                current = Some(Span { start, end: start, protection: found.protection, open: false });
             }
         }
         current.map_or(Ok(()), |span| self.push(span))
@@ -139,30 +153,36 @@ impl Spans {
         if found.shared {
             return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
         }
-        let mapping = Span { start: found.start, end: found.end, protection: found.protection };
-        if !prime(mapping) {
-            self.push(mapping)?;
+        // On the list while it is open, for a process that is copied meanwhile; and longer, where it cannot be closed.
+        self.push(Span { start: found.start, end: found.end, protection: found.protection, open: false })?;
+        if self.list.as_mut_slice().last_mut().is_none_or(prime) {
+            self.list.truncate(self.list.len() - 1);
         }
         Ok(Bounds { end: found.end, protection: found.protection })
     }
 
-    /// Opens all. After a refusal, `close` closes those that were opened and leaves the rest as it is.
-    fn open(&self) -> Result<(), Errno> {
-        self.list.iter().try_for_each(Span::open)
+    /// Opens all that are not. After a refusal, `close` closes those that were opened and leaves the rest as it is.
+    fn open(&mut self) -> Result<(), Errno> {
+        self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
     }
 
     /// Closes all, the latest first: an earlier one knows better what a page once was. Those that are refused stay on the
     /// list, for the next flip. False where there are any.
     fn close(&mut self) -> bool {
+        let list = self.list.as_mut_slice();
+        for span in list.iter_mut().rev() {
+            span.close();
+        }
         let mut kept = 0;
-        for at in (0..self.list.len()).rev() {
-            if self.list[at].protect(self.list[at].protection).is_err() {
+        for at in 0..list.len() {
+            let span = list[at];
+            let known = list[..kept].iter().any(|other| other.start <= span.start && span.end <= other.end);
+            if span.open && !known {
+                list[kept] = span;
                 kept += 1;
             }
         }
-        if kept == 0 {
-            self.list.truncate(0);
-        }
+        self.list.truncate(kept);
         kept == 0
     }
 }
@@ -182,7 +202,7 @@ fn mapping_end(bounds: Option<Bounds>) -> usize {
 static PRIMED: Guarded<([(usize, usize); 64], usize)> = Guarded::new(([(0, 0); 64], 0));
 
 /// False where the mapping could be opened and not closed again.
-fn prime(mapping: Span) -> bool {
+fn prime(mapping: &mut Span) -> bool {
     // SAFETY: the lock is held.
     let (list, len) = unsafe { PRIMED.get() };
     let known = list[..*len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
@@ -197,5 +217,5 @@ fn prime(mapping: Span) -> bool {
     }
     list[*len] = (mapping.start, mapping.end);
     *len += 1;
-    mapping.protect(mapping.protection).is_ok()
+    mapping.close()
 }

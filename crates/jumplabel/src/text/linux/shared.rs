@@ -42,10 +42,7 @@ impl Shared {
         let token = signals::block();
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         match self.lock().acquire(me) {
-            Ok(()) => {
-                self.list(&RUNTIME);
-                Ok(token)
-            }
+            Ok(()) => Ok(token),
             Err(Reentrant) => {
                 signals::restore(token);
                 Err(Error::Reentrant)
@@ -65,7 +62,9 @@ impl Shared {
         signals::restore(token);
     }
 
+    /// Under the lock: the list of copies, with this one on it.
     pub(super) fn runtimes(&self) -> *const Runtime {
+        self.list(&RUNTIME);
         self.runtimes.load(Ordering::Acquire)
     }
 
@@ -150,11 +149,13 @@ pub(super) fn announce() -> bool {
         settle(&RUNTIME, Some(NonNull::from(shared)));
         if let Ok(token) = shared.take() {
             shared.list(other);
+            shared.list(&RUNTIME);
             shared.release(token);
         }
     } else if let Some(shared) = (!RUNTIME.shared.load(Ordering::Acquire).is_null()).then(get).flatten() {
         // Back after its last object had gone.
         if let Ok(token) = shared.take() {
+            shared.list(&RUNTIME);
             shared.release(token);
         }
     }

@@ -18,7 +18,8 @@ use core::ptr::NonNull;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{
-    MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, munmap,
+    MapFlags, MprotectFlags, MremapFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, msync,
+    munmap,
 };
 
 use super::maps::{Mapping, Maps};
@@ -134,7 +135,7 @@ impl Swap {
                 Ok(()) => run.forward = 0,
                 Err(errno) => {
                     drop(reserve);
-                    self.take_back(at + 1, errno)?; // what was at its place may be gone
+                    self.take_back(at, errno)?;
                     return Err(Failure::Refused(errno));
                 }
             }
@@ -142,12 +143,16 @@ impl Swap {
         Ok(())
     }
 
-    /// Moves the backward copies of the first `count` runs over the text.
-    fn take_back(&mut self, count: usize, errno: Errno) -> Result<(), Failure> {
-        for run in &mut self.runs()[count..] {
+    /// Moves the backward copies of the runs before the one that was refused over the text; and that one's, where the
+    /// kernel had unmapped the text before it refused.
+    fn take_back(&mut self, refused: usize, errno: Errno) -> Result<(), Failure> {
+        for run in &mut self.runs()[refused + 1..] {
             run.unmap(); // makes room in the table of mappings
         }
-        for run in &mut self.runs()[..count] {
+        for run in self.runs()[..=refused].iter_mut().rev() {
+            if run.forward != 0 && run.is_mapped() {
+                continue; // nothing has happened to it
+            }
             move_over(run.backward, run.bytes, run.text).map_err(|_| Failure::Stuck { address: run.text, errno })?;
             run.backward = 0;
         }
@@ -162,8 +167,7 @@ fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {
         let next = maps.find(end, &mut [])?;
-        let continues = next.inode == 0 || next.offset == first.offset + (end - first.start) as u64;
-        if next.inode != first.inode || next.protection != first.protection || !continues {
+        if !first.goes_on_as(&next) {
             break;
         }
         end = next.end;
@@ -179,6 +183,12 @@ fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
 }
 
 impl Run {
+    /// Whether all of the text is there: `msync` looks for holes, and has nothing else to do for private pages.
+    fn is_mapped(&self) -> bool {
+        // SAFETY: changes nothing.
+        unsafe { msync(self.text as *mut c_void, self.bytes, MsyncFlags::ASYNC) }.is_ok()
+    }
+
     fn unmap(&mut self) {
         for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
             if copy != 0 {

@@ -23,9 +23,10 @@ pub(super) fn begin() {
     static REGISTERED: AtomicI32 = AtomicI32::new(0);
     let me = rustix::process::getpid().as_raw_nonzero().get();
     if REGISTERED.load(Ordering::Relaxed) != me {
-        // Refused or not, the first core sync will tell.
-        let _ = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
-        REGISTERED.store(me, Ordering::Relaxed);
+        // Where it is refused, the first core sync will tell.
+        if membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore).is_ok() {
+            REGISTERED.store(me, Ordering::Relaxed);
+        }
     }
     REFUSED.store(false, Ordering::Relaxed);
 }

@@ -1,0 +1,155 @@
+//! Keys whose last `dec` waits: rate limit, absorbed decs, an inc before the deadline, flush, children of fork.
+
+use std::time::{Duration, Instant};
+
+use jumplabel::{Error, static_branch_unlikely, static_key};
+
+use crate::scenario::{fork, passes, reap};
+
+const INTERVAL: Duration = Duration::from_millis(200);
+
+static_key! {
+    static SLOW: false, deferred super::INTERVAL;
+    static NEVER: false, deferred core::time::Duration::from_secs(3600);
+    static AT_ONCE: false, deferred core::time::Duration::ZERO;
+}
+
+#[inline(never)]
+fn slow() -> bool {
+    static_branch_unlikely!(SLOW)
+}
+
+#[inline(never)]
+fn never() -> bool {
+    static_branch_unlikely!(NEVER)
+}
+
+#[inline(never)]
+fn at_once() -> bool {
+    static_branch_unlikely!(AT_ONCE)
+}
+
+fn wait_until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn the_last_dec_waits() {
+    passes(|| {
+        assert_eq!(SLOW.dec_deferred(), Err(Error::Underflow));
+        SLOW.inc().unwrap();
+        SLOW.inc().unwrap();
+        SLOW.dec_deferred().unwrap();
+        assert!(SLOW.count() == 1 && slow());
+        let start = Instant::now();
+        // The first is due; the others are absorbed.
+        for _ in 0..3 {
+            SLOW.dec_deferred().unwrap();
+        }
+        assert!(start.elapsed() > INTERVAL || (SLOW.count() == 1 && slow()));
+        wait_until(|| SLOW.count() == 0);
+        assert!(start.elapsed() >= INTERVAL && !slow());
+        assert_eq!(SLOW.dec_deferred(), Err(Error::Underflow));
+        assert_eq!(SLOW.flush(), Ok(None));
+        SLOW.seal().unwrap();
+        assert_eq!(SLOW.dec_deferred(), Err(Error::Sealed));
+    });
+}
+
+#[test]
+fn an_inc_before_the_deadline() {
+    passes(|| {
+        SLOW.inc().unwrap();
+        SLOW.dec_deferred().unwrap();
+        SLOW.inc().unwrap();
+        wait_until(|| SLOW.count() == 1);
+        std::thread::sleep(2 * INTERVAL);
+        assert!(SLOW.count() == 1 && slow());
+        SLOW.dec().unwrap();
+        assert!(!slow());
+    });
+}
+
+/// However often its last user comes and goes, the key flips once in an interval.
+#[test]
+fn rate_limit() {
+    passes(|| {
+        let start = Instant::now();
+        let (mut rounds, mut flips) = (0, 0);
+        while start.elapsed() < 4 * INTERVAL {
+            flips += u32::from(SLOW.inc().unwrap().sites > 0);
+            assert!(slow());
+            SLOW.dec_deferred().unwrap();
+            rounds += 1;
+        }
+        let limit = 1 + (start.elapsed().as_nanos() / INTERVAL.as_nanos()) as u32;
+        println!("{rounds} rounds, {flips} flips");
+        assert!(flips <= limit, "{flips} flips in {:?}", start.elapsed());
+    });
+}
+
+#[test]
+fn flush() {
+    passes(|| {
+        NEVER.inc().unwrap();
+        assert!(NEVER.flush() == Ok(None) && never());
+        NEVER.dec_deferred().unwrap();
+        assert!(NEVER.count() == 1 && never());
+        assert_eq!(NEVER.flush().unwrap().unwrap().sites, 1);
+        assert!(NEVER.count() == 0 && !never() && NEVER.flush() == Ok(None));
+    });
+}
+
+/// One dec is due; whoever carries it out, the worker or `flush`, it happens once, and a user who came meanwhile stays.
+#[test]
+fn flush_against_the_worker() {
+    passes(|| {
+        let start = Instant::now();
+        let mut rounds = 0;
+        while start.elapsed() < Duration::from_secs(3) {
+            AT_ONCE.inc().unwrap();
+            AT_ONCE.dec_deferred().unwrap();
+            AT_ONCE.inc().unwrap();
+            for _ in 0..rounds % 64 {
+                std::hint::spin_loop();
+            }
+            AT_ONCE.flush().unwrap();
+            // The worker may be about to.
+            while AT_ONCE.count() == 2 {
+                AT_ONCE.flush().unwrap();
+            }
+            assert!(AT_ONCE.count() == 1 && at_once(), "round {rounds}: one dec too many");
+            AT_ONCE.dec().unwrap();
+            assert!(!at_once());
+            rounds += 1;
+        }
+        println!("{rounds} rounds");
+    });
+}
+
+/// A child has the keys that are due, but not the thread that would carry them out.
+#[test]
+fn children_of_fork() {
+    passes(|| {
+        NEVER.inc().unwrap();
+        NEVER.dec_deferred().unwrap();
+        SLOW.inc().unwrap();
+        SLOW.dec_deferred().unwrap();
+        let flushes = fork(|| NEVER.flush().unwrap().is_some() && !never() && NEVER.count() == 0);
+        let waits = fork(|| {
+            assert!(SLOW.count() == 1 && slow());
+            SLOW.dec_deferred().unwrap();
+            wait_until(|| SLOW.count() == 0);
+            !slow()
+        });
+        reap(flushes);
+        reap(waits);
+        assert!(never() && NEVER.count() == 1);
+        NEVER.flush().unwrap().unwrap();
+        wait_until(|| SLOW.count() == 0);
+    });
+}

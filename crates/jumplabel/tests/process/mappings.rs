@@ -1,0 +1,185 @@
+//! What flips leave behind in the process: mappings, descriptors. And which writer they take.
+
+use std::ffi::c_void;
+
+use jumplabel::patch::{EditList, Failure, Step, plan::Summary};
+use jumplabel::text::{Writer, Written, builtin};
+use jumplabel::{Batch, Errno, WriterKind, set_writer};
+
+use crate::pages::PAGE;
+use crate::scenario::{Scenario, passes};
+use crate::twin::{Twin, install};
+
+crate::pages::pages! { many: 500 keys, 500 sites, every 1 pages, at 0 }
+
+const WRITERS: [Option<WriterKind>; 4] =
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+
+/// How many mappings this process has.
+fn mappings() -> usize {
+    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+}
+
+/// Single flips on 500 pages, in an order that never meets a neighbour, there and back. The mappings before and after.
+fn single_flips(writer: Option<WriterKind>) -> (usize, usize) {
+    set_writer(writer);
+    many().keys[0].enable().unwrap();
+    many().keys[0].disable().unwrap();
+    let before = mappings();
+    for on in [true, false, true] {
+        for number in 0..500 {
+            let number = number * 213 % 500;
+            let key = &many().keys[number];
+            if on { key.enable() } else { key.disable() }.unwrap();
+            assert_eq!(many().check(number), on);
+        }
+        assert!(many().all(on));
+    }
+    let after = mappings();
+    println!("{before} mappings before, {after} after");
+    (before, after)
+}
+
+fn few_mappings(writer: Option<WriterKind>) {
+    let (before, after) = single_flips(writer);
+    assert!(after < before + 30, "{before} mappings have become {after}");
+}
+
+#[test]
+fn mappings_of_the_automatic_choice() {
+    passes(|| few_mappings(None));
+}
+
+#[test]
+fn mappings_of_procmem() {
+    passes(|| few_mappings(Some(WriterKind::Procmem)));
+}
+
+#[test]
+fn mappings_of_mprotect() {
+    passes(|| few_mappings(Some(WriterKind::Mprotect)));
+}
+
+/// A page that was swapped is a mapping of its own, which cannot merge with its neighbours; but it is never more than one,
+/// and pages that are swapped together become one mapping again.
+#[test]
+fn mappings_of_swap() {
+    passes(|| {
+        let (before, after) = single_flips(Some(WriterKind::Swap));
+        assert!(after < before + 500 + 30, "{before} mappings have become {after}");
+        let batch = many().keys.iter().fold(Batch::<500>::with_capacity(), |batch, key| batch.disable(key));
+        batch.commit().unwrap();
+        assert!(many().all(false));
+        assert!(mappings() < before + 30, "{before} mappings have become {}", mappings());
+    });
+}
+
+/// Opens and closes pages without having done so with the whole mapping once.
+struct Unprimed;
+
+impl Twin for Unprimed {
+    fn choose(&self, _summary: &Summary, attempt: u32) -> Option<WriterKind> {
+        (attempt == 0).then_some(WriterKind::Custom)
+    }
+    fn open(
+        &self,
+        _kind: WriterKind,
+        edits: &EditList,
+        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+    ) -> Result<Written, Failure> {
+        let (first, last) = (edits[0].address & !(PAGE - 1), edits[edits.len() - 1].address + 5);
+        let protect = |protection| {
+            // SAFETY: pages of code that stay executable.
+            let result = unsafe { libc::mprotect(first as *mut c_void, last - first, protection) };
+            assert_eq!(result, 0);
+        };
+        protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+        let result = body(&mut Stores);
+        protect(libc::PROT_READ | libc::PROT_EXEC);
+        result.map(|()| Written::default())
+    }
+}
+
+struct Stores;
+
+impl Writer for Stores {
+    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+        for edit in edits {
+            let Some(piece) = step.piece(edit) else { continue };
+            for (byte, address) in piece.bytes().iter().zip(edit.address + usize::from(piece.offset)..) {
+                // SAFETY: a byte of a site, on a page that is open.
+                unsafe { (address as *mut u8).write_volatile(*byte) };
+            }
+        }
+        Ok(())
+    }
+    /// One thread runs here, and a jump to what it wrote is enough for it.
+    fn sync(&mut self) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+#[test]
+fn broken_twin_does_not_prime() {
+    Scenario::new().fails("mappings have become", || {
+        install(Unprimed);
+        few_mappings(None);
+    });
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[test]
+fn descriptors_are_closed() {
+    passes(|| {
+        let before = descriptors();
+        for writer in WRITERS {
+            set_writer(writer);
+            for flip in 0..1000 {
+                let key = &many().keys[flip / 2 % 500];
+                if flip % 2 == 0 { key.enable() } else { key.disable() }.unwrap();
+            }
+        }
+        assert_eq!(descriptors(), before);
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert_eq!(descriptors(), before + 1, "this test cannot count");
+        drop(file);
+    });
+}
+
+/// The writer that the environment names is the one that writes.
+fn writes_with(expected: Option<WriterKind>) {
+    let key = &many().keys[7];
+    for on in [true, false] {
+        let outcome = if on { key.enable() } else { key.disable() }.unwrap();
+        assert!(outcome.writer == expected && many().check(7) == on);
+    }
+    assert_eq!(builtin().page_size(), PAGE);
+}
+
+#[test]
+fn environment_procmem() {
+    Scenario::new().env("JUMPLABEL_WRITER", "procmem").passes(|| writes_with(Some(WriterKind::Procmem)));
+}
+
+#[test]
+fn environment_mprotect() {
+    Scenario::new().env("JUMPLABEL_WRITER", "mprotect").passes(|| writes_with(Some(WriterKind::Mprotect)));
+}
+
+#[test]
+fn environment_swap() {
+    Scenario::new().env("JUMPLABEL_WRITER", "swap").passes(|| writes_with(Some(WriterKind::Swap)));
+}
+
+#[test]
+fn environment_auto() {
+    Scenario::new().env("JUMPLABEL_WRITER", "auto").passes(|| writes_with(Some(WriterKind::Procmem)));
+}
+
+#[test]
+fn environment_empty() {
+    Scenario::new().env("JUMPLABEL_WRITER", "").passes(|| writes_with(Some(WriterKind::Procmem)));
+}

@@ -1,0 +1,120 @@
+//! Sites at chosen places: arrays of functions of one site each, every one on pages of its own.
+//!
+//! ```text
+//!   function 0    site of KEYS[0]              each is 5 bytes of nop, then "return 0" and, behind it, the other arm,
+//!   ...                                        "return 1", so that what the processor does can be compared with what
+//!   function 1    site of KEYS[1]              the table and the key say
+//!   ...
+//!   function n    site of KEYS[n % keys]
+//! ```
+
+use jumplabel::{RawKey, StaticKeyFalse};
+
+/// Bytes of a page, everywhere that this file's assembler is for.
+pub const PAGE: usize = 4096;
+
+/// Keys and their sites.
+#[derive(Clone, Copy)]
+pub struct Pages {
+    pub keys: &'static [StaticKeyFalse],
+    pub code: usize,
+    pub count: usize,
+    pub stride: usize,
+}
+
+impl Pages {
+    /// Address of a site, which begins its function.
+    pub fn site(&self, number: usize) -> usize {
+        assert!(number < self.count);
+        self.code + number * self.stride
+    }
+
+    /// Executes a check.
+    pub fn check(&self, number: usize) -> bool {
+        // SAFETY: one of the functions below; each state of its site is a whole instruction.
+        let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.site(number)) };
+        function() != 0
+    }
+
+    /// Executes all checks; whether each agrees with its key.
+    pub fn agree(&self) -> bool {
+        (0..self.count).all(|number| self.check(number) == self.keys[number % self.keys.len()].is_enabled())
+    }
+
+    /// Executes all checks; whether each says `on`.
+    pub fn all(&self, on: bool) -> bool {
+        (0..self.count).all(|number| self.check(number) == on)
+    }
+
+    /// Flips all keys in one batch.
+    pub fn set(&self, on: bool) -> Result<jumplabel::Outcome, jumplabel::Error> {
+        self.keys.iter().fold(jumplabel::Batch::new(), |batch, key| batch.set(key, on)).commit()
+    }
+
+    /// Turns all keys off, and brings their sites back to the pristine state.
+    pub fn settle(&self) {
+        self.set(false).unwrap();
+        for key in self.keys {
+            jumplabel::settle(key).unwrap();
+        }
+    }
+
+    /// The keys without their type.
+    pub fn raw(&self) -> impl Iterator<Item = &'static RawKey> + use<> {
+        self.keys.iter().map(|key| -> &RawKey { key })
+    }
+}
+
+/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites, one every `$pages` pages, `$at` bytes behind the start of
+/// its page.
+macro_rules! pages {
+    ($(#[$attr:meta])* $name:ident: $keys:literal keys, $count:literal sites, every $pages:literal pages, at $at:literal) => {
+        $(#[$attr])*
+        fn $name() -> crate::pages::Pages {
+            mod $name {
+                jumplabel::static_key! { pub static KEYS: [false; $keys]; }
+                std::arch::global_asm!(
+                    concat!(".pushsection .text.pages.", stringify!($name), ", \"ax\", @progbits"),
+                    ".p2align 12",
+                    concat!(".type \"", module_path!(), "\", @function"),
+                    concat!(".hidden \"", module_path!(), "\""),
+                    concat!(".globl \"", module_path!(), "\""),
+                    ".skip {at}",
+                    concat!("\"", module_path!(), "\":"),
+                    ".set .Lsite, 0",
+                    ".rept {count}",
+                    "2:",
+                    ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00",
+                    "xor eax, eax",
+                    "ret",
+                    "3:",
+                    "mov eax, 1",
+                    "ret",
+                    ".skip {stride} - (. - 2b)",
+                    ".pushsection __jump_table, \"aR\", @progbits",
+                    ".balign 4",
+                    ".long 2b - .",
+                    ".long 3b - .",
+                    ".long {keys} + 8 * (.Lsite % {number}) - .",
+                    ".long 0",
+                    ".popsection",
+                    ".set .Lsite, .Lsite + 1",
+                    ".endr",
+                    ".popsection",
+                    keys = sym KEYS,
+                    number = const $keys,
+                    count = const $count,
+                    stride = const $pages * crate::pages::PAGE,
+                    at = const $at,
+                );
+                unsafe extern "C" {
+                    #[link_name = module_path!()]
+                    pub fn code();
+                }
+            }
+            let stride = $pages * crate::pages::PAGE;
+            crate::pages::Pages { keys: &$name::KEYS, code: $name::code as *const () as usize, count: $count, stride }
+        }
+    };
+}
+pub(crate) use pages;

@@ -1,0 +1,163 @@
+//! Scenarios: a test that changes its process (writer, filters, limits, forks, signals) runs in one of its own.
+//!
+//! ```text
+//!  #[test] fn name() { passes(|| body) }
+//!     parent  starts this test binary again for this one test, waits no longer than the limit, judges how it ended
+//!     child   finds JUMPLABEL_SCENARIO in its environment and runs the body
+//! ```
+//!
+//! A deadlock therefore fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and
+//! [`Scenario::hangs`] demand that it does.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+const CHILD: &str = "JUMPLABEL_SCENARIO";
+
+/// How a child ends whose body has come to its end: unlike 0, not how a test binary ends that has run no test at all.
+const DONE: i32 = 77;
+
+/// How long a scenario that should end may take on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long one that should hang is watched.
+const WATCHED: Duration = Duration::from_secs(3);
+
+/// A child process to be.
+pub struct Scenario(Command);
+
+/// A scenario that must end well.
+pub fn passes<F: FnOnce()>(body: F) {
+    Scenario::new().passes(body);
+}
+
+/// Whether this process is a scenario's, or a test's.
+pub fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+impl Scenario {
+    pub fn new() -> Scenario {
+        Scenario(Command::new(std::env::current_exe().unwrap()))
+    }
+
+    /// With a variable in the child's environment.
+    pub fn env(mut self, name: &str, value: &str) -> Scenario {
+        self.0.env(name, value);
+        self
+    }
+
+    /// The body must end well.
+    pub fn passes<F: FnOnce()>(self, body: F) {
+        let (status, output) = self.run(body, LIMIT);
+        print!("{output}");
+        match status {
+            None => panic!("still running after {LIMIT:?}: a deadlock?\n{output}"),
+            Some(status) => assert!(status.code() == Some(DONE), "{status}\n{output}"),
+        }
+    }
+
+    /// The body must end with a panic whose message contains `complaint`: a broken twin that is found out.
+    pub fn fails<F: FnOnce()>(self, complaint: &str, body: F) {
+        let (status, output) = self.run(body, LIMIT);
+        let failed = status.is_some_and(|status| !status.success());
+        assert!(failed && output.contains(complaint), "expected to fail with {complaint:?}: {status:?}\n{output}");
+    }
+
+    /// The body must not end: a broken twin that deadlocks.
+    pub fn hangs<F: FnOnce()>(self, body: F) {
+        let (status, output) = self.run(body, WATCHED);
+        assert!(status.is_none(), "expected to hang: {status:?}\n{output}");
+    }
+
+    /// In the child runs the body and does not return; in the parent, how the child ended (`None`: it did not).
+    fn run<F: FnOnce()>(mut self, body: F, limit: Duration) -> (Option<ExitStatus>, String) {
+        if is_child() {
+            body();
+            std::process::exit(DONE);
+        }
+        // The body's type is named after the function that it stands in: crate::module::test::{{closure}}.
+        let name = std::any::type_name::<F>().split_once("::").unwrap().1;
+        let test = name.strip_suffix("::{{closure}}").expect("the body is a closure that stands in the test");
+        let output = tempfile();
+        self.0.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, test).env("RUST_BACKTRACE", "0");
+        self.0.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
+        // A group of its own, so that what it starts can be ended with it.
+        let mut child = self.0.process_group(0).spawn().unwrap();
+        (wait(&mut child, limit), contents(output))
+    }
+}
+
+/// Ends a scenario that this system is too old or too strict for. The caller has said why.
+pub fn skip() -> ! {
+    std::process::exit(DONE)
+}
+
+/// Waits for `child`, and ends it and its group at the limit.
+fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let start = Instant::now();
+    let mut status = child.try_wait().unwrap();
+    while status.is_none() && start.elapsed() < limit {
+        std::thread::sleep(Duration::from_millis(2));
+        status = child.try_wait().unwrap();
+    }
+    // SAFETY: a signal to the group of a child of ours, which was not reused: the child leads it and was waited for only
+    // just now, or not at all.
+    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+    if status.is_none() {
+        child.wait().unwrap();
+    }
+    status
+}
+
+/// A file without a name: unlike a pipe, it does not make its reader wait for a grandchild that lives on.
+fn tempfile() -> File {
+    // SAFETY: a constant name.
+    let file = unsafe { libc::memfd_create(c"scenario".as_ptr(), libc::MFD_CLOEXEC) };
+    assert!(file >= 0);
+    // SAFETY: a new descriptor of ours.
+    unsafe { std::os::fd::FromRawFd::from_raw_fd(file) }
+}
+
+fn contents(mut file: File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Waits for a child made by `fork` or `clone` to end.
+pub fn wait_for(child: i32) -> ExitStatus {
+    let mut status = 0;
+    // SAFETY: waits for one child of ours and writes its status.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, libc::__WALL) }, child);
+    ExitStatus::from_raw(status)
+}
+
+/// Waits for a child made by `fork` or `clone`, and demands that it ended well.
+pub fn reap(child: i32) {
+    let status = wait_for(child);
+    assert!(status.success(), "child {child}: {status}");
+}
+
+/// Runs `body` in a child made by `fork`, which has one thread; gives back its number.
+pub fn fork(body: impl FnOnce() -> bool) -> i32 {
+    // SAFETY: what the callers' bodies do is allowed in a child of a process with threads on glibc and musl.
+    match unsafe { libc::fork() } {
+        0 => end(body),
+        child => child,
+    }
+}
+
+/// Runs `body` in a child process and leaves it, with no handler of the parent's and no hang.
+pub fn end(body: impl FnOnce() -> bool) -> ! {
+    // SAFETY: a deadline for this process, and its end.
+    unsafe {
+        libc::alarm(30);
+        let well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
+        libc::_exit(i32::from(!well))
+    }
+}

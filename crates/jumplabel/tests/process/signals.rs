@@ -1,0 +1,181 @@
+//! Flips where a program is not quite itself: in signal handlers that interrupt flips, in constructors, in handlers at exit.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use jumplabel::text::Token;
+use jumplabel::{Error, WriterKind, set_writer};
+
+use crate::scenario::{Scenario, passes};
+use crate::twin::{PrivateLock, Twin, install};
+
+crate::pages::pages! { sites: 2 keys, 8 sites, every 1 pages, at 0 }
+crate::pages::pages! { handlers: 2 keys, 4 sites, every 1 pages, at 4094 }
+
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+static WRONG: AtomicU32 = AtomicU32::new(0);
+
+/// Flips keys of its own, and the key that the main thread flips.
+extern "C" fn flip(_signal: i32) {
+    let count = HANDLED.fetch_add(1, Ordering::SeqCst);
+    let on = count.is_multiple_of(2);
+    for result in [handlers().set(on), sites().keys[1].inc(), sites().keys[1].dec()] {
+        if !matches!(result, Ok(_) | Err(Error::Reentrant | Error::Underflow)) {
+            WRONG.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A timer that interrupts whoever runs, while this thread flips.
+fn storm(flips: usize) {
+    // SAFETY: a handler that flips, which is what is tested, and a timer.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = flip as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut()), 0);
+        let every = libc::timeval { tv_sec: 0, tv_usec: 700 };
+        let timer = libc::itimerval { it_interval: every, it_value: every };
+        assert_eq!(libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()), 0);
+    }
+    let writers = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+    let mut round = 0;
+    while round < flips || HANDLED.load(Ordering::SeqCst) < 200 {
+        set_writer(Some(writers[round / 2 % 3]));
+        let on = round % 2 == 0;
+        assert!(if on { sites().keys[0].enable() } else { sites().keys[0].disable() }.is_ok());
+        assert!((0..8).step_by(2).all(|number| sites().check(number) == on));
+        round += 1;
+    }
+    // SAFETY: the timer, off.
+    unsafe {
+        let timer: libc::itimerval = std::mem::zeroed();
+        assert_eq!(libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()), 0);
+    }
+    assert_eq!(WRONG.load(Ordering::SeqCst), 0);
+    assert!(sites().agree() && handlers().agree());
+    println!("{round} flips, {} signals", HANDLED.load(Ordering::SeqCst));
+}
+
+#[test]
+fn timer_signals_that_flip() {
+    passes(|| storm(2000));
+}
+
+/// The signal reaches all threads, and all of them flip.
+#[test]
+fn timer_signals_on_many_threads() {
+    passes(|| {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        sites().keys[1].inc().unwrap();
+                        assert!((1..8).step_by(2).all(|number| sites().check(number)));
+                        sites().keys[1].dec().unwrap();
+                    }
+                });
+            }
+            storm(500);
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(sites().agree() && sites().keys[1].count() == 0);
+    });
+}
+
+/// A lock that can be interrupted by a handler that wants it.
+#[derive(Default)]
+struct Interruptible(PrivateLock);
+
+impl Twin for Interruptible {
+    fn lock(&self) -> Result<Token, Error> {
+        Ok(self.0.take())
+    }
+    fn unlock(&self, _token: Token) {
+        self.0.release();
+    }
+}
+
+#[test]
+fn broken_twin_signals_are_not_blocked() {
+    Scenario::new().hangs(|| {
+        install(Interruptible::default());
+        storm(usize::MAX);
+    });
+}
+
+/// Which of the tests below this process is to run, before Rust's runtime has started.
+fn is(test: &std::ffi::CStr) -> bool {
+    // SAFETY: a look at the environment, in the only thread.
+    let name = unsafe { libc::getenv(c"JUMPLABEL_SCENARIO".as_ptr()) };
+    // SAFETY: a string of the environment.
+    !name.is_null() && unsafe { std::ffi::CStr::from_ptr(name) } == test
+}
+
+/// 0 not run, 1 all was well, 2 it was not.
+static BEFORE_ALL: AtomicI32 = AtomicI32::new(0);
+static BEFORE_MAIN: AtomicI32 = AtomicI32::new(0);
+
+/// There and back, and on again.
+fn flips() -> i32 {
+    let well = [true, false, true].iter().all(|&on| sites().set(on).is_ok() && sites().all(on) && sites().agree());
+    if well { 1 } else { 2 }
+}
+
+extern "C" fn first_constructor() {
+    if is(c"signals::constructors") {
+        BEFORE_ALL.store(flips(), Ordering::SeqCst);
+    }
+}
+
+extern "C" fn constructor() {
+    if is(c"signals::constructors") {
+        BEFORE_MAIN.store(flips(), Ordering::SeqCst);
+    }
+}
+
+extern "C" fn destructor() {
+    if is(c"signals::exit") && flips() != 1 {
+        // SAFETY: the end, with a number that the test knows.
+        unsafe { libc::_exit(42) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array.00101")]
+static FIRST_CONSTRUCTOR: extern "C" fn() = first_constructor;
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = destructor;
+#[used]
+#[unsafe(link_section = ".fini_array.00101")]
+static LAST_DESTRUCTOR: extern "C" fn() = destructor;
+
+/// Before main: with the priority of other constructors, and before all of them.
+#[test]
+fn constructors() {
+    passes(|| {
+        assert!(sites().agree() && sites().all(true));
+        assert_eq!(BEFORE_MAIN.load(Ordering::SeqCst), 1);
+        assert_eq!(
+            BEFORE_ALL.load(Ordering::SeqCst),
+            1,
+            "a constructor with a priority met sites that were not there yet"
+        );
+        sites().set(false).unwrap();
+        assert!(sites().all(false));
+    });
+}
+
+/// After main: handlers of `atexit`, then destructors.
+#[test]
+fn exit() {
+    passes(|| {
+        // SAFETY: a handler as long-lived as the program.
+        assert_eq!(unsafe { libc::atexit(destructor) }, 0);
+        sites().set(true).unwrap();
+    });
+}

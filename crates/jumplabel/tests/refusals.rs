@@ -1,0 +1,28 @@
+//! Every way in which a flip can be refused, reached for real: after each one the sites, the counts and the map are as
+//! before, and a later flip works once the cause is gone.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, jumplabel_fallback))))]
+
+#[path = "process/pages.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod pages;
+#[path = "process/scenario.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod scenario;
+#[path = "process/twin.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod twin;
+
+#[path = "refusals/calls.rs"]
+mod calls;
+#[path = "refusals/core_sync.rs"]
+mod core_sync;
+#[path = "refusals/limits.rs"]
+mod limits;
+#[path = "refusals/misuse.rs"]
+mod misuse;
+#[path = "refusals/seccomp.rs"]
+mod seccomp;
+#[path = "refusals/state.rs"]
+mod state;
+#[path = "refusals/writes.rs"]
+mod writes;

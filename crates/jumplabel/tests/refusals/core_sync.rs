@@ -1,0 +1,195 @@
+//! Systems without membarrier: what may still be flipped, and what is said of its visibility.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jumplabel::text::{core_sync_by_signal, core_sync_handler};
+use jumplabel::{Errno, Error, Visibility, WriterKind, set_writer};
+
+use crate::scenario::{fork, passes, reap};
+use crate::seccomp::deny;
+use crate::state::Watch;
+
+crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
+
+const WRITERS: [Option<WriterKind>; 4] =
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM) };
+
+/// Runs `body` on a thread that may not use membarrier, with `denied` besides. Others may.
+fn without_membarrier(denied: &'static [i64], body: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            deny(&[denied, &[libc::SYS_membarrier]].concat(), libc::EPERM);
+            body();
+        });
+    });
+}
+
+/// Several bytes may not change under threads without core sync; `swap` does not change bytes under anybody.
+#[test]
+fn pristine_sites_with_threads() {
+    passes(|| {
+        without_membarrier(&[], || {
+            let watch = Watch::new(sites().raw());
+            for writer in [WriterKind::Procmem, WriterKind::Mprotect] {
+                set_writer(Some(writer));
+                assert_eq!(watch.refused(|| sites().set(true)), REFUSED);
+            }
+            for writer in [None, Some(WriterKind::Swap)] {
+                set_writer(writer);
+                let outcome = sites().set(true).unwrap();
+                assert!(outcome.writer == Some(WriterKind::Swap) && outcome.primed == 4 && sites().all(true));
+                sites().settle();
+            }
+        });
+        // The cause is gone: this thread may.
+        set_writer(None);
+        assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
+        assert!(sites().all(true));
+    });
+}
+
+#[test]
+fn pristine_sites_with_threads_and_no_swap() {
+    passes(|| {
+        without_membarrier(&[libc::SYS_mremap], || {
+            let watch = Watch::new(sites().raw());
+            for writer in WRITERS {
+                set_writer(writer);
+                let error = watch.refused(|| sites().set(true));
+                let swap = Error::Denied {
+                    mprotect: Errno::NONE,
+                    procmem: Errno::NONE,
+                    swap: Errno(libc::EPERM),
+                    custom: Errno::NONE,
+                };
+                assert!(error == REFUSED || (error == swap && writer == Some(WriterKind::Swap)), "{error:?}");
+            }
+        });
+        set_writer(None);
+        sites().set(true).unwrap();
+        assert!(sites().all(true));
+    });
+}
+
+#[test]
+fn pristine_sites_without_threads() {
+    passes(|| {
+        reap(fork(|| {
+            deny(&[libc::SYS_membarrier], libc::EPERM);
+            for writer in WRITERS {
+                set_writer(writer);
+                for on in [true, false] {
+                    sites().set(on).unwrap();
+                    assert!(sites().all(on));
+                }
+                sites().settle();
+            }
+            true
+        }));
+    });
+}
+
+/// One byte can change at any time; but who sees it when is not known.
+#[test]
+fn primed_sites() {
+    passes(|| {
+        sites().set(true).unwrap();
+        without_membarrier(&[], || {
+            for writer in WRITERS {
+                set_writer(writer);
+                for on in [false, true] {
+                    let outcome = sites().set(on).unwrap();
+                    assert!(sites().all(on) && outcome.primed == 0);
+                    assert_eq!(outcome.visibility, Visibility::Eventual);
+                }
+            }
+        });
+        set_writer(None);
+        assert_eq!(sites().set(false).unwrap().visibility, Visibility::Immediate);
+    });
+}
+
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn handler(_signal: i32) {
+    HANDLED.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: the handler of the signal that core sync sends.
+    unsafe { core_sync_handler() };
+}
+
+fn opt_in(signal: i32) {
+    // SAFETY: installs the handler that the library asks for; nothing else sends this signal.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(signal, &raw const action, std::ptr::null_mut()), 0);
+        core_sync_by_signal(signal);
+    }
+}
+
+/// A program that opted in gets the same promise by signals: pristine sites, all writers, immediately.
+#[test]
+fn by_signal() {
+    passes(|| {
+        opt_in(libc::SIGRTMIN() + 3);
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::black_box(sites().all(true));
+                        std::thread::yield_now();
+                    }
+                });
+            }
+            without_membarrier(&[], || {
+                for writer in WRITERS {
+                    set_writer(writer);
+                    for on in [true, false] {
+                        let outcome = sites().set(on).unwrap();
+                        assert!(sites().all(on));
+                        assert_eq!(outcome.visibility, Visibility::Immediate, "{outcome:?}");
+                    }
+                    sites().settle();
+                }
+            });
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(HANDLED.load(Ordering::SeqCst) > 40);
+    });
+}
+
+/// A thread that never answers: the flip gives up on it, says so, and does not ask again.
+#[test]
+fn by_signal_that_a_thread_blocks() {
+    passes(|| {
+        let signal = libc::SIGRTMIN() + 3;
+        opt_in(signal);
+        sites().set(true).unwrap();
+        let done = std::sync::Barrier::new(2);
+        let there = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: this thread's mask.
+                unsafe {
+                    let mut set: libc::sigset_t = std::mem::zeroed();
+                    libc::sigaddset(&raw mut set, signal);
+                    libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+                }
+                there.wait();
+                done.wait();
+            });
+            there.wait();
+            without_membarrier(&[], || {
+                for on in [false, true, false] {
+                    assert_eq!(sites().set(on).unwrap().visibility, Visibility::Eventual);
+                    assert!(sites().all(on));
+                }
+            });
+            done.wait();
+        });
+        assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
+    });
+}

@@ -1,0 +1,291 @@
+//! Systems that do not allow what a writer needs: limits on descriptors and memory, no /proc, no right to one's own memory,
+//! MDWE, sealed pages. A writer forced by name is refused; the automatic choice finds another one.
+
+use std::ffi::CStr;
+use std::os::unix::process::CommandExt;
+
+use jumplabel::{Errno, Error, WriterKind, for_each_site, set_writer, text_reserved};
+
+use crate::pages::PAGE;
+use crate::scenario::passes;
+use crate::state::{Watch, is_open};
+
+crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
+
+const MPROTECT: Option<WriterKind> = Some(WriterKind::Mprotect);
+const PROCMEM: Option<WriterKind> = Some(WriterKind::Procmem);
+const SWAP: Option<WriterKind> = Some(WriterKind::Swap);
+
+fn denied(writer: Option<WriterKind>, errno: i32) -> impl Fn(Error) -> bool {
+    let met = |kind| if writer == kind { Errno(errno) } else { Errno::NONE };
+    let expected = (met(MPROTECT), met(PROCMEM), met(SWAP));
+    move |error| matches!(error, Error::Denied { mprotect, procmem, swap, .. } if (mprotect, procmem, swap) == expected)
+}
+
+/// While `cause` lasts, the writers in `refused` are refused with these errors and the automatic choice takes `other`; when
+/// it is gone, all work. First with sites and writers as the process starts with them, then with used ones.
+fn refuses(refused: &[(Option<WriterKind>, i32)], other: Option<WriterKind>, begin: impl Fn(), end: Option<&dyn Fn()>) {
+    let sites = sites();
+    let watch = Watch::new(sites.raw());
+    let map = watch.map();
+    for _ in 0..2 {
+        begin();
+        for &(writer, errno) in refused {
+            set_writer(writer);
+            let error = watch.refused(|| sites.set(true));
+            assert!(denied(writer, errno)(error), "{error:?}");
+            assert!(denied(writer, errno)(watch.refused(|| sites.keys[0].inc())));
+            assert!(sites.all(false));
+        }
+        set_writer(None);
+        for on in [true, false] {
+            let outcome = sites.set(on).unwrap();
+            assert!(outcome.writer == other && sites.all(on), "{outcome:?}");
+        }
+        let Some(end) = end else { break };
+        end();
+        for writer in [MPROTECT, PROCMEM, SWAP] {
+            set_writer(writer);
+            for on in [true, false] {
+                assert_eq!(sites.set(on).unwrap().writer, writer);
+                assert!(sites.all(on));
+            }
+        }
+    }
+    assert!(!is_open(&watch.map()));
+    assert_eq!(watch.map(), map);
+}
+
+fn limit(resource: u32, soft: Option<u64>) {
+    // SAFETY: plain numbers.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(resource as _, &raw mut limit), 0);
+        limit.rlim_cur = soft.unwrap_or(limit.rlim_max);
+        assert_eq!(libc::setrlimit(resource as _, &raw const limit), 0);
+    }
+}
+
+#[test]
+fn no_descriptors() {
+    passes(|| {
+        let begin = || limit(libc::RLIMIT_NOFILE, Some(0));
+        let end = || limit(libc::RLIMIT_NOFILE, None);
+        refuses(&[(PROCMEM, libc::EMFILE), (SWAP, libc::EMFILE)], MPROTECT, begin, Some(&end));
+    });
+}
+
+/// The table of descriptors is full but for one: what needs one works, and gives it back.
+#[test]
+fn one_descriptor_left() {
+    passes(|| {
+        let sites = sites();
+        let watch = Watch::new(sites.raw());
+        let first_free = std::os::fd::AsRawFd::as_raw_fd(&std::fs::File::open("/dev/null").unwrap());
+        limit(libc::RLIMIT_NOFILE, Some(first_free as u64 + 1));
+        for writer in [PROCMEM, MPROTECT, None] {
+            set_writer(writer);
+            for on in [true, false, true, false] {
+                sites.set(on).unwrap();
+                assert!(sites.all(on));
+            }
+        }
+        // Two at a time: the map and the file.
+        set_writer(SWAP);
+        assert!(denied(SWAP, libc::EMFILE)(watch.refused(|| sites.set(true))));
+        limit(libc::RLIMIT_NOFILE, Some(first_free as u64 + 2));
+        sites.set(true).unwrap();
+        assert!(sites.all(true));
+    });
+}
+
+/// No more data pages: private file mappings may not become writable, nor may the patcher map memory of its own.
+#[test]
+fn no_data() {
+    passes(|| {
+        sites().set(true).unwrap(); // the patcher's memory, once
+        sites().set(false).unwrap();
+        let begin = || limit(libc::RLIMIT_DATA, Some(PAGE as u64)); // 0 means no limit to some kernels
+        let end = || limit(libc::RLIMIT_DATA, None);
+        refuses(&[(MPROTECT, libc::ENOMEM), (SWAP, libc::ENOMEM)], PROCMEM, begin, Some(&end));
+    });
+}
+
+/// No memory for the lock, then for the index, then for the list of edits.
+#[test]
+fn no_memory() {
+    passes(|| {
+        let sites = sites();
+        let refused = || {
+            limit(libc::RLIMIT_AS, Some(0));
+            assert_eq!(sites.set(true), Err(Error::OutOfMemory));
+            assert_eq!(sites.keys[0].inc(), Err(Error::OutOfMemory));
+            assert!(sites.all(false) && sites.agree() && sites.keys.iter().all(|key| key.count() == 0));
+            limit(libc::RLIMIT_AS, None);
+        };
+        refused();
+        text_reserved(0..1).unwrap();
+        refused();
+        for_each_site(&sites.keys[0], |_| ()).unwrap();
+        let watch = Watch::new(sites.raw());
+        let before = watch.state();
+        refused();
+        assert_eq!(watch.state(), before);
+        for on in [true, false] {
+            sites.set(on).unwrap();
+            assert!(sites.all(on));
+        }
+        // All memory is there now, and a flip needs no more.
+        limit(libc::RLIMIT_AS, Some(0));
+        sites.set(true).unwrap();
+        limit(libc::RLIMIT_AS, None);
+        assert!(sites.all(true));
+    });
+}
+
+/// Memory is never made both writable and executable, nor executable later.
+#[test]
+fn mdwe() {
+    passes(|| {
+        const PR_SET_MDWE: i32 = 65;
+        let begin = || {
+            // SAFETY: forbids this process something.
+            if unsafe { libc::prctl(PR_SET_MDWE, 1, 0, 0, 0) } != 0 {
+                println!("skipped: no MDWE here ({})", std::io::Error::last_os_error());
+                crate::scenario::skip();
+            }
+        };
+        refuses(&[(MPROTECT, libc::EACCES), (SWAP, libc::EACCES)], PROCMEM, begin, None);
+    });
+}
+
+/// A page in the middle of a batch is sealed for ever.
+#[test]
+fn sealed_page() {
+    passes(|| {
+        const SYS_MSEAL: i64 = 462;
+        let page = sites().site(3) & !(PAGE - 1);
+        let begin = || {
+            // SAFETY: seals a page of code, which nobody unmaps.
+            if unsafe { libc::syscall(SYS_MSEAL, page, PAGE, 0) } != 0 {
+                println!("skipped: no mseal here ({})", std::io::Error::last_os_error());
+                crate::scenario::skip();
+            }
+        };
+        refuses(&[(MPROTECT, libc::EPERM), (SWAP, libc::EPERM)], PROCMEM, begin, None);
+        // Keys without a site there do not mind.
+        for writer in [MPROTECT, SWAP] {
+            set_writer(writer);
+            sites().keys[1].enable().unwrap();
+            sites().keys[1].disable().unwrap();
+        }
+    });
+}
+
+fn is_root() -> bool {
+    // SAFETY: a number.
+    let root = unsafe { libc::geteuid() } == 0;
+    if !root {
+        println!("skipped: not root");
+    }
+    root
+}
+
+/// An empty root directory: no /proc, and the program's own file is not to be found.
+#[test]
+fn no_proc() {
+    passes(|| {
+        if !is_root() {
+            return;
+        }
+        let empty = std::env::temp_dir().join(format!("jumplabel-{}", std::process::id()));
+        std::fs::create_dir_all(&empty).unwrap();
+        let root = std::fs::File::open("/").unwrap();
+        let call = |result: i32| assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: changes this process's root, and back by a descriptor from outside.
+        let begin = || unsafe {
+            let path = std::ffi::CString::new(empty.as_os_str().as_encoded_bytes()).unwrap();
+            call(libc::chroot(path.as_ptr()));
+            call(libc::chdir(c"/".as_ptr()));
+        };
+        // SAFETY: as above.
+        let end = || unsafe {
+            call(libc::fchdir(std::os::fd::AsRawFd::as_raw_fd(&root)));
+            call(libc::chroot(c".".as_ptr()));
+        };
+        refuses(&[(PROCMEM, libc::ENOENT), (SWAP, libc::ENOENT)], MPROTECT, begin, Some(&end));
+        std::fs::remove_dir(&empty).unwrap();
+    });
+}
+
+const NOBODY: u32 = 65534;
+
+/// A process that must not be looked into may not open its own memory, which belongs to root then. Its map is for all to
+/// read.
+#[test]
+fn not_dumpable() {
+    passes(|| {
+        if !is_root() {
+            return;
+        }
+        let dumpable = |on: i32| {
+            // SAFETY: a flag of this process.
+            assert_eq!(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, on, 0, 0, 0) }, 0);
+        };
+        // SAFETY: no pointers; drops this process's rights.
+        unsafe {
+            assert_eq!(libc::setresgid(NOBODY, NOBODY, NOBODY), 0);
+            assert_eq!(libc::setresuid(NOBODY, NOBODY, NOBODY), 0);
+        }
+        dumpable(1);
+        // The program's file may lie where nobody may look: then `swap` cannot work afterwards either.
+        let file = std::fs::File::open(std::env::current_exe().unwrap());
+        let end = || dumpable(1);
+        let end: Option<&dyn Fn()> = if file.is_ok() { Some(&end) } else { None };
+        refuses(&[(PROCMEM, libc::EACCES)], MPROTECT, || dumpable(0), end);
+    });
+}
+
+/// A program that runs with its owner's rights does not listen to its user's environment.
+#[test]
+fn setuid_ignores_the_environment() {
+    passes(|| {
+        if !is_root() {
+            return;
+        }
+        let copy = std::env::temp_dir().join(format!("jumplabel-setuid-{}", std::process::id()));
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        let path = std::ffi::CString::new(copy.as_os_str().as_encoded_bytes()).unwrap();
+        let chmod = |path: &CStr, mode| {
+            // SAFETY: a file of ours. Its owner is neither its user nor root.
+            unsafe { assert!(libc::chown(path.as_ptr(), 1, 1) == 0 && libc::chmod(path.as_ptr(), mode) == 0) };
+        };
+        let run = || {
+            let mut program = std::process::Command::new(&copy);
+            program.args(["--exact", "limits::flips_with_a_bogus_writer", "--ignored", "--nocapture"]);
+            program.env("JUMPLABEL_WRITER", "bogus").uid(NOBODY).gid(NOBODY).current_dir("/");
+            program.output().unwrap()
+        };
+        chmod(&path, 0o755);
+        let plain = run();
+        chmod(&path, 0o4755);
+        let setuid = run();
+        std::fs::remove_file(&copy).unwrap();
+        let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text(&plain).contains("Err(NoWriter)"), "{plain:?}");
+        if text(&setuid).contains("secure: false") {
+            println!("skipped: {} is on a file system without setuid", copy.display());
+        } else {
+            assert!(text(&setuid).contains("secure: true, Ok("), "{setuid:?}");
+        }
+    });
+}
+
+/// What the test above runs as another user.
+#[test]
+#[ignore = "only of use to setuid_ignores_the_environment"]
+fn flips_with_a_bogus_writer() {
+    // SAFETY: reads the auxiliary vector.
+    let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    println!("secure: {secure}, {:?}", sites().set(true));
+}

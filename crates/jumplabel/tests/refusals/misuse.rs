@@ -1,0 +1,309 @@
+//! Refusals that have nothing to do with the system: counts, seals, full batches, re-entry, foreign bytes, damaged tables.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use jumplabel::arch::{State, displacement, encode};
+use jumplabel::patch::{EditList, Step};
+use jumplabel::text::Writer;
+use jumplabel::{Batch, Errno, Error, RawKey, WriterKind, for_each_site, set_writer, static_key};
+
+use crate::pages::PAGE;
+use crate::scenario::{fork, passes, reap};
+use crate::seccomp::write_memory;
+use crate::state::Watch;
+use crate::twin::{Twin, install};
+
+crate::pages::pages! { sites: 4 keys, 8 sites, every 1 pages, at 0 }
+crate::pages::pages! { crossing: 1 keys, 2 sites, every 2 pages, at 4094 }
+
+const WRITERS: [Option<WriterKind>; 4] =
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+
+/// The word of a key: what 2^31 calls of `inc` would bring it to, in no time.
+fn word(key: &'static RawKey) -> &'static AtomicI32 {
+    // SAFETY: a RawKey begins with its word, and nobody else is there.
+    unsafe { &*std::ptr::from_ref(key).cast() }
+}
+
+#[test]
+fn counts_and_seals() {
+    passes(|| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|at| -> &'static RawKey { &sites().keys[at] });
+        let watch = Watch::new(sites().raw());
+
+        assert_eq!(watch.refused(|| a.dec()), Error::Underflow);
+        a.inc().unwrap();
+        word(a).store(i32::MAX, Ordering::SeqCst);
+        assert_eq!(watch.refused(|| a.inc()), Error::Overflow);
+        assert_eq!(a.seal(), Err(Error::Overflow));
+        assert!(!a.fast_inc_not_disabled() && a.count() == i32::MAX);
+        a.dec().unwrap();
+        a.inc().unwrap();
+        assert_eq!(watch.refused(|| a.disable()), Error::Counted { count: i32::MAX });
+        // Nothing of a batch happens where one of its keys is refused, wherever in it that key stands.
+        b.enable().unwrap();
+        let batch = || Batch::new().disable(b).enable(c).disable(a).enable(d).commit();
+        assert_eq!(watch.refused(batch), Error::Counted { count: i32::MAX });
+        word(a).store(1, Ordering::SeqCst);
+        batch().unwrap();
+        assert!(!a.is_enabled() && !b.is_enabled() && c.is_enabled() && d.is_enabled() && sites().agree());
+
+        d.seal().unwrap();
+        assert_eq!(watch.refused(|| d.dec()), Error::Sealed);
+        assert_eq!(watch.refused(|| Batch::new().disable(c).disable(d).commit()), Error::Sealed);
+        assert_eq!(
+            watch.refused(|| Batch::<1>::with_capacity().disable(c).enable(a).commit()),
+            Error::BatchFull { capacity: 1 }
+        );
+        Batch::new().disable(c).enable(d).commit().unwrap();
+        assert!(sites().agree());
+    });
+}
+
+/// What this thread is refused while it is in the middle of a flip.
+fn refused_in_mid_flip() {
+    let keys = sites().keys;
+    assert_eq!(keys[0].enable(), Err(Error::Reentrant));
+    assert_eq!(sites().set(true), Err(Error::Reentrant));
+    assert_eq!(keys[0].seal(), Err(Error::Reentrant));
+    assert_eq!(jumplabel::settle(&keys[0]), Err(Error::Reentrant));
+    assert_eq!(for_each_site(&keys[1], |_| ()), Err(Error::Reentrant));
+    assert_eq!(jumplabel::text_reserved(0..1), Err(Error::Reentrant));
+}
+
+/// A platform whose writer flips.
+struct Nested;
+
+impl Twin for Nested {
+    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+        refused_in_mid_flip();
+        // SAFETY: called as `Writer::write` is.
+        unsafe { writer.write(edits, step) }
+    }
+}
+
+#[test]
+fn reentry() {
+    passes(|| {
+        install(Nested);
+        for on in [true, false] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on) && sites().agree());
+        }
+    });
+}
+
+/// Visitors of sites may flip, and may panic.
+#[test]
+fn visitors() {
+    passes(|| {
+        let keys = sites().keys;
+        assert_eq!(for_each_site(&keys[0], |_| assert!(keys[0].inc().is_ok())), Ok(2));
+        assert!(keys[0].count() == 2 && sites().agree());
+        let panicked = std::panic::catch_unwind(|| for_each_site(&keys[0], |_| panic!("on purpose")));
+        assert!(panicked.is_err());
+        keys[0].dec().and_then(|_| keys[0].dec()).unwrap();
+        assert!(sites().all(false));
+    });
+}
+
+/// Handlers of `fork` that run while the patcher's own hold the lock: those that were registered before it. In the child
+/// the lock is free from the start.
+#[test]
+fn handlers_of_fork() {
+    passes(|| {
+        sites().set(true).unwrap();
+        IN_FORK.store(true, Ordering::SeqCst);
+        let flips = || {
+            sites().set(false).unwrap();
+            sites().all(false)
+        };
+        reap(fork(flips));
+        IN_FORK.store(false, Ordering::SeqCst);
+        assert_eq!(REFUSED.load(Ordering::SeqCst), 2, "prepare, parent");
+        assert!(sites().all(true) && flips());
+    });
+}
+
+static IN_FORK: AtomicBool = AtomicBool::new(false);
+static REFUSED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn flip_in_fork() {
+    if IN_FORK.load(Ordering::SeqCst) {
+        refused_in_mid_flip();
+        REFUSED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+extern "C" fn register_before_all() {
+    // SAFETY: handlers as long-lived as the program.
+    unsafe { libc::pthread_atfork(Some(flip_in_fork), Some(flip_in_fork), None) };
+}
+
+#[used]
+#[unsafe(link_section = ".preinit_array")]
+static REGISTER: extern "C" fn() = register_before_all;
+
+/// What a debugger's breakpoint, a uprobe or another patcher leaves, on each of the five bytes, in each state.
+#[test]
+fn foreign_bytes() {
+    passes(|| {
+        let pages = sites();
+        let watch = Watch::new(pages.raw());
+        for writer in WRITERS {
+            set_writer(writer);
+            for (state, on) in [(State::Pristine, false), (State::Jump, true), (State::Primed, false)] {
+                pages.set(on).unwrap();
+                if state == State::Pristine {
+                    pages.settle();
+                }
+                for number in [0, 5, 7] {
+                    let address = pages.site(number);
+                    let mut target = 0;
+                    for_each_site(&pages.keys[number % 4], |site| {
+                        assert!(site.state == Some(state) || site.address != address);
+                        target = if site.address == address { site.target } else { target };
+                    })
+                    .unwrap();
+                    let old = encode(state, displacement(address, target).unwrap());
+                    let expected = if on { old } else { encode(State::Pristine, 0) };
+                    for at in 0..5 {
+                        let mut found = old;
+                        found[at] = 0xcc;
+                        assert_eq!(write_memory(address, found.as_ptr(), 5), 5);
+                        let error = watch.refused(|| pages.set(!on));
+                        let Error::ForeignBytes { address: reported, expected: wanted, found: bytes } = error else {
+                            panic!("{error:?}");
+                        };
+                        assert_eq!((reported, bytes), (address, found));
+                        assert!(wanted == expected || wanted == old, "{wanted:02x?} was never there");
+                        assert_eq!(write_memory(address, old.as_ptr(), 5), 5);
+                    }
+                }
+                pages.set(!on).unwrap();
+                assert!(pages.all(!on));
+                pages.set(on).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn foreign_bytes_on_two_pages() {
+    passes(|| {
+        let pages = crossing();
+        let watch = Watch::new(pages.raw());
+        assert_eq!(pages.site(1) % PAGE, PAGE - 2);
+        let byte = [0xcc];
+        assert_eq!(write_memory(pages.site(1) + 4, byte.as_ptr(), 1), 1);
+        assert!(matches!(watch.refused(|| pages.set(true)), Error::ForeignBytes { found: [_, _, _, _, 0xcc], .. }));
+        assert_eq!(write_memory(pages.site(1) + 4, [0].as_ptr(), 1), 1);
+        for writer in WRITERS {
+            set_writer(writer);
+            for on in [true, false] {
+                pages.set(on).unwrap();
+                assert!(pages.all(on));
+            }
+        }
+    });
+}
+
+#[test]
+fn writer_forced_by_an_unknown_name() {
+    crate::scenario::Scenario::new().env("JUMPLABEL_WRITER", "bogus").passes(|| {
+        let watch = Watch::new(sites().raw());
+        assert_eq!(watch.refused(|| sites().set(true)), Error::NoWriter);
+        assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::NoWriter);
+        // What needs no writer works.
+        static_key! { static LONELY: false; }
+        LONELY.enable().unwrap();
+        set_writer(None);
+        sites().set(true).unwrap();
+        assert!(sites().all(true));
+    });
+}
+
+unsafe extern "C" {
+    #[link_name = "__start___jump_table"]
+    static TABLE: [i32; 4];
+    #[link_name = "__stop___jump_table"]
+    static TABLE_END: [i32; 4];
+    #[link_name = "__jumplabel_object"]
+    static mut OBJECT: [i32; 16];
+    #[link_name = "__ehdr_start"]
+    static HEADER: u8;
+}
+
+/// Makes this program's table writable, which is what no program does. Its words, four for each entry.
+fn table() -> &'static mut [i32] {
+    let (start, end) = (&raw const TABLE as usize, &raw const TABLE_END as usize);
+    let page = start & !(PAGE - 1);
+    // SAFETY: the pages of the table and what lies beside it, private to this process.
+    unsafe {
+        assert_eq!(libc::mprotect(page as *mut c_void, end - page, libc::PROT_READ | libc::PROT_WRITE), 0);
+        std::slice::from_raw_parts_mut(start as *mut i32, (end - start) / 4)
+    }
+}
+
+/// Each word of an entry in turn leads out of the object, as a tool that moves code and forgets the table leaves it.
+#[test]
+fn damaged_tables() {
+    passes(|| {
+        let words = table();
+        let entries = words.len() / 4;
+        for entry in [0, 3, entries - 1] {
+            for (word, bad) in [(0, 0x7000_0000), (1, 0x7000_0000), (2, 0x7000_0000), (0, -0x7000_0000), (2, 1)] {
+                let at = entry * 4 + word;
+                let good = words[at];
+                words[at] = if bad == 1 { good + 1 } else { bad };
+                let error = sites().set(true).expect_err("was not refused");
+                assert_eq!(error, Error::DamagedTable { entry: &raw const words[entry * 4] as usize });
+                assert_eq!(for_each_site(&sites().keys[0], |_| ()), Err(error));
+                assert!(sites().all(false) && sites().agree());
+                words[at] = good;
+            }
+        }
+        for on in [true, false] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on));
+        }
+    });
+}
+
+/// A target beyond the reach of a jump lies outside of any real object and is refused as damage; so the object must have
+/// no bounds to be checked against, as on a platform without program headers.
+#[test]
+fn out_of_range() {
+    passes(|| {
+        let words = table();
+        let find = |address: usize| {
+            words
+                .chunks(4)
+                .position(|entry| (&raw const entry[0] as usize).wrapping_add_signed(entry[0] as isize) == address)
+        };
+        let at = find(sites().site(6)).unwrap() * 4 + 1;
+        let good = words[at];
+        let word = &raw const words[at] as usize;
+        // The far end of what the word can say, on the other side of the entry than the site.
+        words[at] = if sites().site(6) > word { i32::MIN } else { i32::MAX };
+        // No bounds.
+        let header = &raw const HEADER as usize;
+        let record = &raw mut OBJECT;
+        // SAFETY: this program's record, 64 bytes; nobody else flips.
+        let record = unsafe { &mut *record };
+        let leads = |word: &i32| (std::ptr::from_ref(word) as usize).wrapping_add_signed(*word as isize) == header;
+        // The last one: bounds of sections that there are none of are resolved to the header, too.
+        let at_header = record.iter().rposition(leads).unwrap();
+        record[at_header] += 16;
+        let error = sites().set(true).expect_err("was not refused");
+        assert_eq!(error, Error::OutOfRange { address: sites().site(6) });
+        assert!(sites().all(false) && sites().agree());
+        words[at] = good;
+        record[at_header] -= 16;
+        for on in [true, false] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on));
+        }
+    });
+}

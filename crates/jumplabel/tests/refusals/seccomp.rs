@@ -1,0 +1,192 @@
+//! Makes system calls of one thread fail: for good, by a filter, or the k-th of a kind, by a filter that asks a second
+//! thread for each call what to do (`SECCOMP_RET_USER_NOTIF`). Children of the filtered thread are filtered too.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// It fails.
+    Errno(i32),
+    /// `pwrite` reports success and has written nothing.
+    Lie,
+    /// `pwrite` writes that many bytes less than it was asked for, and the rest is refused.
+    Short(usize),
+    /// It fails, and so does everything else from then on.
+    Everything(i32),
+}
+
+/// From now on, the calls of this thread with these numbers fail with `errno`.
+pub fn deny(calls: &[i64], errno: i32) {
+    install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, 0);
+}
+
+/// Old calls under the names of those that do the same today: programs use either.
+const OLD: [(i64, i64); 2] = [(libc::SYS_open, libc::SYS_openat), (libc::SYS_stat, libc::SYS_newfstatat)];
+
+fn current(call: i64) -> i64 {
+    OLD.iter().find(|&&(old, _)| old == call).map_or(call, |&(_, new)| new)
+}
+
+fn install(calls: &[i64], action: u32, flags: libc::c_ulong) -> i32 {
+    let old = OLD.iter().filter(|(_, new)| calls.contains(new)).map(|&(old, _)| old);
+    let calls: Vec<i64> = calls.iter().copied().chain(old).collect();
+    let statement = |code: u32, k: u32, jt: u8| libc::sock_filter { code: code as u16, jt, jf: 0, k };
+    // The number of the call is the first word of what the filter sees.
+    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for (at, &call) in calls.iter().enumerate() {
+        let to_action = (calls.len() - at) as u8;
+        program.push(statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, to_action));
+    }
+    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0));
+    program.push(statement(libc::BPF_RET | libc::BPF_K, action, 0));
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: a whole program, read by the kernel during the call.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let result = libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program);
+        assert!(result >= 0, "seccomp: {}", std::io::Error::last_os_error());
+        result as i32
+    }
+}
+
+/// The plan that the second thread follows, in memory that children share.
+struct Plan {
+    /// The call that is counted; -1: none.
+    call: AtomicI32,
+    /// Calls with these ordinals, counted from 1, meet the fault.
+    first: AtomicU32,
+    last: AtomicU32,
+    /// 0 errno, 1 lie, 2 short, 3 everything, and the number that belongs to it.
+    fault: AtomicU32,
+    number: AtomicI32,
+    seen: AtomicU32,
+    fired: AtomicU32,
+    /// Where the rest of a short write would go.
+    rest: AtomicU64,
+}
+
+/// Faults for the thread that made this, and for its children.
+#[derive(Clone, Copy)]
+pub struct Faults(&'static Plan);
+
+impl Faults {
+    /// Filters this thread: `calls` can be made to fail from now on.
+    pub fn new(calls: &[i64]) -> Faults {
+        // SAFETY: a new mapping of zeros, which are a valid plan, never unmapped.
+        let plan: &'static Plan = unsafe {
+            let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+            let memory = libc::mmap(std::ptr::null_mut(), size_of::<Plan>(), read_write, shared, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            &*memory.cast()
+        };
+        plan.call.store(-1, Ordering::SeqCst);
+        static LISTENER: AtomicI32 = AtomicI32::new(-1);
+        std::thread::spawn(move || {
+            while LISTENER.load(Ordering::SeqCst) < 0 {
+                std::thread::yield_now();
+            }
+            answer(LISTENER.load(Ordering::SeqCst), plan);
+        });
+        LISTENER.store(install(calls, libc::SECCOMP_RET_USER_NOTIF, FILTER_FLAG_NEW_LISTENER), Ordering::SeqCst);
+        Faults(plan)
+    }
+
+    /// The calls with number `call` and ordinals `first` to `last`, counted from 1 and from now, meet `fault`.
+    pub fn arm(&self, call: i64, first: u32, last: u32, fault: Fault) {
+        let (kind, number) = match fault {
+            Fault::Errno(errno) => (0, errno),
+            Fault::Lie => (1, 0),
+            Fault::Short(bytes) => (2, bytes as i32),
+            Fault::Everything(errno) => (3, errno),
+        };
+        self.0.first.store(first, Ordering::SeqCst);
+        self.0.last.store(last, Ordering::SeqCst);
+        self.0.fault.store(kind, Ordering::SeqCst);
+        self.0.number.store(number, Ordering::SeqCst);
+        self.0.seen.store(0, Ordering::SeqCst);
+        self.0.fired.store(0, Ordering::SeqCst);
+        self.0.call.store(call as i32, Ordering::SeqCst);
+    }
+
+    /// No more faults; how many there were.
+    pub fn disarm(&self) -> u32 {
+        self.0.call.store(-1, Ordering::SeqCst);
+        self.fired()
+    }
+
+    /// How many faults there were since [`arm`](Self::arm).
+    pub fn fired(&self) -> u32 {
+        self.0.fired.load(Ordering::SeqCst)
+    }
+}
+
+const FILTER_FLAG_NEW_LISTENER: libc::c_ulong = 1 << 3;
+const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
+const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
+const FLAG_CONTINUE: u32 = 1;
+
+/// The second thread's work. It allocates nothing and takes no lock that the filtered thread could hold.
+fn answer(listener: i32, plan: &Plan) {
+    loop {
+        // SAFETY: both structures are plain numbers, as large as the kernel's.
+        unsafe {
+            let mut call: libc::seccomp_notif = std::mem::zeroed();
+            if libc::ioctl(listener, NOTIF_RECV as _, &raw mut call) != 0 {
+                continue; // The caller was killed meanwhile.
+            }
+            let mut reply: libc::seccomp_notif_resp = std::mem::zeroed();
+            reply.id = call.id;
+            match judge(plan, &call.data) {
+                None => reply.flags = FLAG_CONTINUE,
+                Some(Ok(value)) => reply.val = value,
+                Some(Err(errno)) => reply.error = -errno,
+            }
+            libc::ioctl(listener, NOTIF_SEND as _, &raw mut reply);
+        }
+    }
+}
+
+/// What becomes of a call: `None` lets it happen.
+fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
+    let armed = i64::from(plan.call.load(Ordering::SeqCst));
+    let number = plan.number.load(Ordering::SeqCst);
+    let fault = plan.fault.load(Ordering::SeqCst);
+    if armed >= 0 && fault == 3 && plan.fired.load(Ordering::SeqCst) > 0 {
+        return Some(Err(number));
+    }
+    if current(call.nr.into()) != armed {
+        return None;
+    }
+    let ordinal = plan.seen.fetch_add(1, Ordering::SeqCst) + 1;
+    let (length, address) = (call.args[2], call.args[3]);
+    if fault == 2 && plan.rest.swap(0, Ordering::SeqCst) == address {
+        return Some(Err(libc::EIO));
+    }
+    let is_due = (plan.first.load(Ordering::SeqCst)..=plan.last.load(Ordering::SeqCst)).contains(&ordinal);
+    if !is_due || (fault == 2 && length <= number as u64) {
+        return None;
+    }
+    plan.fired.fetch_add(1, Ordering::SeqCst);
+    match fault {
+        0 | 3 => Some(Err(number)),
+        1 => Some(Ok(length as i64)),
+        _ => {
+            let part = length - number as u64;
+            plan.rest.store(address + part, Ordering::SeqCst);
+            // Only in one process: the caller's memory is this thread's, too.
+            Some(Ok(write_memory(address as usize, call.args[1] as *const u8, part as usize) as i64))
+        }
+    }
+}
+
+/// Writes code of this process through a descriptor of its own, whoever is filtered.
+pub fn write_memory(address: usize, bytes: *const u8, length: usize) -> isize {
+    // SAFETY: the callers name bytes of theirs and code that may change.
+    unsafe {
+        let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        let written = libc::pwrite(memory, bytes.cast(), length, address as libc::off_t);
+        libc::close(memory);
+        written
+    }
+}
