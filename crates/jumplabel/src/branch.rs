@@ -47,6 +47,9 @@ macro_rules! static_branch_maybe {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
+    ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => {
+        compile_error!("expected a static key, not a call: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
+    };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, $key) };
     ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
         $crate::__site!($arm, $key, $key [ $($index)+ ] $($rest)*)

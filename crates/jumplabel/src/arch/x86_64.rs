@@ -85,7 +85,7 @@ const NOP_TAIL: [u8; 4] = [0x1f, 0x44, 0x00, 0x00];
 /// The displacement from the site at `address` to `target`, `None` where `jmp rel32` does not reach (2 GiB).
 #[must_use]
 pub fn displacement(address: usize, target: usize) -> Option<i32> {
-    i32::try_from((target as i64).wrapping_sub(address as i64 + SITE_SIZE as i64)).ok()
+    i32::try_from((target as i64).wrapping_sub((address as i64).wrapping_add(SITE_SIZE as i64))).ok()
 }
 
 /// The bytes of a site in `state`.
@@ -241,6 +241,26 @@ macro_rules! __site_asm {
 macro_rules! __key_word_asm {
     () => {
         ".long {key} + {offset} - ."
+    };
+}
+
+/// The key record's word for the key, as in a table entry.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record_word_asm {
+    () => {
+        ".long {key} - ."
+    };
+}
+
+/// The key record's word for the key: in a `dylib`, another object's symbol may take precedence.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record_word_asm {
+    () => {
+        ".long {key}@GOTPCREL"
     };
 }
 

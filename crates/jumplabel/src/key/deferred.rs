@@ -174,6 +174,7 @@ pub(crate) mod worker {
         if RUNS_IN.swap(me, Ordering::AcqRel) == me {
             return Ok(()); // It looks again before it sleeps long, see MOMENT.
         }
+        text::keep_loaded(); // The worker runs this object's code.
         // The worker must not be given the program's signals.
         let token = text::block_signals();
         let started = std::thread::Builder::new().name("jumplabel".into()).spawn(run);

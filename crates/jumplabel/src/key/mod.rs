@@ -286,6 +286,13 @@ macro_rules! static_key {
         }
         $crate::static_key! { $($rest)* }
     };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred; $($rest:tt)*) => {
+        compile_error!(concat!("a deferred key has an interval: `static ", stringify!($name), ": ", stringify!($default),
+            ", deferred Duration::from_secs(1);`"));
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
+        compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
@@ -342,7 +349,7 @@ macro_rules! __key_record {
             $crate::__object_asm!(),
             ".pushsection __jump_keys, \"aR\", @progbits",
             ".balign 4",
-            ".long {key} - .",
+            $crate::__key_record_word_asm!(),
             ".long {name} - .",
             ".long {file} - .",
             ".long {name_len}, {file_len}, {line}, {count}, {shape}",
@@ -354,7 +361,10 @@ macro_rules! __key_record {
             file_len = const file!().len(),
             line = const line!(),
             count = const <$type as $crate::key::Keys>::COUNT,
-            shape = const <$type as $crate::key::Keys>::STRIDE << 1 | <$type as $crate::key::Keys>::DEFAULT as usize,
+            shape = const $crate::site::shape(
+                <$type as $crate::key::Keys>::DEFAULT,
+                <$type as $crate::key::Keys>::STRIDE,
+            ),
         );
     };
 }

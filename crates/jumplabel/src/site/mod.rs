@@ -115,6 +115,15 @@ pub const unsafe fn key_offset<K, S>(key: &K, symbol: &S) -> usize {
     offset as usize
 }
 
+/// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
+#[doc(hidden)]
+#[must_use]
+pub const fn shape(default: bool, stride: usize) -> u32 {
+    assert!(stride < 1 << 24, "a key is smaller than 16 MiB");
+    let indirect = if cfg!(jumplabel_dylib) { INDIRECT } else { 0 };
+    default as u32 | indirect | ((stride as u32) << OFFSET_SHIFT)
+}
+
 /// The meta word of an entry.
 #[doc(hidden)]
 #[must_use]

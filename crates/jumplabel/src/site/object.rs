@@ -160,13 +160,13 @@ pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Objec
 /// their keys before anything can run them.
 ///
 /// # Safety
-/// `object` is the record of a loaded object and is not in the list.
+/// `object` is the record of a loaded object.
 #[cfg(jumplabel_sites)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     // SAFETY: by the contract.
     let record = unsafe { &*object };
-    if record.version != VERSION {
+    if record.version != VERSION || RUNTIME.objects().any(|known| core::ptr::eq(known, record)) {
         return;
     }
     // A constructor that came before this one may have flipped keys of this object already.
@@ -243,6 +243,21 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         drop(lock);
         crate::text::leave();
     }
+}
+
+// The object that contains this copy has a record, a constructor and a destructor even without keys and sites: its note,
+// by which other copies find it, must not outlive it.
+#[cfg(jumplabel_sites)]
+core::arch::global_asm!(crate::__object_asm!());
+
+/// Registers the object that contains this copy, where no constructors are run: in a kernel.
+#[cfg(jumplabel_sites)]
+pub(crate) fn register_own() {
+    unsafe extern "C" {
+        static __jumplabel_object: core::cell::UnsafeCell<Object>;
+    }
+    // SAFETY: the record above, of this object.
+    unsafe { __jumplabel_register_object((&raw const __jumplabel_object).cast_mut().cast()) };
 }
 
 // What the macros emit as the version of the record.

@@ -18,7 +18,8 @@ pub struct KeyRecord {
     line: u32,
     /// How many keys: more than one for an array.
     count: u32,
-    /// Bit 0: the default. The rest: bytes from one element to the next.
+    /// Bit 0: the default. Bit 1: the key word leads to a GOT slot that holds the key's address. From bit 8: bytes from
+    /// one element to the next.
     shape: u32,
 }
 
@@ -39,7 +40,7 @@ impl KeyRecord {
         }
         Ok(KeyInfo {
             name: KeyRecord::text(&raw const self.name, self.name_len),
-            element: (self.shape >> 1 != 0).then_some(element),
+            element: (self.stride() != 0).then_some(element),
             file: KeyRecord::text(&raw const self.file, self.file_len),
             line: self.line,
             default: self.shape & 1 != 0,
@@ -51,9 +52,17 @@ impl KeyRecord {
     }
 
     fn key(&self, element: u32) -> &'static RawKey {
-        let address = relative(&raw const self.key) + element as usize * (self.shape >> 1) as usize;
+        let mut address = relative(&raw const self.key);
+        if self.shape & super::INDIRECT != 0 {
+            // SAFETY: then the macro emits a slot of the object's GOT, which the loader has filled.
+            address = unsafe { (address as *const usize).read() };
+        }
         // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
-        unsafe { &*(address as *const RawKey) }
+        unsafe { &*((address + element as usize * self.stride()) as *const RawKey) }
+    }
+
+    fn stride(&self) -> usize {
+        (self.shape >> super::OFFSET_SHIFT) as usize
     }
 }
 

@@ -206,6 +206,12 @@ pub(crate) fn is_main_program(header: usize) -> bool {
     platform::is_main_program(header)
 }
 
+/// Keeps the object that contains this copy from being unloaded. Not under the lock: calls the dynamic loader.
+#[cfg(feature = "std")]
+pub(crate) fn keep_loaded() {
+    platform::keep_loaded();
+}
+
 /// The bounds of an object in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
@@ -237,12 +243,15 @@ pub fn set_writer(kind: Option<WriterKind>) {
     platform::set_writer(kind);
 }
 
-/// Replaces the platform: what a kernel does before its first flip.
+/// Replaces the platform: what a kernel does before its first flip. Registers the kernel's own table, whether or not its
+/// constructors (`.init_array`) are run.
 ///
 /// # Safety
 /// Before the first flip, or with nobody flipping. `text` keeps the contract of [`Text`].
 pub unsafe fn set_text(text: &'static &'static dyn Text) {
     custom::set(text);
+    #[cfg(jumplabel_sites)]
+    crate::site::object::register_own();
 }
 
 mod custom {

@@ -102,6 +102,9 @@ pub(super) fn block_signals() -> Token {
 #[cfg(feature = "std")]
 pub(super) fn restore_signals(_token: Token) {}
 
+#[cfg(feature = "std")]
+pub(super) fn keep_loaded() {}
+
 pub(super) fn image(_header: usize) -> Option<Image> {
     None
 }

@@ -2,6 +2,29 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
+/// `Dl_info`.
+#[cfg(not(target_feature = "crt-static"))]
+#[repr(C)]
+pub(super) struct DlInfo {
+    pub(super) file: *const c_char,
+    pub(super) base: usize,
+    pub(super) symbol: *const c_char,
+    pub(super) address: usize,
+}
+
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) const RTLD_LAZY: c_int = 1;
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) const RTLD_NOLOAD: c_int = 4;
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) const RTLD_NODELETE: c_int = 0x1000;
+
+#[cfg(not(target_feature = "crt-static"))]
+unsafe extern "C" {
+    pub(super) fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
+    pub(super) fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+}
+
 /// `sigset_t` of glibc and musl: 128 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]

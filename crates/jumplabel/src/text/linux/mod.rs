@@ -181,6 +181,21 @@ pub(super) fn is_main_program(header: usize) -> bool {
     headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff as usize)
 }
 
+/// Loads the object of this copy once more, and for ever. A program is never unloaded, and a static one has no loader.
+pub(super) fn keep_loaded() {
+    #[cfg(not(target_feature = "crt-static"))]
+    {
+        let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
+        let here = (&raw const crate::site::object::RUNTIME).cast();
+        // SAFETY: an address of ours; the name that comes back is the loader's own.
+        unsafe {
+            if libc::dladdr(here, &raw mut info) != 0 && !is_main_program(info.base) {
+                libc::dlopen(info.file, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
+            }
+        }
+    }
+}
+
 /// # Safety
 /// `header` is 0 or the address of a mapped ELF header.
 unsafe fn elf(header: usize) -> Option<&'static libc::Ehdr> {

@@ -178,10 +178,9 @@ pub(super) fn leave() {
     }
 }
 
-// The object that contains this copy has a record, a constructor and a destructor, even without keys and sites: a note
-// must not outlive its object.
+/// What the note leads to: [`RUNTIME`] itself may be exported (Rust `dylib`s), and then has no address at link time.
 #[cfg(jumplabel_sites)]
-core::arch::global_asm!(crate::__object_asm!());
+static HERE: &Runtime = &RUNTIME;
 
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(
@@ -190,10 +189,10 @@ core::arch::global_asm!(
     ".long 10, 4, {version}",
     ".asciz \"jumplabel\"",
     ".balign 4",
-    ".long {runtime} - .",
+    ".long {here} - .",
     ".popsection",
     version = const VERSION,
-    runtime = sym RUNTIME,
+    here = sym HERE,
 );
 
 #[repr(C)]
@@ -202,7 +201,8 @@ struct Note {
     desc_len: u32,
     version: u32,
     name: [u8; 12],
-    runtime: i32,
+    /// Leads to a pointer to the copy's [`Runtime`].
+    here: i32,
 }
 
 /// Stops at the first object with a note of this version that leads to another copy than this.
@@ -242,5 +242,6 @@ fn runtime_of(address: usize) -> Option<*const Runtime> {
     // SAFETY: as long as a note, checked by the caller, in mapped memory.
     let note = unsafe { &*(address as *const Note) };
     let ours = note.name == *b"jumplabel\0\0\0" && note.version == VERSION && note.name_len == 10 && note.desc_len == 4;
-    ours.then(|| crate::site::relative(&raw const note.runtime) as *const Runtime)
+    // SAFETY: `HERE` of that copy, which the loader has relocated.
+    ours.then(|| unsafe { (crate::site::relative(&raw const note.here) as *const *const Runtime).read() })
 }

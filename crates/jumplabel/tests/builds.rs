@@ -1,0 +1,272 @@
+//! One program with sites in every kind of code (test-crates/shapes), built in many ways: each time it must pass its own
+//! checks, and its file must keep the promises of the format.
+//!
+//! `make test` builds a representative part: every optimisation level, every kind of LTO, every linker, static, musl, the
+//! oldest compiler. `JUMPLABEL_ALL_BUILDS=1` builds the full product.
+#![cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+
+#[path = "builds/binary.rs"]
+mod binary;
+#[path = "builds/cargo.rs"]
+mod cargo;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use binary::Binary;
+use cargo::Build;
+
+const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+const CODEGEN_UNITS: &str = "CARGO_PROFILE_RELEASE_CODEGEN_UNITS";
+const LTO: &str = "CARGO_PROFILE_RELEASE_LTO";
+const PANIC: &str = "CARGO_PROFILE_RELEASE_PANIC";
+const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
+const RUSTFLAGS: &str = "RUSTFLAGS";
+
+const MSRV: &str = "1.88.0";
+const MUSL: &str = "x86_64-unknown-linux-musl";
+const BARE: &str = "x86_64-unknown-none";
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// GNU ld takes the bounds of a section for a use of all of it, and so keeps functions with sites that nobody calls,
+/// unless it is told not to (binutils 2.37). gold cannot be told. lld need not be.
+const DROP_DEAD: &str = "-Clink-arg=-Wl,-z,start-stop-gc";
+
+/// Linkers, and what must be installed for each. The first is the compiler's own choice (rust-lld).
+const LINKERS: [(&str, &[&str]); 4] = [
+    ("", &[]),
+    ("ld.bfd", &["-Clinker-features=-lld", "-Clink-arg=-fuse-ld=bfd", DROP_DEAD]),
+    ("ld.gold", &["-Clinker-features=-lld", "-Clink-arg=-fuse-ld=gold"]),
+    ("ld.lld", &["-Clinker-features=-lld", "-Clink-arg=-fuse-ld=lld"]),
+];
+const GNU_LD_AS_IT_IS: [&str; 2] = ["-Clinker-features=-lld", "-Clink-arg=-fuse-ld=bfd"];
+
+/// Sites in functions that nobody calls.
+const DEAD_SITES: usize = 3;
+
+fn shapes() -> Build {
+    Build::of("shapes")
+}
+
+fn installed(program: &str) -> bool {
+    let found = program.is_empty() || Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: {program} is not installed");
+    }
+    found
+}
+
+/// Builds, runs, reads the file. Returns it.
+fn check(build: &Build) -> PathBuf {
+    let results = build.results(&["shapes"]);
+    let printed = cargo::run(&mut Command::new(&results[0]));
+    let number = |word: &str| -> usize {
+        let line = printed.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok());
+        line.unwrap_or_else(|| panic!("{build:?}: {printed}"))
+    };
+    assert!(printed.ends_with("ok\n"), "{build:?}: {printed}");
+    let data = std::fs::read(&results[0]).unwrap();
+    let contents = Binary::parse(&data).check().unwrap_or_else(|error| panic!("{build:?}: {error}"));
+    // More entries than the program's keys have: functions that were dropped left theirs behind.
+    assert_eq!(contents.sites, number("sites "), "{build:?}");
+    if !build.link.iter().any(|argument| argument.contains("gold")) {
+        let kept = build.link == GNU_LD_AS_IT_IS;
+        assert_eq!(number("dead "), if kept { DEAD_SITES } else { 0 }, "{build:?}");
+    }
+    assert_eq!(number("keys "), 37, "{build:?}");
+    assert!(contents.keys.iter().any(|name| name == "elsewhere::DEAD"), "{build:?}: {:?}", contents.keys);
+    println!("{} sites: {:?} {:?} {:?}", contents.sites, build.env, build.link, build.target.or(build.toolchain));
+    results[0].clone()
+}
+
+fn check_and_discard(build: &Build) {
+    cargo::discard(&[check(build)]);
+}
+
+#[test]
+fn optimisation_levels() {
+    for (level, units) in [("0", 16), ("1", 1), ("2", 16), ("3", 1), ("s", 16), ("z", 1)] {
+        check_and_discard(&shapes().env(OPT_LEVEL, level).env(CODEGEN_UNITS, units));
+    }
+}
+
+#[test]
+fn link_time_optimisation() {
+    for lto in ["off", "thin", "fat"] {
+        check_and_discard(&shapes().env(LTO, lto));
+    }
+    check_and_discard(&shapes().env(LTO, "fat").env(OPT_LEVEL, "s").env(PANIC, "abort").env(CODEGEN_UNITS, 1));
+}
+
+#[test]
+fn linkers_and_debuginfo() {
+    for (program, link) in LINKERS {
+        if installed(program) {
+            check_and_discard(&shapes().link(link));
+        }
+    }
+    if installed("ld.bfd") {
+        check_and_discard(&shapes().link(&GNU_LD_AS_IT_IS));
+    }
+    check_and_discard(&shapes().env(DEBUG, "full"));
+}
+
+#[test]
+fn relocation_models() {
+    check_and_discard(&shapes().env(RUSTFLAGS, "-Crelocation-model=static"));
+    check_and_discard(&shapes().env(RUSTFLAGS, "-Crelocation-model=pic -Ctarget-feature=+crt-static"));
+    if cargo::has_target(None, MUSL) {
+        check_and_discard(&Build { target: Some(MUSL), ..shapes().link(&[DROP_DEAD]) });
+        let not_pie = shapes().env(RUSTFLAGS, "-Crelocation-model=static").link(&[DROP_DEAD]);
+        check_and_discard(&Build { target: Some(MUSL), ..not_pie });
+    } else {
+        println!("skipped: rustup target add {MUSL}");
+    }
+}
+
+#[test]
+fn oldest_compiler() {
+    if !Command::new("rustup").args(["run", MSRV, "rustc", "-V"]).output().is_ok_and(|it| it.status.success()) {
+        println!("skipped: rustup toolchain install {MSRV}");
+        return;
+    }
+    for level in ["0", "3"] {
+        check_and_discard(&Build { toolchain: Some(MSRV), ..shapes().env(OPT_LEVEL, level).link(&[DROP_DEAD]) });
+    }
+}
+
+/// A stripped binary works and still names its keys.
+#[test]
+fn stripped() {
+    let file = check(&shapes());
+    let before = Binary::parse(&std::fs::read(&file).unwrap()).check().unwrap();
+    if installed("strip") {
+        cargo::run(Command::new("strip").arg("--strip-all").arg(&file));
+        let data = std::fs::read(&file).unwrap();
+        assert!(Binary::parse(&data).check().unwrap_err().contains("0 functions that register"));
+        assert_eq!(Binary::parse(&data).keys().unwrap(), before.keys);
+        assert!(cargo::run(&mut Command::new(&file)).ends_with("ok\n"));
+    }
+    cargo::discard(&[file]);
+}
+
+/// The fallback: the same program, no table, no records.
+#[test]
+fn fallback() {
+    let build = shapes().env(RUSTFLAGS, "--cfg jumplabel_fallback");
+    let results = build.results(&["shapes"]);
+    let printed = cargo::run(&mut Command::new(&results[0]));
+    assert!(printed.contains("keys 0\nsites 0\n") && printed.ends_with("ok\n"), "{printed}");
+    let error = Binary::parse(&std::fs::read(&results[0]).unwrap()).check().unwrap_err();
+    assert_eq!(error, "no section __jump_keys");
+    cargo::discard(&results);
+    // No arch file and no std: builds.
+    if cargo::has_target(None, WASM) {
+        cargo::discard(&Build { target: Some(WASM), ..Build::of("fallback") }.results(&["libfallback.rlib"]));
+    } else {
+        println!("skipped: rustup target add {WASM}");
+    }
+}
+
+/// A kernel in miniature brings its own `Text`; the core in it has no dependency.
+#[test]
+fn no_std() {
+    if !cargo::has_target(None, BARE) {
+        println!("skipped: rustup target add {BARE}");
+        return;
+    }
+    let kernel = Build { target: Some(BARE), ..Build::of("kernel").env(RUSTFLAGS, "-Crelocation-model=static") };
+    let results = kernel.results(&["kernel"]);
+    assert_eq!(cargo::run(&mut Command::new(&results[0])), "ok\n");
+    let contents = Binary::parse(&std::fs::read(&results[0]).unwrap()).check().unwrap();
+    assert_eq!((contents.sites, contents.keys.len()), (4, 3));
+    cargo::discard(&results);
+    let tree = cargo::run(
+        kernel.command("tree").args(["--quiet", "--edges", "normal", "--target", "all", "--prefix", "none"]),
+    );
+    let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["kernel", "jumplabel"]);
+    // And it is possible for a dependency to show there.
+    let tree = cargo::run(shapes().command("tree").args(["--quiet", "--edges", "normal", "--prefix", "none"]));
+    assert!(tree.lines().any(|line| line.starts_with("rustix ")), "{tree}");
+}
+
+/// Two versions of the library in one program would have two locks: cargo refuses (`links`).
+#[test]
+fn two_versions_are_refused() {
+    let output = Build::of("two-copies").command("tree").output().unwrap();
+    let printed = cargo::printed(&output);
+    assert!(!output.status.success() && printed.contains("package `jumplabel` links to"), "{printed}");
+}
+
+/// The checks find what they are there for: one thing is broken in a copy of the file, and the check of it must fail.
+#[test]
+fn damaged_files_are_found() {
+    use object::{Object as _, ObjectSection as _, read::elf::ElfFile64};
+    let file = check(&shapes());
+    let sound = std::fs::read(&file).unwrap();
+    let parsed = ElfFile64::<object::Endianness>::parse(&*sound).unwrap();
+    let range = |name| parsed.section_by_name(name).and_then(|section| section.file_range()).unwrap();
+    let table = range("__jump_table").0 as usize;
+    let address = parsed.section_by_name("__jump_table").unwrap().address();
+    let damage = |expected: &str, break_it: &dyn Fn(&mut Vec<u8>)| {
+        let mut broken = sound.clone();
+        break_it(&mut broken);
+        let error = Binary::parse(&broken).check().expect_err(expected);
+        assert!(error.contains(expected), "{error}");
+    };
+    // The target of the first entry, two bytes on; the first entry, twice; the arm of the first entry.
+    damage("its jump is", &|data| {
+        let entries = data[table..].chunks_exact_mut(16);
+        entries.take(20).for_each(|entry| entry[4] = entry[4].wrapping_add(2));
+    });
+    damage("twice", &|data| {
+        data.copy_within(table..table + 16, table + 16);
+        for word in 0..3 {
+            let place = table + 16 + 4 * word;
+            let distance = i32::from_le_bytes(data[place..place + 4].try_into().unwrap()) - 16;
+            data[place..place + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+    });
+    damage("wrong state", &|data| data[table..].chunks_exact_mut(16).take(20).for_each(|entry| entry[12] ^= 1));
+    // Another address in the place of the constructor's: what the relocations of .init_array put there.
+    let (relocations, size) = range(".rela.dyn");
+    let relocations = relocations as usize..(relocations + size) as usize;
+    damage("0 registrations", &|data| {
+        let section = parsed.section_by_name(".init_array").unwrap();
+        let places = section.address()..section.address() + section.size();
+        for entry in data[relocations.clone()].chunks_exact_mut(24) {
+            if places.contains(&u64::from_le_bytes(entry[..8].try_into().unwrap())) {
+                entry[16..].fill(0);
+            }
+        }
+    });
+    damage("a relocation at", &|data| data[relocations.start..][..8].copy_from_slice(&address.to_le_bytes()));
+    // The flags in the header of the table's section.
+    damage("has the flags", &|data| {
+        let headers = parsed.elf_header().e_shoff.get(object::Endianness::Little) as usize;
+        data[headers + 64 * parsed.section_by_name("__jump_table").unwrap().index().0 + 8] |= 1;
+    });
+    cargo::discard(&[file]);
+}
+
+/// Everything with everything.
+#[test]
+#[ignore = "about 20 minutes; JUMPLABEL_ALL_BUILDS=1 cargo test --test builds -- --ignored"]
+fn all_builds() {
+    if std::env::var_os("JUMPLABEL_ALL_BUILDS").is_none() {
+        return;
+    }
+    for level in ["0", "1", "2", "3", "s", "z"] {
+        for units in [1, 16] {
+            for lto in ["off", "false", "thin", "fat"] {
+                for panic in ["unwind", "abort"] {
+                    for (_, link) in LINKERS.iter().filter(|(program, _)| installed(program)) {
+                        let build = shapes().env(OPT_LEVEL, level).env(CODEGEN_UNITS, units);
+                        check_and_discard(&build.env(LTO, lto).env(PANIC, panic).link(link));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Builds the projects of test-crates, each in a target directory under this package's, so that nothing but cargo's cache
+//! is shared.
+#![allow(dead_code)] // Each test uses a part of it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// One way to build one project.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// The project: `test-crates/<project>`.
+    pub project: &'static str,
+    /// A toolchain by name; else the one that builds this test.
+    pub toolchain: Option<&'static str>,
+    /// A target triple; else the host's.
+    pub target: Option<&'static str>,
+    /// Environment variables: the profile (`CARGO_PROFILE_RELEASE_OPT_LEVEL`), `RUSTFLAGS`.
+    pub env: Vec<(&'static str, String)>,
+    /// Arguments of cargo.
+    pub args: Vec<&'static str>,
+    /// Arguments of the compiler for the last crate only: what changes the link.
+    pub link: Vec<&'static str>,
+}
+
+/// The results of two builds of one project lie at the same place: one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Numbers the directories of copies.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+impl Build {
+    /// The release profile of a project.
+    pub fn of(project: &'static str) -> Build {
+        Build { project, ..Build::default() }
+    }
+
+    pub fn env(mut self, name: &'static str, value: impl ToString) -> Build {
+        self.env.push((name, value.to_string()));
+        self
+    }
+
+    pub fn args(mut self, args: &[&'static str]) -> Build {
+        self.args.extend(args);
+        self
+    }
+
+    pub fn link(mut self, args: &[&'static str]) -> Build {
+        self.link.extend(args);
+        self
+    }
+
+    /// Where the project's sources are.
+    pub fn source(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-crates").join(self.project)
+    }
+
+    /// Where its results go.
+    fn target_dir(&self) -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(self.project)
+    }
+
+    /// `cargo <verb>` as this build wants it, without what the surrounding cargo and the user's settings would add.
+    pub fn command(&self, verb: &str) -> Command {
+        let mut command = match self.toolchain {
+            Some(toolchain) => {
+                let mut rustup = Command::new("rustup");
+                rustup.args(["run", toolchain, "cargo"]);
+                rustup
+            }
+            None => Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
+        };
+        command.arg(verb).args(&self.args).current_dir(self.source());
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PROFILE_") || text.starts_with("CARGO_PKG_") || text.ends_with("RUSTFLAGS") {
+                command.env_remove(&name);
+            }
+        }
+        if self.toolchain.is_some() {
+            command.env_remove("RUSTC").env_remove("RUSTDOC");
+        }
+        command.env("CARGO_TARGET_DIR", self.target_dir());
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Builds in release, and copies the named results to `directory` in the project's target directory.
+    fn try_results(&self, directory: &str, names: &[&str]) -> Result<Vec<PathBuf>, String> {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut command = self.command(if self.link.is_empty() { "build" } else { "rustc" });
+        command.arg("--release");
+        if let Some(target) = self.target {
+            command.args(["--target", target]);
+        }
+        if !self.link.is_empty() {
+            command.arg("--").args(&self.link);
+        }
+        let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let from = self.target_dir().join(self.target.unwrap_or_default()).join("release");
+        let to = self.target_dir().join(directory);
+        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
+        let copy = |name: &&str| {
+            let (from, to) = (from.join(name), to.join(name));
+            std::fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
+            Ok(to)
+        };
+        names.iter().map(copy).collect()
+    }
+
+    /// Builds in release, and copies the named results to a directory of their own, for [`discard`].
+    pub fn results(&self, names: &[&str]) -> Vec<PathBuf> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.results_in(&format!("results-{}-{number}", std::process::id()), names)
+    }
+
+    /// The same, to a directory that stays.
+    pub fn results_in(&self, directory: &str, names: &[&str]) -> Vec<PathBuf> {
+        self.try_results(directory, names).unwrap_or_else(|error| panic!("{self:?}\n{error}"))
+    }
+}
+
+/// Takes the copies of a build away again.
+pub fn discard(results: &[PathBuf]) {
+    if let Some(directory) = results.first().and_then(|file| file.parent()) {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+}
+
+/// What a program printed; the test fails where the program does.
+pub fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, printed(&output));
+    printed(&output)
+}
+
+/// Both streams.
+pub fn printed(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream)).concat()
+}
+
+/// Whether the toolchain that builds this test, or `toolchain`, can build for `target`.
+pub fn has_target(toolchain: Option<&str>, target: &str) -> bool {
+    let mut rustc = match toolchain {
+        Some(toolchain) => {
+            let mut rustup = Command::new("rustup");
+            rustup.args(["run", toolchain, "rustc"]);
+            rustup
+        }
+        None => Command::new("rustc"),
+    };
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).output();
+    output.is_ok_and(|output| {
+        output.status.success() && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+    })
+}

@@ -1,0 +1,8 @@
+//! The default of a key is true or false.
+use jumplabel::static_key;
+
+static_key! {
+    static COUNT: 1;
+}
+
+fn main() {}

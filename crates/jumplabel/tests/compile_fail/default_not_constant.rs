@@ -1,0 +1,12 @@
+//! The default is known to the compiler.
+use jumplabel::static_key;
+
+fn verbose() -> bool {
+    std::env::args().len() > 1
+}
+
+static_key! {
+    static VERBOSE: verbose();
+}
+
+fn main() {}

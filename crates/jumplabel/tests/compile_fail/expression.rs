@@ -1,0 +1,12 @@
+//! A call is not a key.
+use jumplabel::{StaticKeyFalse, static_branch_unlikely};
+
+static KEY: StaticKeyFalse = StaticKeyFalse::new();
+
+fn key() -> &'static StaticKeyFalse {
+    &KEY
+}
+
+fn main() {
+    if static_branch_unlikely!(key()) {}
+}

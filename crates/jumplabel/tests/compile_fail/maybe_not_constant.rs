@@ -1,0 +1,12 @@
+//! What is likely is known to the compiler.
+use jumplabel::{static_branch_maybe, static_key};
+
+static_key! { static KEY: false; }
+
+fn check(likely: bool) -> bool {
+    static_branch_maybe!(likely, KEY)
+}
+
+fn main() {
+    check(true);
+}

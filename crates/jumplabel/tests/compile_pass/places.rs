@@ -1,0 +1,46 @@
+//! What is right: the counterparts of what is refused. (Also makes the compiler go as far as the constants of the checks.)
+use jumplabel::{RawKey, StaticKeyFalse, StaticKeyTrue, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key};
+
+static KEY: StaticKeyFalse = StaticKeyFalse::new();
+
+mod deeper {
+    jumplabel::static_key! {
+        pub(crate) static NEAR: true;
+        pub(super) static KEYS: [false; 4];
+        /// Documented.
+        #[allow(dead_code)]
+        pub static SLOW: false, deferred std::time::Duration::from_secs(1);
+    }
+}
+
+struct Config {
+    key: StaticKeyTrue,
+}
+static CONFIG: Config = Config { key: StaticKeyTrue::new() };
+
+macro_rules! traced {
+    ($key:path) => {
+        static_branch_unlikely!($key)
+    };
+}
+
+fn either(on: &RawKey) -> bool {
+    on.is_enabled()
+}
+
+fn main() {
+    static_key! { static HERE: const { 1 + 1 == 2 }; }
+    let all = [
+        static_branch_unlikely!(KEY),
+        static_branch_unlikely!(crate::KEY),
+        static_branch_likely!(self::deeper::NEAR),
+        static_branch_likely!(deeper::KEYS[1 + 2]),
+        static_branch_likely!(CONFIG.key),
+        static_branch_maybe!(cfg!(windows), HERE),
+        static_branch_maybe!(true, deeper::SLOW),
+        traced!(deeper::NEAR),
+        either(&deeper::NEAR),
+        either(&deeper::SLOW),
+    ];
+    assert_eq!(all, [false, false, true, false, true, true, false, true, true, false]);
+}

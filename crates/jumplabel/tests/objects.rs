@@ -1,0 +1,117 @@
+//! Several objects in one process: a program and plugins with a copy of the library each (test-crates/objects), and keys and
+//! sites in different objects of one copy (test-crates/dylib).
+//!
+//! Each case is a process of its own that checks itself and prints `ok`. Where a plugin is broken on purpose, the same case
+//! must fail, and say what it found.
+#![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
+
+#[path = "builds/cargo.rs"]
+mod cargo;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use cargo::Build;
+
+/// The program and its plugins, built once.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let build = Build::of("objects").args(&["--workspace"]);
+        build.results_in("built", &["objects", "libplugin.so", "libsecond.so"]).swap_remove(0)
+    })
+}
+
+fn case(arguments: &[&str], writer: &str) -> Output {
+    let mut command = Command::new(program());
+    command.args(arguments).env("JUMPLABEL_WRITER", writer).env_remove("RUST_BACKTRACE");
+    command.output().unwrap()
+}
+
+fn passes(arguments: &[&str], writer: &str) {
+    let output = case(arguments, writer);
+    let printed = cargo::printed(&output);
+    assert!(
+        output.status.success() && printed.ends_with("ok\n"),
+        "{arguments:?} {writer}: {}\n{printed}",
+        output.status
+    );
+}
+
+fn fails(arguments: &[&str], message: &str) {
+    let output = case(arguments, "auto");
+    let printed = cargo::printed(&output);
+    assert!(!output.status.success() && printed.contains(message), "{arguments:?}: {}\n{printed}", output.status);
+}
+
+const STAYS: &str = "the plugin stays loaded";
+const LOCK: &str = "the plugin's lock does not keep the program out";
+
+#[test]
+fn loaded_before_the_first_flip() {
+    passes(&["before"], "auto");
+    fails(&["before", "own_lock"], LOCK);
+}
+
+#[test]
+fn loaded_after_the_first_flip() {
+    passes(&["after"], "auto");
+    fails(&["after", "own_lock"], LOCK);
+}
+
+/// With each writer: two patchers on one page without a common lock crash at once with `mprotect`.
+#[test]
+fn flipped_at_the_same_time() {
+    for writer in ["auto", "procmem", "mprotect", "swap"] {
+        passes(&["concurrent"], writer);
+    }
+}
+
+#[test]
+fn unloaded_while_others_flip() {
+    passes(&["unload"], "auto");
+    passes(&["unload"], "mprotect");
+    fails(&["unload", "pin"], STAYS);
+}
+
+#[test]
+fn two_plugins() {
+    passes(&["two"], "auto");
+    fails(&["two", "own_lock"], LOCK);
+    fails(&["two", "pin"], STAYS);
+}
+
+#[test]
+fn fork_with_and_after_a_plugin() {
+    passes(&["fork"], "auto");
+    passes(&["fork"], "mprotect");
+}
+
+/// More than once, because the danger is in the moment before the worker's first step.
+#[test]
+fn unloaded_with_a_flip_due() {
+    for _ in 0..10 {
+        passes(&["deferred"], "auto");
+    }
+}
+
+#[test]
+fn flipped_in_a_constructor() {
+    passes(&["early"], "auto");
+}
+
+/// The sites of another object's keys are up to date before the first function of their object runs.
+#[test]
+fn keys_in_another_object() {
+    let libraries = Command::new("rustc").args(["--print", "target-libdir"]).output().unwrap().stdout;
+    let build = Build::of("dylib").args(&["--workspace"]).env("RUSTFLAGS", "--cfg jumplabel_dylib -Cprefer-dynamic");
+    let results = build.results(&["dylib", "libshared.so", "liblate.so"]);
+    let path = format!("{}:{}", results[0].parent().unwrap().display(), String::from_utf8_lossy(&libraries).trim());
+    for writer in ["auto", "mprotect"] {
+        let mut program = Command::new(&results[0]);
+        program.env("LD_LIBRARY_PATH", &path).env("JUMPLABEL_WRITER", writer);
+        assert!(cargo::run(&mut program).ends_with("ok\n"));
+    }
+    cargo::discard(&results);
+}

@@ -1,0 +1,35 @@
+//! A dynamic library whose keys are checked in other objects too.
+
+use jumplabel::{StaticKeyTrue, static_branch_likely, static_branch_unlikely, static_key};
+
+static_key! {
+    pub static PLAIN: false;
+    pub static ARRAY: [true; 4];
+    static PRIVATE: false;
+}
+
+/// A key that lies deep in a static.
+pub struct Config {
+    pub before: [u64; 5],
+    pub key: StaticKeyTrue,
+}
+pub static CONFIG: Config = Config { before: [0; 5], key: StaticKeyTrue::new() };
+
+/// Sites in the library itself.
+#[inline(never)]
+pub fn check() -> bool {
+    let state = static_branch_unlikely!(PLAIN);
+    assert_eq!(state, static_branch_likely!(PLAIN));
+    state
+}
+
+/// A private key whose sites are where this is compiled: in the caller's object.
+pub fn generic<T>() -> bool {
+    std::hint::black_box(std::any::type_name::<T>());
+    static_branch_unlikely!(PRIVATE)
+}
+
+/// Flips the private key.
+pub fn flip_private(on: bool) {
+    if on { PRIVATE.enable() } else { PRIVATE.disable() }.unwrap();
+}

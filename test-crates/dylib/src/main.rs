@@ -1,0 +1,106 @@
+//! Keys in a dynamic library, sites in it, in the program, and in a library that is loaded late. `dylib` prints `ok`, or
+//! dies.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jumplabel::{Batch, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_key};
+
+static_key! { static PROGRAM: false; }
+
+/// The program's own sites agree with the library's.
+#[inline(never)]
+fn check() -> [bool; 4] {
+    assert_eq!(static_branch_unlikely!(shared::PLAIN), shared::check());
+    assert_eq!(static_branch_likely!(shared::PLAIN), shared::check());
+    [
+        static_branch_likely!(shared::PLAIN),
+        static_branch_unlikely!(shared::ARRAY[3]),
+        static_branch_likely!(shared::CONFIG.key),
+        static_branch_unlikely!(PROGRAM),
+    ]
+}
+
+fn sites(key: &RawKey) -> usize {
+    for_each_site(key, |_| ()).unwrap()
+}
+
+struct Late(*mut c_void);
+
+impl Late {
+    fn load() -> Late {
+        let path = std::env::current_exe().unwrap().parent().unwrap().join("liblate.so");
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: loads our library.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+        if handle.is_null() {
+            // SAFETY: behind an error.
+            panic!("{:?}", unsafe { CStr::from_ptr(libc::dlerror()) });
+        }
+        Late(handle)
+    }
+
+    fn symbol(&self, name: &CStr) -> *mut c_void {
+        // SAFETY: a loaded library.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        assert!(!address.is_null(), "{name:?}");
+        address
+    }
+
+    fn check(&self) -> u32 {
+        // SAFETY: as the library declares it; so below.
+        let check: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.symbol(c"late_check")) };
+        check()
+    }
+
+    fn key(&self) -> &'static RawKey {
+        // SAFETY: as declared, and used while the library is loaded.
+        let key: extern "C" fn() -> &'static RawKey = unsafe { std::mem::transmute(self.symbol(c"late_key")) };
+        key()
+    }
+
+    fn constructor_saw(&self) -> u32 {
+        // SAFETY: as declared.
+        unsafe { &*self.symbol(c"LATE_SAW").cast::<AtomicU32>() }.load(Ordering::Relaxed)
+    }
+
+    fn unload(self) {
+        // SAFETY: nothing of it is in use.
+        assert_eq!(unsafe { libc::dlclose(self.0) }, 0);
+    }
+}
+
+fn main() {
+    // A key of the library; sites in the library and here.
+    for on in [true, false, true, false] {
+        if on { shared::PLAIN.enable() } else { shared::PLAIN.disable() }.unwrap();
+        assert_eq!(check(), [on, true, true, false]);
+    }
+    Batch::new().enable(&PROGRAM).disable(&shared::ARRAY[3]).disable(&shared::CONFIG.key).commit().unwrap();
+    assert_eq!(check(), [false, false, false, true]);
+    assert_eq!((sites(&shared::PLAIN), sites(&shared::ARRAY[3]), sites(&shared::CONFIG.key)), (5, 1, 1));
+
+    // A private key of the library whose only site is here.
+    assert!(!shared::generic::<u8>());
+    shared::flip_private(true);
+    assert!(shared::generic::<u8>());
+
+    // A library that comes when its keys are flipped, in both states, again and again; one of its own.
+    for round in 0..50 {
+        let on = round % 2 == 0;
+        Batch::new().set(&shared::PLAIN, on).set(&shared::ARRAY[3], !on).set(&shared::CONFIG.key, on).commit().unwrap();
+        let late = Late::load();
+        let expected = u32::from(on) | u32::from(!on) << 1 | u32::from(on) << 2 | 8;
+        assert_eq!(late.constructor_saw(), expected, "the constructor of the late library ran stale sites");
+        assert_eq!(late.check(), expected);
+        assert_eq!(check(), [on, !on, on, true]);
+        Batch::new().set(&shared::PLAIN, !on).disable(late.key()).commit().unwrap();
+        assert_eq!(late.check(), (expected ^ 1) & !8);
+        assert_eq!(check(), [!on, !on, on, true]);
+        assert_eq!(sites(&shared::PLAIN), 7);
+        late.unload();
+        shared::PLAIN.inc().unwrap();
+        shared::PLAIN.dec().unwrap();
+    }
+    println!("ok");
+}

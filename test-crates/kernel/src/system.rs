@@ -1,0 +1,69 @@
+//! Five system calls.
+
+use core::arch::asm;
+
+const WRITE: usize = 1;
+const MMAP: usize = 9;
+const MPROTECT: usize = 10;
+const MUNMAP: usize = 11;
+const EXIT_GROUP: usize = 231;
+
+pub const READ_EXECUTE: usize = 1 | 4;
+pub const READ_WRITE_EXECUTE: usize = 1 | 2 | 4;
+
+/// # Safety
+/// That of the call.
+unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let result;
+    // SAFETY: Linux's convention.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
+             in("r8") e, in("r9") f, out("rcx") _, out("r11") _, options(nostack));
+    }
+    result
+}
+
+pub fn print(text: &str) {
+    // SAFETY: a readable buffer.
+    unsafe { call(WRITE, [1, text.as_ptr() as usize, text.len(), 0, 0, 0]) };
+}
+
+pub struct Console;
+
+impl core::fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        print(text);
+        Ok(())
+    }
+}
+
+pub fn exit(status: usize) -> ! {
+    loop {
+        // SAFETY: ends here.
+        unsafe { call(EXIT_GROUP, [status, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Zeroed memory, or 0.
+pub fn map(bytes: usize) -> usize {
+    const READ_WRITE: usize = 1 | 2;
+    const PRIVATE_ANONYMOUS: usize = 2 | 0x20;
+    // SAFETY: new memory wherever there is room.
+    let address = unsafe { call(MMAP, [0, bytes, READ_WRITE, PRIVATE_ANONYMOUS, usize::MAX, 0]) };
+    usize::try_from(address).unwrap_or(0)
+}
+
+/// # Safety
+/// Memory from [`map`], not in use.
+pub unsafe fn unmap(address: usize, bytes: usize) {
+    // SAFETY: by the contract.
+    unsafe { call(MUNMAP, [address, bytes, 0, 0, 0, 0]) };
+}
+
+/// # Safety
+/// Pages of the program's text; executable before and after.
+pub unsafe fn protect(address: usize, bytes: usize, protection: usize) -> bool {
+    // SAFETY: by the contract.
+    unsafe { call(MPROTECT, [address, bytes, protection, 0, 0, 0]) == 0 }
+}

@@ -1,0 +1,92 @@
+//! A plugin with its own copy of the library: what a C-like host can ask of it.
+//!
+//! `plugin_own_lock` and `plugin_pin` break on purpose what the host checks, so that the host's checks are seen to fail.
+
+mod spy;
+
+use std::time::Duration;
+
+use jumplabel::{Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_key};
+
+static_key! {
+    static PLUGIN: false;
+    static SPIED: true;
+    static SLOW: false, deferred Duration::from_millis(50);
+}
+
+macro_rules! sites {
+    ($($number:literal)*) => {{
+        let state = static_branch_unlikely!(PLUGIN);
+        [$({ let _ = $number; static_branch_likely!(PLUGIN) == state }),*].into_iter().all(|same| same).then_some(state)
+    }};
+}
+
+/// 0 or 1, 2 where the sites of the key disagree.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_check() -> u32 {
+    sites!(1 2 3 4 5 6 7 8 9 10).map_or(2, u32::from)
+}
+
+/// Error numbers of this interface.
+fn code(result: Result<impl Sized, Error>) -> i32 {
+    match result {
+        Ok(_) => 0,
+        Err(Error::Reentrant) => 1,
+        Err(_) => 2,
+    }
+}
+
+/// Flips the plugin's key.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_flip(on: bool) -> i32 {
+    code(if on { PLUGIN.enable() } else { PLUGIN.disable() })
+}
+
+/// Address of the first site, and how many there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_sites(first: &mut usize) -> usize {
+    *first = 0;
+    for_each_site(&PLUGIN, |site| {
+        if *first == 0 {
+            *first = site.address;
+        }
+    })
+    .unwrap_or(0)
+}
+
+/// Calls `inside` while this copy's lock is held; its result, or -1.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_locked(inside: extern "C" fn() -> i32) -> i32 {
+    let result = spy::locked(&SPIED, inside);
+    assert!(static_branch_likely!(SPIED));
+    result
+}
+
+/// Leaves a flip to the plugin's worker thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_flip_later() -> i32 {
+    code(SLOW.enable()) + code(SLOW.dec_deferred())
+}
+
+/// Flips a key of the host's.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_flip_key(key: &RawKey, on: bool) -> i32 {
+    code(if on { key.enable() } else { key.disable() })
+}
+
+/// Broken on purpose: from now on this copy has a lock of its own.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_own_lock() {
+    spy::use_own_lock();
+}
+
+/// Broken on purpose: a thread-local with a destructor, on the host's thread, keeps the plugin loaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_pin() {
+    struct Pin;
+    impl Drop for Pin {
+        fn drop(&mut self) {}
+    }
+    thread_local! { static PIN: Pin = const { Pin }; }
+    PIN.with(|_| ());
+}

@@ -1,0 +1,280 @@
+//! A program and its plugins, each with its own copy of the library, in one process. Each case is a process of its own:
+//! `objects <case> [own_lock|pin]`. Prints `ok`, or dies. The second argument breaks the plugin on purpose, and then the
+//! case must die.
+
+mod plugin;
+#[path = "../plugin/src/spy.rs"]
+mod spy;
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use jumplabel::site::index::index_bytes;
+use jumplabel::{Error, for_each_key, static_branch_likely, static_branch_unlikely, static_key, text_reserved};
+use plugin::Plugin;
+
+static_key! {
+    static PROGRAM: false;
+    static OTHER: [true; 4];
+}
+
+#[inline(never)]
+fn check() -> bool {
+    let state = static_branch_unlikely!(PROGRAM);
+    assert_eq!(state, static_branch_likely!(PROGRAM));
+    state
+}
+
+fn flip(on: bool) {
+    if on { PROGRAM.enable() } else { PROGRAM.disable() }.unwrap();
+    assert_eq!(check(), on);
+}
+
+/// Flips that change nothing they should not: called by a plugin that holds its lock.
+extern "C" fn flip_inside() -> i32 {
+    match PROGRAM.enable() {
+        Ok(_) => 0,
+        Err(Error::Reentrant) => 1,
+        Err(_) => 2,
+    }
+}
+
+/// The other way round.
+extern "C" fn flip_plugin_inside() -> i32 {
+    // SAFETY: the function of a plugin that is loaded.
+    let flip: extern "C" fn(bool) -> i32 = unsafe { std::mem::transmute(FLIP_PLUGIN.load(Ordering::Relaxed)) };
+    flip(true)
+}
+
+static FLIP_PLUGIN: AtomicUsize = AtomicUsize::new(0);
+const REENTRANT: i32 = 1;
+
+/// Whether the program and the plugin have one lock: each is refused while the other holds it.
+fn one_lock(plugin: &Plugin) {
+    flip(false);
+    assert_eq!(plugin.locked(flip_inside), REENTRANT, "the plugin's lock does not keep the program out");
+    assert!(!check());
+    FLIP_PLUGIN.store(plugin.flip_function() as usize, Ordering::Relaxed);
+    assert_eq!(
+        spy::locked(&OTHER[2], flip_plugin_inside),
+        REENTRANT,
+        "the program's lock does not keep the plugin out"
+    );
+    assert!(static_branch_likely!(OTHER[2]));
+}
+
+fn load(name: &str) -> Plugin {
+    let plugin = Plugin::load(name);
+    if let Some(how) = std::env::args().nth(2) {
+        plugin.sabotage(&CString::new(format!("plugin_{how}")).unwrap());
+    }
+    plugin
+}
+
+/// The plugin comes before the first flip of anybody.
+fn before() {
+    let plugin = load("plugin");
+    one_lock(&plugin);
+    plugin.flip(true);
+    flip(true);
+}
+
+/// The plugin comes when the program has flipped.
+fn after() {
+    flip(true);
+    let plugin = load("plugin");
+    one_lock(&plugin);
+    plugin.flip(true);
+    flip(true);
+}
+
+/// Both flip at the same time; sites of both, and keys of one flipped by the other.
+fn concurrent() {
+    let plugin = load("plugin");
+    let flip_plugin = plugin.flip_function() as usize;
+    let stop = AtomicBool::new(false);
+    let rounds = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: the plugin stays loaded until the scope ends.
+            let flip_plugin: extern "C" fn(bool) -> i32 = unsafe { std::mem::transmute(flip_plugin) };
+            while !stop.load(Ordering::Relaxed) {
+                for on in [true, false] {
+                    assert_eq!(flip_plugin(on), 0);
+                }
+                rounds.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        while rounds.load(Ordering::Relaxed) < 500 {
+            flip(true);
+            flip(false);
+            plugin.flip_key(&OTHER[1], false);
+            assert!(!static_branch_likely!(OTHER[1]));
+            plugin.flip_key(&OTHER[1], true);
+            assert!(static_branch_likely!(OTHER[1]));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    plugin.flip(true);
+    one_lock(&plugin);
+}
+
+/// Loads, flips and unloads a thousand times, while another thread of the program flips.
+fn unload() {
+    flip(true);
+    flip(false);
+    let empty = index_bytes().unwrap();
+    let keys = || {
+        let mut count = 0;
+        for_each_key(|_| count += 1).unwrap();
+        count
+    };
+    let own_keys = keys();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                OTHER[0].disable().unwrap();
+                assert!(!static_branch_likely!(OTHER[0]));
+                OTHER[0].enable().unwrap();
+                assert!(static_branch_likely!(OTHER[0]));
+                std::thread::yield_now();
+            }
+        });
+        for round in 0..1000 {
+            let plugin = load(if round % 3 == 0 { "second" } else { "plugin" });
+            plugin.flip(true);
+            if round % 2 == 0 {
+                plugin.flip(false);
+            }
+            let (site, count) = plugin.sites();
+            assert!(count == 11 && text_reserved(site..site + 1) == Ok(true), "{count} sites");
+            assert!(index_bytes().unwrap() > empty && keys() > own_keys);
+            assert!(plugin.unload(), "the plugin stays loaded");
+            assert_eq!(text_reserved(site..site + 1), Ok(false), "its sites stay");
+            assert_eq!((index_bytes().unwrap(), keys()), (empty, own_keys), "its index or its keys stay");
+            flip(round % 2 == 0);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Three copies; the two that come later go in both orders.
+fn two() {
+    for first_goes_first in [true, false] {
+        let (plugin, second) = (load("plugin"), load("second"));
+        for plugin in [&plugin, &second] {
+            one_lock(plugin);
+            plugin.flip(true);
+        }
+        assert!(plugin.check() && second.check());
+        let (goes, stays) = if first_goes_first { (plugin, second) } else { (second, plugin) };
+        assert!(goes.unload(), "the plugin stays loaded");
+        one_lock(&stays);
+        stays.flip(false);
+        flip(true);
+        // Comes back beside the one that stayed, and finds the same lock.
+        let again = load(if first_goes_first { "plugin" } else { "second" });
+        assert!(!again.check());
+        one_lock(&again);
+        again.flip(true);
+        assert!(stays.unload() && again.unload(), "the plugin stays loaded");
+        flip(false);
+    }
+}
+
+/// Fork with a plugin, and after one has gone: the handlers of the plugin must be gone with it.
+fn fork() {
+    let child = |work: &dyn Fn()| {
+        // SAFETY: the child flips and leaves; no other thread runs.
+        match unsafe { libc::fork() } {
+            0 => {
+                work();
+                // SAFETY: ends the child without the parent's exit handlers.
+                unsafe { libc::_exit(0) }
+            }
+            pid => {
+                let mut status = 0;
+                // SAFETY: waits for our child.
+                assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+                assert_eq!(status, 0);
+            }
+        }
+    };
+    for round in 0..20 {
+        let plugin = load("plugin");
+        flip(round % 2 == 0);
+        child(&|| {
+            plugin.flip(true);
+            flip(round % 2 != 0);
+            one_lock(&plugin);
+        });
+        assert!(!plugin.check() && check() == (round % 2 == 0));
+        plugin.flip(true);
+        assert!(plugin.unload(), "the plugin stays loaded");
+        child(&|| flip(round % 2 != 0));
+        flip(round % 2 != 0);
+    }
+}
+
+/// A flip is left to a thread of the plugin's by a thread that ends, and the plugin is unloaded before the flip comes, or
+/// before that thread has taken its first step: it must stay.
+fn deferred() {
+    let plugin = load("plugin");
+    std::thread::scope(|scope| {
+        scope.spawn(|| plugin.flip_later()).join().unwrap();
+    });
+    assert!(!plugin.unload(), "the plugin goes, and its worker loses the ground under its feet");
+    for _ in 0..20 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        flip(true);
+        flip(false);
+    }
+    load("plugin").flip(true);
+}
+
+/// A key that a constructor flips: one that may come before the library's, one that comes before all of the usual ones.
+mod early {
+    use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
+
+    static_key! { static USUAL: false; static FIRST: true; }
+
+    extern "C" fn usual() {
+        USUAL.enable().unwrap();
+    }
+    extern "C" fn first() {
+        FIRST.disable().unwrap();
+    }
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static CONSTRUCTOR: extern "C" fn() = usual;
+    #[used]
+    #[unsafe(link_section = ".init_array.00050")]
+    static FIRST_CONSTRUCTOR: extern "C" fn() = first;
+
+    /// The keys are flipped, and so are their sites; they flip back.
+    pub fn case() {
+        assert!(USUAL.is_enabled() && !FIRST.is_enabled());
+        let [usual, first] = [|| static_branch_unlikely!(USUAL), || static_branch_likely!(FIRST)];
+        assert!(usual(), "flipped in a constructor, and the site did not follow");
+        assert!(!first(), "flipped in an early constructor, and the site did not follow");
+        USUAL.disable().unwrap();
+        FIRST.enable().unwrap();
+        assert!(!usual() && first());
+    }
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("before") => before(),
+        Some("after") => after(),
+        Some("concurrent") => concurrent(),
+        Some("unload") => unload(),
+        Some("two") => two(),
+        Some("fork") => fork(),
+        Some("deferred") => deferred(),
+        Some("early") => early::case(),
+        other => panic!("no such case: {other:?}"),
+    }
+    println!("ok");
+}
