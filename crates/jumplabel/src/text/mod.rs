@@ -161,8 +161,10 @@ pub unsafe trait Text: Sync {
     /// A clock, for [`Outcome::time`](crate::Outcome::time).
     fn now(&self) -> Duration;
 
-    /// The first copy of the library; the others follow by [`Runtime::next`].
-    fn runtimes(&self) -> *const Runtime;
+    /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
+    fn runtimes(&self) -> *const Runtime {
+        &raw const crate::site::object::RUNTIME
+    }
 
     /// The last object of this copy is about to be unloaded. The lock is held, and is released before the code goes.
     ///

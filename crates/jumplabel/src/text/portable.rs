@@ -8,7 +8,6 @@ use core::time::Duration;
 use super::{Failure, Image, Text, Token, Writer, WriterKind, Written};
 use crate::error::Error;
 use crate::patch::{EditList, plan::Summary};
-use crate::site::object::{RUNTIME, Runtime};
 
 pub(super) struct Portable {
     owner: AtomicUsize,
@@ -76,10 +75,6 @@ unsafe impl Text for Portable {
 
     fn now(&self) -> Duration {
         Duration::ZERO
-    }
-
-    fn runtimes(&self) -> *const Runtime {
-        &raw const RUNTIME
     }
 }
 

@@ -50,15 +50,14 @@ impl From<rustix::io::Errno> for Errno {
 
 /// A writer of this platform.
 trait Open {
-    /// Makes the pages of `edits` writable and runs `body`; as [`Text::open`], without the core sync at the end of what
-    /// is written at once. Returns whether a page was left writable.
+    /// Makes the pages of `edits` writable and runs `body`, as [`Text::open`] does for the writer that was proven.
     ///
     /// # Safety
     /// As for [`Text::open`].
     unsafe fn open(
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<Warnings, Failure>;
+    ) -> Result<(), Failure>;
 }
 
 // SAFETY: the lock is process-wide (shared), the writers restore what they open, and nothing below runs foreign code.
@@ -135,7 +134,7 @@ unsafe fn open(
     kind: WriterKind,
     edits: &EditList,
     body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-) -> Result<Warnings, Failure> {
+) -> Result<(), Failure> {
     // SAFETY: by the contract.
     unsafe {
         match kind {

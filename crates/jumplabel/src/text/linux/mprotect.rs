@@ -23,8 +23,8 @@ use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::SPAN_GAP_PAGES;
 use crate::patch::{EditList, Failure, Step};
+use crate::text::Writer;
 use crate::text::list::{Guarded, List};
-use crate::text::{Warnings, Writer};
 
 pub(super) struct Mprotect;
 
@@ -32,13 +32,13 @@ impl Open for Mprotect {
     unsafe fn open(
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<Warnings, Failure> {
+    ) -> Result<(), Failure> {
         // SAFETY: the lock is held.
         let spans = unsafe { SPANS.get() };
         let result =
             spans.find(edits).and_then(|()| spans.open()).map_err(Failure::Refused).and_then(|()| body(&mut Mprotect));
-        let left_writable = !spans.close();
-        result.map(|()| Warnings { left_writable })
+        spans.close();
+        result
     }
 }
 

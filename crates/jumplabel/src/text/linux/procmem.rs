@@ -15,7 +15,7 @@ use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::Edit;
 use crate::patch::{EditList, Failure, Step};
-use crate::text::{Warnings, Writer};
+use crate::text::Writer;
 
 pub(super) struct Procmem {
     memory: OwnedFd,
@@ -25,7 +25,7 @@ impl Open for Procmem {
     unsafe fn open(
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<Warnings, Failure> {
+    ) -> Result<(), Failure> {
         // thread-self, because /proc/self has no memory once the first thread has ended.
         let memory = rustix::fs::open("/proc/thread-self/mem", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| Failure::Refused(errno.into()))?;
@@ -35,8 +35,7 @@ impl Open for Procmem {
         if edits.len() > 1 || !edits.iter().all(within_a_page) {
             writer.prepare(edits).map_err(Failure::Refused)?;
         }
-        body(&mut writer)?;
-        Ok(Warnings::default())
+        body(&mut writer)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::Edit;
 use crate::patch::{EditList, Failure, Step};
-use crate::text::{Warnings, Writer};
+use crate::text::Writer;
 
 type Result<T, E = Errno> = core::result::Result<T, E>;
 
@@ -51,13 +51,13 @@ impl Open for Swap {
     unsafe fn open(
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<Warnings, Failure> {
+    ) -> Result<(), Failure> {
         let mut swap = Swap::new(edits.len()).map_err(Failure::Refused)?;
         swap.copy(edits).map_err(Failure::Refused)?;
         body(&mut swap)?;
         swap.commit()?;
         let _ = sync::core_sync();
-        Ok(Warnings::default())
+        Ok(())
     }
 }
 
