@@ -51,12 +51,13 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
 }
 
 /// Refuses a table with an entry that leads out of its object, before any of it is believed.
-pub(crate) fn check(object: &Object) -> Result<(), Error> {
+#[doc(hidden)] // Public for the fuzzer.
+pub fn check(object: &Object) -> Result<(), Error> {
     let Some(image) = text::image(object.header()) else { return Ok(()) };
     for entry in object.table() {
-        let damaged = !image.contains_code(entry.code())
-            || !image.contains_code(entry.target())
-            || !image.contains_word(super::relative(&raw const entry.key))
+        let damaged = !image.contains_code(entry.code(), crate::arch::SITE_SIZE)
+            || !image.contains_code(entry.target(), 1)
+            || !image.contains_key(super::relative(&raw const entry.key))
             || entry.key() % align_of::<crate::RawKey>() != 0;
         if damaged {
             return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });

@@ -17,6 +17,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 
 use crate::error::{Errno, Error};
+use crate::key::RawKey;
 use crate::patch::{EditList, Failure, Step, plan::Summary};
 use crate::site::object::Runtime;
 
@@ -224,13 +225,19 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    pub(crate) fn contains_code(&self, address: usize) -> bool {
-        (self.code.0..self.code.1).contains(&address)
+    /// Whether `bytes` bytes of code lie at `address`.
+    pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
+        within(self.code, address, bytes)
     }
 
-    pub(crate) fn contains_word(&self, address: usize) -> bool {
-        (self.all.0..self.all.1).contains(&address)
+    /// Whether a key, or a pointer to one, can lie at `address`.
+    pub(crate) fn contains_key(&self, address: usize) -> bool {
+        within(self.all, address, size_of::<RawKey>()) && address.is_multiple_of(align_of::<RawKey>())
     }
+}
+
+fn within((start, end): (usize, usize), address: usize, bytes: usize) -> bool {
+    start <= address && address.checked_add(bytes).is_some_and(|last| last <= end)
 }
 
 /// The bounds of the object with this ELF header, `None` where the platform has none to look at.

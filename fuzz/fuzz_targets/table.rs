@@ -1,0 +1,67 @@
+//! The table reader against any bytes: an object made in memory, whose table is the fuzzer's input.
+//!
+//! ```text
+//!   image   │ ELF header, one segment │ record │ code ............ │ table: the input │
+//!           └──────────────────────── all and code ──────────────────────────────────┘
+//! ```
+//!
+//! Whatever the input says, reading it must stay inside of the image (the address sanitizer looks), and a table that is
+//! accepted must have nothing but sites and targets inside of the code. What is refused must be an entry of the table.
+
+#![no_main]
+
+use jumplabel::Error;
+use jumplabel::site::{index, object::Object};
+use libfuzzer_sys::fuzz_target;
+
+const RECORD: usize = 128;
+const TABLE: usize = 4096;
+const ENTRY: usize = 16;
+
+fuzz_target!(|input: &[u8]| {
+    let entries = input.len().min(1024) / ENTRY;
+    let bytes = TABLE + entries * ENTRY;
+    // Whole words, exactly as long as the image: the sanitizer sees the first byte behind it.
+    let mut image = vec![0_u64; bytes / 8];
+    let base = image.as_mut_ptr() as usize;
+    let put = |at: usize, data: &[u8]| {
+        assert!(at + data.len() <= bytes);
+        // SAFETY: inside of the image.
+        unsafe { core::ptr::copy_nonoverlapping(data.as_ptr(), (base + at) as *mut u8, data.len()) };
+    };
+    let relative = |at: usize, to: usize| put(at, &(to.wrapping_sub(at) as i32).to_le_bytes());
+
+    // The ELF header: its magic, where the program headers are, how large one is, and that there is one.
+    put(0, b"\x7fELF");
+    put(32, &64_u64.to_le_bytes());
+    put(54, &[56, 0, 1, 0]);
+    // The segment: loaded, readable and executable, from offset 0 at address 0, as long as the image.
+    put(64, &1_u32.to_le_bytes());
+    put(68, &5_u32.to_le_bytes());
+    put(96, &(bytes as u64).to_le_bytes());
+    put(104, &(bytes as u64).to_le_bytes());
+    // The record: four words that the library uses, then where its sections and its header are, then its version.
+    for (word, to) in [TABLE, bytes, TABLE, TABLE, TABLE, TABLE, 0].into_iter().enumerate() {
+        relative(RECORD + 32 + word * 4, to);
+    }
+    put(RECORD + 60, &1_u32.to_le_bytes());
+    put(TABLE, &input[..entries * ENTRY]);
+
+    // SAFETY: laid out above as the macros lay it out; the image outlives the reference.
+    let object = unsafe { &*((base + RECORD) as *const Object) };
+    assert_eq!(object.table().len(), entries);
+    let code = base..base + bytes;
+    match index::check(object) {
+        Ok(()) => {
+            for entry in object.table() {
+                assert!(code.contains(&entry.code()) && code.contains(&(entry.code() + 4)));
+                assert!(code.contains(&entry.target()));
+                let _ = (entry.key(), entry.arm());
+            }
+        }
+        Err(Error::DamagedTable { entry }) => {
+            assert!((base + TABLE..base + bytes).contains(&entry) && (entry - base - TABLE) % ENTRY == 0);
+        }
+        Err(other) => panic!("{other}"),
+    }
+});
