@@ -1,0 +1,79 @@
+//! Random sequences of changes, one by one and in batches, against a reference model; see [`model`].
+
+#[path = "plan/model.rs"]
+mod model;
+
+use std::sync::Mutex;
+
+use jumplabel::{Batch, static_key};
+use model::{CAPACITY, Case, KEYS, Op, Rules};
+use proptest::prelude::*;
+use proptest::test_runner::{TestError, TestRunner};
+
+const CASES: u32 = if cfg!(miri) { 4 } else { 256 };
+
+/// One test at a time has the pool.
+static FREE: Mutex<()> = Mutex::new(());
+
+fn op() -> impl Strategy<Value = Op> {
+    let key = || 0..KEYS;
+    prop_oneof![
+        4 => key().prop_map(Op::Enable),
+        4 => key().prop_map(Op::Disable),
+        4 => key().prop_map(Op::Inc),
+        5 => key().prop_map(Op::Dec),
+        2 => key().prop_map(Op::FastInc),
+        2 => key().prop_map(Op::Settle),
+        1 => key().prop_map(Op::Seal),
+        // Up to one more than the batch holds.
+        8 => prop::collection::vec((key(), any::<bool>()), 0..=CAPACITY + 1).prop_map(Op::Batch),
+    ]
+}
+
+fn run(rules: Rules) -> Result<(), TestError<Vec<Op>>> {
+    let _free = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let config = ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&prop::collection::vec(op(), 0..24), |ops| {
+        let mut case = Case::new(rules);
+        let result = case.compare().and_then(|()| ops.iter().try_for_each(|op| case.step(op)));
+        case.put_back();
+        result.map_err(TestCaseError::fail)
+    })
+}
+
+#[test]
+fn agrees_with_the_model() {
+    if let Err(error) = run(Rules::Right) {
+        panic!("{error}");
+    }
+}
+
+/// The broken twins: a model that breaks a rule does not agree.
+#[test]
+#[cfg_attr(miri, ignore = "takes more cases than there is time for")]
+fn broken_models_are_found_out() {
+    for rules in [Rules::FirstWins, Rules::HalfABatch, Rules::EnableCounts] {
+        match run(rules) {
+            Err(TestError::Fail(reason, ops)) => println!("{rules:?}: {reason} after {ops:?}"),
+            other => panic!("{rules:?} agrees: {other:?}"),
+        }
+    }
+}
+
+/// A batch as large as it gets, of keys in any order, each named several times.
+#[test]
+fn a_large_batch() {
+    static_key! { static MANY: [false; 300]; }
+    let _free = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut batch = Batch::<1024>::with_capacity();
+    for turn in 0..3usize {
+        for at in (0..MANY.len()).rev() {
+            let at = at * 7 % MANY.len();
+            batch = batch.set(&MANY[at], (at + turn).is_multiple_of(2));
+        }
+    }
+    batch.commit().unwrap();
+    for (at, key) in MANY.iter().enumerate() {
+        assert_eq!((key.is_enabled(), key.count()), (at.is_multiple_of(2), i32::from(at.is_multiple_of(2))));
+    }
+}

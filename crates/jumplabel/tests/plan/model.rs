@@ -1,0 +1,256 @@
+//! The reference model: what keys should be after a sequence of changes, in plain numbers, and the comparison with what they
+//! are: results, counts, what the checks yield, what their sites hold.
+//!
+//! A process has one set of statics, and a sealed key stays sealed, so that each case takes fresh keys from a pool, and
+//! leaves those that it did not seal in their default state.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_branch_likely, static_branch_unlikely};
+
+/// Keys of each default. Each has two sites, none in the fallback.
+const POOL: usize = 64;
+const SITES: usize = if cfg!(any(miri, jumplabel_fallback)) { 0 } else { 2 };
+
+mod pool {
+    jumplabel::static_key! {
+        pub static OFF: [false; 64];
+        pub static ON: [true; 64];
+    }
+}
+use pool::{OFF, ON};
+
+fn off<const N: usize>() -> [bool; 2] {
+    [static_branch_likely!(OFF[N]), static_branch_unlikely!(OFF[N])]
+}
+
+fn on<const N: usize>() -> [bool; 2] {
+    [static_branch_likely!(ON[N]), static_branch_unlikely!(ON[N])]
+}
+
+macro_rules! checks {
+    ($check:ident, $($at:literal)*) => { [$(
+        $check::<{ $at }>, $check::<{ $at + 1 }>, $check::<{ $at + 2 }>, $check::<{ $at + 3 }>,
+        $check::<{ $at + 4 }>, $check::<{ $at + 5 }>, $check::<{ $at + 6 }>, $check::<{ $at + 7 }>,
+    )*] };
+}
+
+/// What a key's two sites yield.
+type Check = fn() -> [bool; 2];
+
+static CHECKS: [[Check; POOL]; 2] = [checks!(off, 0 8 16 24 32 40 48 56), checks!(on, 0 8 16 24 32 40 48 56)];
+
+/// Keys of a case: two that start off, two that start on.
+pub const KEYS: usize = 4;
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    Enable(usize),
+    Disable(usize),
+    Inc(usize),
+    Dec(usize),
+    FastInc(usize),
+    Settle(usize),
+    Seal(usize),
+    Batch(Vec<(usize, bool)>),
+}
+
+/// Changes that a batch holds.
+pub const CAPACITY: usize = 6;
+
+/// What differs, in words.
+pub type Compared = Result<(), String>;
+
+fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Compared {
+    if is == should { Ok(()) } else { Err(format!("{what}: {is:?} instead of {should:?}")) }
+}
+
+/// What a key should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Model {
+    count: i32,
+    sealed: bool,
+}
+
+impl Model {
+    /// The count after enable or disable.
+    fn set(self, on: bool) -> Result<i32, Error> {
+        match self.count {
+            count if on == (count > 0) && (count < 2 || self.sealed) => Ok(count),
+            _ if self.sealed => Err(Error::Sealed),
+            0 | 1 => Ok(i32::from(on)),
+            count => Err(Error::Counted { count }),
+        }
+    }
+
+    /// The count after inc or dec.
+    fn add(self, users: i32) -> Result<i32, Error> {
+        match self.count + users {
+            _ if self.sealed => Err(Error::Sealed),
+            -1 => Err(Error::Underflow),
+            count => Ok(count),
+        }
+    }
+}
+
+/// A rule that the model may break, to show that the comparison finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    Right,
+    FirstWins,
+    HalfABatch,
+    EnableCounts,
+}
+
+/// The key, where it is in the pool, and what it should be.
+struct Key {
+    raw: &'static RawKey,
+    check: Check,
+    model: Model,
+}
+
+pub struct Case {
+    keys: Vec<Key>,
+    rules: Rules,
+    /// Sealing stops where the pool runs dry.
+    may_seal: bool,
+}
+
+impl Case {
+    pub fn new(rules: Rules) -> Case {
+        let mut keys = Vec::new();
+        let mut left = usize::MAX;
+        for default in [false, true] {
+            let raw = |at: usize| -> &'static RawKey { if default { &ON[at] } else { &OFF[at] } };
+            let open: Vec<usize> = (0..POOL).filter(|&at| !raw(at).is_sealed()).collect();
+            left = left.min(open.len());
+            keys.extend(open[..KEYS / 2].iter().map(|&at| Key {
+                raw: raw(at),
+                check: CHECKS[usize::from(default)][at],
+                model: Model { count: i32::from(default), sealed: false },
+            }));
+        }
+        Case { keys, rules, may_seal: left > KEYS }
+    }
+
+    /// Does `op`, and compares what comes of it.
+    pub fn step(&mut self, op: &Op) -> Compared {
+        let before: Vec<Model> = self.keys.iter().map(|key| key.model).collect();
+        match *op {
+            Op::Enable(at) if self.rules == Rules::EnableCounts => self.one(at, |it| it.add(1), RawKey::enable)?,
+            Op::Enable(at) => self.one(at, |model| model.set(true), RawKey::enable)?,
+            Op::Disable(at) => self.one(at, |model| model.set(false), RawKey::disable)?,
+            Op::Inc(at) => self.one(at, |model| model.add(1), RawKey::inc)?,
+            Op::Dec(at) => self.one(at, |model| model.add(-1), RawKey::dec)?,
+            Op::FastInc(at) => {
+                let key = &mut self.keys[at];
+                let expected = key.model.count > 0 && !key.model.sealed;
+                same("fast inc", key.raw.fast_inc_not_disabled(), expected)?;
+                key.model.count += i32::from(expected);
+            }
+            Op::Settle(at) => {
+                let key = self.keys[at].raw;
+                settle(key).map_err(|error| error.to_string())?;
+                let mut primed = 0;
+                let visited = for_each_site(key, |site| {
+                    primed += usize::from(site.state.is_some_and(|state| state.name() == "test"));
+                });
+                same("sites that settle left primed", (visited, primed), (Ok(SITES), 0))?;
+            }
+            Op::Seal(at) if self.may_seal => {
+                same("seal", self.keys[at].raw.seal(), Ok(()))?;
+                self.keys[at].model.sealed = true;
+            }
+            Op::Seal(_) => {}
+            Op::Batch(ref changes) => self.batch(&before, changes)?,
+        }
+        self.compare()
+    }
+
+    fn one(
+        &mut self,
+        at: usize,
+        expect: impl FnOnce(Model) -> Result<i32, Error>,
+        change: fn(&RawKey) -> Result<Outcome, Error>,
+    ) -> Compared {
+        let key = &mut self.keys[at];
+        let expected = expect(key.model);
+        let result = change(key.raw);
+        same("result", result.map(drop), expected.map(drop))?;
+        if let (Ok(outcome), Ok(count)) = (result, expected) {
+            let flipped = (count > 0) != (key.model.count > 0);
+            key.model.count = count;
+            compare_outcome(&outcome, usize::from(flipped))?;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, before: &[Model], changes: &[(usize, bool)]) -> Compared {
+        let mut batch = Batch::<CAPACITY>::with_capacity();
+        for &(at, on) in changes {
+            batch = batch.set(self.keys[at].raw, on);
+        }
+        let result = batch.commit();
+        if changes.len() > CAPACITY {
+            return same("result", result, Err(Error::BatchFull { capacity: CAPACITY }));
+        }
+        let mut last = BTreeMap::new();
+        for &(at, on) in changes {
+            match self.rules {
+                Rules::FirstWins => drop(last.entry(at).or_insert(on)),
+                _ => drop(last.insert(at, on)),
+            }
+        }
+        let counts: BTreeMap<usize, _> = last.iter().map(|(&at, &on)| (at, before[at].set(on))).collect();
+        let refusals: Vec<Error> = counts.values().filter_map(|count| count.err()).collect();
+        match result {
+            Ok(_) => same("refusals of a batch that succeeded", refusals, vec![])?,
+            Err(error) if refusals.contains(&error) => {}
+            Err(error) => return Err(format!("batch: {error:?} instead of {refusals:?}")),
+        }
+        let mut flipped = 0;
+        for (at, count) in counts {
+            if let (Ok(count), true) = (count, result.is_ok() || self.rules == Rules::HalfABatch) {
+                flipped += usize::from((count > 0) != (before[at].count > 0));
+                self.keys[at].model.count = count;
+            }
+        }
+        result.map_or(Ok(()), |outcome| compare_outcome(&outcome, flipped))
+    }
+
+    /// All keys, their checks and their sites.
+    pub fn compare(&self) -> Compared {
+        for key in &self.keys {
+            let Model { count, sealed } = key.model;
+            let on = count > 0;
+            let is = (key.raw.count(), key.raw.is_enabled(), key.raw.is_sealed());
+            same("count, enabled, sealed", is, (count, on, sealed))?;
+            same("checks", (key.check)(), [on; 2])?;
+            let mut agree = 0;
+            let sites = for_each_site(key.raw, |site| {
+                agree += usize::from(site.state.is_some_and(|state| state.falls_through() == (site.arm == on)));
+            });
+            same("sites, and how many agree", (sites, agree), (Ok(SITES), SITES))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the keys that are not sealed as they were declared.
+    pub fn put_back(&self) {
+        for key in self.keys.iter().filter(|key| !key.raw.is_sealed()) {
+            while key.raw.count() > 1 {
+                key.raw.dec().unwrap();
+            }
+            Batch::new().set(key.raw, key.raw.default_state()).commit().unwrap();
+        }
+    }
+}
+
+/// What a flip of that many keys reports.
+fn compare_outcome(outcome: &Outcome, flipped: usize) -> Compared {
+    same("sites flipped", outcome.sites, flipped * SITES)?;
+    same("more primed than flipped", outcome.primed > outcome.sites, false)?;
+    same("more pages than sites", outcome.pages > outcome.sites, false)?;
+    same("whether something wrote", outcome.writer.is_some(), outcome.sites > 0)
+}

@@ -1,0 +1,157 @@
+//! The process-wide lock, over a model of the futex call: one queue for all sleepers.
+
+#[path = "../../../crates/jumplabel/src/text/linux/lock.rs"]
+mod lock;
+
+use loom::cell::UnsafeCell;
+
+/// What the lock is built from.
+mod futex {
+    pub(super) use loom::sync::atomic::{AtomicU32, Ordering};
+    use loom::sync::{Condvar, Mutex};
+
+    loom::lazy_static! {
+        static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+    }
+
+    /// Compares and goes to sleep in one step, as the kernel does: a waker is before or after.
+    pub(super) fn wait(word: &AtomicU32, expected: u32) {
+        let queue = QUEUE.0.lock().unwrap();
+        // A swap for the sake of `atomic`: loom shall try all orders.
+        if word.fetch_or(0, Ordering::Relaxed) == expected {
+            drop(QUEUE.1.wait(queue).unwrap());
+        }
+    }
+
+    pub(super) fn wake_one(_word: &AtomicU32) {
+        let queue = QUEUE.0.lock().unwrap();
+        QUEUE.1.notify_one();
+        drop(queue);
+    }
+}
+
+/// A lock as the process has it: the core's, or one with a fault.
+pub trait Exclusion: Send + Sync + 'static {
+    /// Free.
+    fn new() -> Self;
+    /// False where thread `me` holds it.
+    fn acquire(&self, me: u32) -> bool;
+    /// By the holder.
+    fn release(&self);
+}
+
+/// The core's lock.
+pub struct Core(lock::Lock);
+
+impl Exclusion for Core {
+    fn new() -> Self {
+        Core(lock::Lock(futex::AtomicU32::new(0)))
+    }
+    fn acquire(&self, me: u32) -> bool {
+        self.0.acquire(me).is_ok()
+    }
+    fn release(&self) {
+        self.0.release();
+    }
+}
+
+impl Core {
+    /// As a child of fork does it.
+    pub fn reset(&self) {
+        self.0.reset();
+    }
+}
+
+/// What may go wrong in a lock like this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// Release without `Ordering::Release`.
+    Unordered,
+    /// Whoever has slept takes the lock without the mark: the next sleeper is forgotten.
+    MarkLost,
+    /// Sleeps without having marked the word.
+    Unmarked,
+    /// Sleeps although the word has changed.
+    Unchecked,
+}
+
+/// The same protocol with the fault number `FAULT` of [`FAULTS`].
+pub struct Broken<const FAULT: usize>(futex::AtomicU32);
+
+/// All of them.
+pub const FAULTS: [Fault; 5] = [Fault::None, Fault::Unordered, Fault::MarkLost, Fault::Unmarked, Fault::Unchecked];
+
+impl<const FAULT: usize> Exclusion for Broken<FAULT> {
+    fn new() -> Self {
+        Broken(futex::AtomicU32::new(0))
+    }
+
+    fn acquire(&self, me: u32) -> bool {
+        use futex::Ordering::{Acquire, Relaxed};
+        const MARK: u32 = 1 << 31;
+        let mut mine = me;
+        while let Err(now) = self.0.compare_exchange(0, mine, Acquire, Relaxed) {
+            if now & !MARK == me {
+                return false;
+            }
+            let marked = if FAULTS[FAULT] == Fault::Unmarked { now } else { now | MARK };
+            if self.0.compare_exchange(now, marked, Relaxed, Relaxed).is_ok() {
+                match FAULTS[FAULT] {
+                    Fault::Unchecked => futex::wait(&self.0, self.0.load(Relaxed)),
+                    _ => futex::wait(&self.0, marked),
+                }
+                if FAULTS[FAULT] != Fault::MarkLost {
+                    mine = me | MARK;
+                }
+            }
+        }
+        true
+    }
+
+    fn release(&self) {
+        use futex::Ordering::{Relaxed, Release};
+        let order = if FAULTS[FAULT] == Fault::Unordered { Relaxed } else { Release };
+        if self.0.swap(0, order) >> 31 != 0 {
+            futex::wake_one(&self.0);
+        }
+    }
+}
+
+/// `threads` threads take the lock `rounds` times each and change what it guards. Loom reports two in it at once as a
+/// data race, and a sleeper that nobody wakes as a deadlock. At most `preemptions` times in a run, a thread is interrupted
+/// that could go on. How many interleavings there were.
+pub fn check<L: Exclusion>(threads: u32, rounds: u32, preemptions: Option<usize>) -> u64 {
+    struct Process<L> {
+        lock: L,
+        guarded: UnsafeCell<u32>,
+    }
+    // SAFETY: what is checked; loom reports where it does not hold.
+    unsafe impl<L: Sync> Sync for Process<L> {}
+    impl<L: Exclusion> Process<L> {
+        fn run(&self, me: u32, rounds: u32) {
+            for _ in 0..rounds {
+                assert!(self.lock.acquire(me));
+                // SAFETY: as above.
+                self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
+                self.lock.release();
+            }
+        }
+    }
+    crate::explore(preemptions, move || {
+        let process = loom::sync::Arc::new(Process { lock: L::new(), guarded: UnsafeCell::new(0) });
+        let others: Vec<_> = (2..=threads)
+            .map(|me| {
+                let process = process.clone();
+                loom::thread::spawn(move || process.run(me, rounds))
+            })
+            .collect();
+        process.run(1, rounds);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(process.lock.acquire(1));
+        // SAFETY: as above.
+        process.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, threads * rounds));
+        process.lock.release();
+    })
+}
