@@ -27,7 +27,7 @@ unit:
 	cargo test --workspace
 
 torture-short:
-	JUMPLABEL_TORTURE_SECONDS=100 cargo test --release -p jumplabel --test torture -- --nocapture
+	JUMPLABEL_TORTURE_SECONDS=60 cargo test --release -p jumplabel --test torture -- --nocapture
 
 # An hour of flips under running threads; reports how many.
 torture: cargo
