@@ -4,14 +4,14 @@ CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test torture bench doc setup lint unit fallback model miri fuzz package
+.PHONY: demo test torture bench doc setup lint unit fallback instrumented model miri fuzz package
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo
 
 # Every check, in the order in which they are cheap to fail.
-test: setup lint unit torture-short fallback model miri fuzz package
+test: setup lint unit torture-short fallback instrumented model miri fuzz package
 	@echo "all checks passed"
 
 setup: cargo
@@ -37,7 +37,11 @@ torture: cargo
 fallback:
 	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test threads --test plan
 
-# All interleavings of the counter and of the lock.
+# Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
+instrumented:
+	RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/profile" cargo test --target-dir target/instrumented -p jumplabel --test keys
+
+# The counter and the lock under loom: all interleavings of small programs, bounded ones of larger.
 model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 

@@ -1,4 +1,5 @@
-//! Model check of the counter of a key and of the process-wide lock, in all interleavings that the memory model allows.
+//! Model check of the counter of a key and of the process-wide lock by loom: in all interleavings for the smallest programs,
+//! with a bound on preemptions for larger ones.
 //!
 //! ```text
 //!   key/count.rs  ───── as it stands ─────► count ──► process: keys, sites, a lock; what patch/mod.rs does around it

@@ -1,4 +1,5 @@
-//! The counter against the specification: every program of a size, in every interleaving.
+//! The counter against the specification: every program of a size. In every interleaving for the smallest programs, the
+//! batches and the reader; with a bound on preemptions, the last argument of `check_all`, for the others.
 
 use jumplabel_model::count::Change::{Dec, Disable, Enable, Inc};
 use jumplabel_model::process::Rules;

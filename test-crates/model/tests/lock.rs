@@ -9,7 +9,7 @@ fn two_threads() {
     println!("twice: {} interleavings", check::<Core>(2, 2, None));
 }
 
-/// Without a bound on preemptions these are tens of millions.
+/// With at most five preemptions: all interleavings take too long.
 #[test]
 fn three_threads() {
     println!("{} interleavings", check::<Core>(3, 1, Some(5)));

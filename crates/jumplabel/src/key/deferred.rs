@@ -40,6 +40,15 @@ struct Timer {
     next: AtomicPtr<Node>,
 }
 
+impl Timer {
+    /// Under the lock: a dec is due when the interval has passed.
+    fn defer(&self, lock: &Lock) {
+        // At least a moment, so that a dec that is refused again and again does not keep a processor busy.
+        let interval = self.interval.max(Duration::from_millis(1));
+        self.due.store(nanos(lock.text().now().saturating_add(interval)), Ordering::Relaxed);
+    }
+}
+
 /// What the list links: any deferred key, whatever its default.
 type Node = DeferredKey<false>;
 
@@ -79,8 +88,7 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
             }
         };
         if self.timer.due.load(Ordering::Relaxed) == 0 {
-            let due = nanos(lock.text().now().saturating_add(self.timer.interval)).max(1);
-            self.timer.due.store(due, Ordering::Relaxed);
+            self.timer.defer(&lock);
         }
         if !self.timer.listed.swap(true, Ordering::Relaxed) {
             self.timer.next.store(LIST.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -193,11 +201,15 @@ pub(crate) mod worker {
             let Ok(lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
             match next(&lock) {
                 Ok(key) => {
-                    // A refusal leaves the key on: the state that all users can live with. The next dec tries again.
                     if key.timer.due.swap(0, Ordering::Relaxed) == 0 {
                         continue; // `flush` was faster.
                     }
-                    let _ = commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock);
+                    match commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock) {
+                        Ok(_) | Err(Error::Underflow | Error::Sealed) => {}
+                        // The key stays on, which all users can live with, and the user that left is still to be counted
+                        // off: no later dec would make up for it.
+                        Err(_) => key.timer.defer(&lock),
+                    }
                 }
                 Err(Some(wait)) => {
                     drop(lock);

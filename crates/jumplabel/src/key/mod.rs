@@ -126,7 +126,7 @@ impl RawKey {
         patch::change(self, Change::Dec)
     }
 
-    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off,
+    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off, going off,
     /// sealed or full. Never patches, never blocks.
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {
