@@ -151,7 +151,7 @@ impl fmt::Display for Error {
             Error::RollbackFailed { address } => write!(
                 f,
                 "writing code was refused in mid-batch and could not be undone from {address:#x} on: allow it again \
-                 and flip the key once more"
+                 and flip again: the first flip, of any key, restores them"
             ),
         }
     }

@@ -247,7 +247,7 @@ fn forced() -> Option<Option<WriterKind>> {
     }
 }
 
-/// Read at start-up, when no other thread can be changing it.
+/// Read once, in the first constructor: in a program, before another thread can be changing it.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
     // SAFETY: reads of the auxiliary vector and of the environment, once.

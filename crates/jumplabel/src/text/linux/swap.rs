@@ -93,6 +93,9 @@ impl Swap {
             }
             while start < end {
                 let mapping = maps.find(start, &mut path[..4095])?;
+                if mapping.shared {
+                    return Err(rustix::io::Errno::ACCESS.into()); // A private copy would part it from its file.
+                }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
                 let cut = |edit: &Edit| edit.address < stop && stop < edit.address + arch::SITE_SIZE;
