@@ -108,7 +108,7 @@ pub struct Summary {
     pub pages: usize,
     /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
     pub spans: usize,
-    /// Sites whose change takes more than one step: it needs core sync between the steps.
+    /// Sites that are pristine: leaving that state takes several steps, with a core sync between them.
     pub pristine: usize,
     /// A bit for each step that some site takes part in.
     pub steps: u8,

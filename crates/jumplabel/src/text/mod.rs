@@ -246,8 +246,8 @@ pub(crate) fn image(header: usize) -> Option<Image> {
 }
 
 /// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that
-/// runs with raised privileges ignores): `None` goes back to the automatic choice, and so does `Custom`. For tests and measurements, and for
-/// the strict mode, [`WriterKind::Swap`].
+/// runs with raised privileges ignores): `None` goes back to the automatic choice, and so does `Custom`. For tests and
+/// measurements, and for the strict mode, [`WriterKind::Swap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform::set_writer(kind);
 }

@@ -29,16 +29,16 @@ use crate::error::Errno;
 use crate::patch::plan::Edit;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::Writer;
+use crate::text::list::List;
 
 type Result<T, E = Errno> = core::result::Result<T, E>;
 
 pub(super) struct Swap {
-    runs: NonNull<Run>,
-    capacity: usize,
-    len: usize,
+    runs: List<Run>,
 }
 
 /// Pages that are moved together.
+#[derive(Clone, Copy)]
 struct Run {
     text: usize,
     bytes: usize,
@@ -52,7 +52,7 @@ impl Open for Swap {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut swap = Swap::new(edits.len()).map_err(Failure::Refused)?;
+        let mut swap = Swap { runs: List::new() };
         swap.copy(edits).map_err(Failure::Refused)?;
         body(&mut swap)?;
         swap.commit()?;
@@ -62,15 +62,8 @@ impl Open for Swap {
 }
 
 impl Swap {
-    fn new(sites: usize) -> Result<Swap> {
-        let capacity = sites * 2; // a run begins at the page of a site, or behind a cut
-        let runs = pages::allocate(capacity * size_of::<Run>()).ok_or(rustix::io::Errno::NOMEM)?.cast();
-        Ok(Swap { runs, capacity, len: 0 })
-    }
-
     fn runs(&mut self) -> &mut [Run] {
-        // SAFETY: `len` runs were written.
-        unsafe { core::slice::from_raw_parts_mut(self.runs.as_ptr(), self.len) }
+        self.runs.as_mut_slice()
     }
 
     /// Copies the pages of `edits`.
@@ -102,15 +95,13 @@ impl Swap {
                 if edits[at..].iter().any(cut) {
                     return Err(rustix::io::Errno::FAULT.into()); // It would be half old and half new between two moves.
                 }
-                if self.len == self.capacity {
-                    return Err(rustix::io::Errno::NOMEM.into());
-                }
+                // Room first: what is copied below must be on the list to be unmapped.
+                self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = mapping.protection;
                 let forward = file.copy(start, bytes)?;
-                // SAFETY: below the capacity, checked above.
-                unsafe { self.runs.add(self.len).write(Run { text: start, bytes, protection, forward, backward: 0 }) };
-                self.len += 1;
+                let run = Run { text: start, bytes, protection, forward, backward: 0 };
+                self.runs.push(run, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let backward = file.copy(start, bytes)?;
                 if let Some(run) = self.runs().last_mut() {
                     run.backward = backward;
@@ -132,7 +123,7 @@ impl Swap {
             unsafe { mprotect(run.forward as *mut c_void, run.bytes, run.protection) }
                 .map_err(|errno| Failure::Refused(errno.into()))?;
         }
-        for at in 0..self.len {
+        for at in 0..self.runs.len() {
             let run = &mut self.runs()[at];
             match move_over(run.forward, run.bytes, run.text) {
                 Ok(()) => run.forward = 0,
@@ -207,8 +198,7 @@ impl Drop for Swap {
         for run in self.runs() {
             run.unmap();
         }
-        // SAFETY: allocated in `new` with this size.
-        unsafe { pages::release(self.runs.cast(), self.capacity * size_of::<Run>()) };
+        self.runs.free(&super::TEXT);
     }
 }
 
