@@ -57,7 +57,8 @@ pub enum Error {
     /// There is nothing to write code with: a kernel that has not called `set_text`, or a writer forced by name that
     /// does not exist.
     NoWriter,
-    /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler).
+    /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler), or holds a
+    /// [`Lock`](crate::Lock).
     Reentrant,
     /// `inc` on a key whose count is `i32::MAX`.
     Overflow,
@@ -121,7 +122,7 @@ impl fmt::Display for Error {
                  jumplabel::text::set_text first",
             ),
             Error::Reentrant => {
-                f.write_str("this thread is in the middle of a flip: flip later, outside of fault and atfork handlers")
+                f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")
             }
             Error::Overflow => f.write_str("the key's count is at its maximum: an inc without its dec"),
             Error::Underflow => f.write_str("the key is off: a dec without its inc"),

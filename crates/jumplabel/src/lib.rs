@@ -56,7 +56,7 @@ pub use error::{Errno, Error};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
 pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use patch::{Outcome, settle};
+pub use patch::{Lock, Outcome, settle};
 pub use site::record::{KeyInfo, for_each_key};
-pub use site::{Site, for_each_site, text_reserved};
+pub use site::{Site, for_each_site, text_reserved, text_reserved_locked};
 pub use text::{Visibility, Warnings, WriterKind, set_writer};

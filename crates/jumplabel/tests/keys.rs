@@ -1,8 +1,8 @@
 //! Keys and their checks in one thread: defaults, arms, places, counts, misuse.
 
 use jumplabel::{
-    Batch, Error, StaticKeyFalse, for_each_key, for_each_site, static_branch_likely, static_branch_maybe,
-    static_branch_unlikely, static_key, text_reserved,
+    Batch, Error, Lock, StaticKeyFalse, for_each_key, for_each_site, static_branch_likely, static_branch_maybe,
+    static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
 };
 
 /// All four combinations, flipped there and back.
@@ -99,6 +99,30 @@ fn sealed() {
 }
 
 /// `#[cfg]` takes the whole declaration away; names do not clash with what the macro makes.
+/// Several changes under one lock, and what takes the lock itself.
+#[test]
+fn locked() {
+    static_key! { static KEY: false; }
+    let is_on = || static_branch_unlikely!(KEY);
+    let lock = Lock::take().unwrap();
+    assert_eq!(KEY.enable().unwrap_err(), Error::Reentrant);
+    assert_eq!(Lock::take().err(), Some(Error::Reentrant));
+    KEY.inc_locked(&lock).unwrap();
+    KEY.inc_locked(&lock).unwrap();
+    assert!(is_on() && KEY.count() == 2);
+    assert_eq!(KEY.disable_locked(&lock).unwrap_err(), Error::Counted { count: 2 });
+    KEY.dec_locked(&lock).unwrap();
+    KEY.disable_locked(&lock).unwrap();
+    assert!(!is_on());
+    KEY.enable_locked(&lock).unwrap();
+    assert!(is_on());
+    let data = core::ptr::from_ref(&KEY) as usize;
+    assert!(!text_reserved_locked(data..data + 1, &lock));
+    drop(lock);
+    KEY.disable().unwrap();
+    assert!(!is_on());
+}
+
 #[test]
 fn attributes_and_names() {
     static_key! {

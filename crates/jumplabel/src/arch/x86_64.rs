@@ -354,6 +354,11 @@ macro_rules! __object_asm {
             ".hidden __start___jump_foreign\n",
             ".weak __stop___jump_foreign\n",
             ".hidden __stop___jump_foreign\n",
+            // gold cannot link the bounds of a section that does not exist.
+            ".pushsection __jump_keys, \"aR\", @progbits\n",
+            ".popsection\n",
+            ".pushsection __jump_foreign, \"aR\", @progbits\n",
+            ".popsection\n",
             ".weak __ehdr_start\n",
             ".hidden __ehdr_start\n",
             ".balign 8\n",

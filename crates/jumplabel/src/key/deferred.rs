@@ -31,9 +31,11 @@ pub struct DeferredKey<const DEFAULT: bool> {
     timer: Timer,
 }
 
+/// `struct static_key_deferred` in C has the same fields.
 #[repr(C)]
 struct Timer {
-    interval: Duration,
+    /// Nanoseconds.
+    interval: u64,
     /// Nanoseconds of the platform's clock, 0 where nothing is due.
     due: AtomicU64,
     listed: AtomicBool,
@@ -44,8 +46,8 @@ impl Timer {
     /// Under the lock: a dec is due when the interval has passed.
     fn defer(&self, lock: &Lock) {
         // At least a moment, so that a dec that is refused again and again does not keep a processor busy.
-        let interval = self.interval.max(Duration::from_millis(1));
-        self.due.store(nanos(lock.text().now().saturating_add(interval)), Ordering::Relaxed);
+        const MOMENT: u64 = 1_000_000;
+        self.due.store(nanos(lock.text().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
 }
 
@@ -57,7 +59,7 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
         let timer = Timer {
-            interval,
+            interval: nanos(interval),
             due: AtomicU64::new(0),
             listed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
@@ -126,8 +128,9 @@ unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
 /// Keys that were ever deferred. Changed and walked under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+const fn nanos(time: Duration) -> u64 {
+    let nanos = time.as_nanos();
+    if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
 /// Under the lock: a key that is due, or when the next one will be.

@@ -126,6 +126,38 @@ impl RawKey {
         patch::change(self, Change::Dec)
     }
 
+    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`enable`](Self::enable).
+    pub fn enable_locked(&self, lock: &patch::Lock) -> Result<Outcome, Error> {
+        patch::change_locked(self, Change::Enable, lock)
+    }
+
+    /// [`disable`](Self::disable) for a caller that holds the lock (Linux: `static_key_disable_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    pub fn disable_locked(&self, lock: &patch::Lock) -> Result<Outcome, Error> {
+        patch::change_locked(self, Change::Disable, lock)
+    }
+
+    /// [`inc`](Self::inc) for a caller that holds the lock (Linux: `static_key_slow_inc_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`inc`](Self::inc).
+    pub fn inc_locked(&self, lock: &patch::Lock) -> Result<Outcome, Error> {
+        patch::change_locked(self, Change::Inc, lock)
+    }
+
+    /// [`dec`](Self::dec) for a caller that holds the lock (Linux: `static_key_slow_dec_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`dec`](Self::dec).
+    pub fn dec_locked(&self, lock: &patch::Lock) -> Result<Outcome, Error> {
+        patch::change_locked(self, Change::Dec, lock)
+    }
+
     /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off, going off,
     /// sealed or full. Never patches, never blocks.
     #[must_use]

@@ -27,17 +27,32 @@ use crate::key::count::{self, Change};
 use crate::text::{self, Text, Token, Visibility, Warnings, WriterKind};
 use plan::{Edit, Edits, Request};
 
-/// The process-wide lock, held.
-pub(crate) struct Lock {
+/// The process-wide lock, held: nobody else flips, and no object that has sites comes or goes (Linux: `jump_label_lock`).
+///
+/// For several flips and looks with nobody in between; a set of changes that shall be all or nothing is a
+/// [`Batch`](crate::Batch). While it lives, flip with [`RawKey::enable_locked`] and the like; what takes the lock itself
+/// returns [`Error::Reentrant`] on this thread, and waits on others.
+///
+/// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile. Under it, do not call the
+/// dynamic loader: its constructors wait for this lock while they hold the loader's. A child of `fork` does not hold it,
+/// and must neither use nor drop it.
+pub struct Lock {
     text: &'static dyn Text,
     token: Token,
+    /// Released by the thread that took it.
+    not_send: core::marker::PhantomData<*const ()>,
 }
 
 impl Lock {
-    pub(crate) fn take() -> Result<Lock, Error> {
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`], [`Error::NoWriter`] in a kernel that has not
+    /// called [`set_text`](crate::text::set_text).
+    pub fn take() -> Result<Lock, Error> {
         let text = text::text();
         let token = text.lock()?;
-        let lock = Lock { text, token };
+        let lock = Lock { text, token, not_send: core::marker::PhantomData };
         in_flight::recover(&lock);
         Ok(lock)
     }
@@ -80,6 +95,14 @@ pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
         return Ok(Outcome::default());
     }
     commit(&mut [Request::new(key, change)])
+}
+
+/// [`change`] for a caller that holds the lock.
+pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &Lock) -> Result<Outcome, Error> {
+    if count::fast(key.word(), change).is_some() {
+        return Ok(Outcome::default());
+    }
+    commit_locked(&mut [Request::new(key, change)], lock)
 }
 
 /// Carries out `requests`, all or nothing. Reorders them.

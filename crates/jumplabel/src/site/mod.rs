@@ -191,8 +191,13 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 /// # Errors
 /// [`Error::Reentrant`] in the middle of a flip.
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
-    let lock = Lock::take()?;
+    Ok(text_reserved_locked(range, &Lock::take()?))
+}
+
+/// [`text_reserved`] for a caller that holds the lock.
+#[must_use]
+pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
     let overlaps =
         |entry: &Entry| entry.code() < range.end && range.start < entry.code() + arch::SITE_SIZE && !range.is_empty();
-    Ok(object::all(&lock).any(|object| object.table().iter().any(overlaps)))
+    object::all(lock).any(|object| object.table().iter().any(overlaps))
 }
