@@ -4,7 +4,7 @@ CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test torture bench doc setup lint unit fallback instrumented model miri fuzz package
+.PHONY: demo test torture bench doc setup lint unit fallback instrumented model miri fuzz package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -58,6 +58,10 @@ bench: cargo
 	cargo run --release -p jumplabel-bench -- flips
 	cargo run --release -p jumplabel-bench -- site
 	cargo run --release -p jumplabel-bench -- startup
+
+# The C and C++ library: headers, libjumplabel.a and .so, pkg-config and CMake files, jumplabel(3). PREFIX=, DESTDIR=.
+install uninstall: cargo
+	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $@
 
 doc: cargo
 	cargo doc --workspace --no-deps

@@ -17,5 +17,6 @@ fn main() {
     let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || var("CARGO_CFG_MIRI").is_ok();
     if supported && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
+        println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }
 }

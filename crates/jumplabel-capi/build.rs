@@ -1,0 +1,10 @@
+//! Names the shared library by its ABI, whatever the file is called; and whether the core has sites (`cfg(jumplabel_sites)`).
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libjumplabel.so.0");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
+    if std::env::var_os("DEP_JUMPLABEL_SITES").is_some() {
+        println!("cargo::rustc-cfg=jumplabel_sites");
+    }
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * All of jumplabel for C and C++: Linux's static keys, and what Linux lacks: functions that return errors, transactions,
+ * the warning hook, introspection.
+ *
+ * Functions that return int return 0 or a negative number: an error of errno.h with the sign changed. On an error nothing
+ * has changed. jumplabel_strerror() says what to do about it.
+ */
+#ifndef JUMPLABEL_H
+#define JUMPLABEL_H
+
+#include "jumplabel/jump_label.h"
+#include "jumplabel/jump_label_ratelimit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Changes that report errors --------------------------------------------------------------------------------- */
+
+/*
+ *   -EINVAL      the key is NULL, misaligned, or of an   -EDEADLK    this thread is in the middle of a flip,
+ *                object that was unloaded                           or holds jump_label_lock()
+ *   -EBUSY       enable, disable: several users         -EOVERFLOW  inc: the count is INT_MAX
+ *   -ERANGE      dec: the key is off                    -EROFS      the key is sealed
+ *   -EACCES      the system refuses to change code      -ENOSYS     no writer
+ *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
+ *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
+ *   -E2BIG       the batch is full                      -EIO        refused in mid-batch, and so was undoing it
+ */
+int jumplabel_enable(struct static_key *key);
+int jumplabel_disable(struct static_key *key);
+int jumplabel_inc(struct static_key *key);
+int jumplabel_dec(struct static_key *key);
+int jumplabel_dec_deferred(struct static_key_deferred *key);
+/* Forbids all further changes of the key. */
+int jumplabel_seal(struct static_key *key);
+/* Brings sites that fall through back to the very instruction that the compiler emitted. */
+int jumplabel_settle(struct static_key *key);
+
+/* What an error of this library means and what to do about it. Static text. */
+const char *jumplabel_strerror(int error);
+
+/* The struct static_key of a key of any type, for the functions above: jumplabel_enable(jumplabel_key(&trace)). */
+#define jumplabel_key(x) ((struct static_key *)(void *)(uintptr_t)JUMPLABEL_ANY_KEY_(x))
+
+/* ---- Transactions ----------------------------------------------------------------------------------------------- */
+
+#define JUMPLABEL_BATCH_CAPACITY 32
+
+/* Changes of several keys, all or nothing. Lives on the stack; allocates nothing. Where a key is named twice, the last
+   change wins. */
+struct jumplabel_batch {
+	unsigned int count;
+	unsigned int reserved;
+	struct {
+		struct static_key *key;
+		unsigned long enable;
+	} changes[JUMPLABEL_BATCH_CAPACITY];
+};
+
+static inline void jumplabel_batch_init(struct jumplabel_batch *batch)
+{
+	batch->count = 0;
+	batch->reserved = 0;
+}
+
+/* Adds a change. One too many makes the commit fail with -E2BIG. */
+static inline void jumplabel_batch_set(struct jumplabel_batch *batch, struct static_key *key, bool enable)
+{
+	if (batch->count < JUMPLABEL_BATCH_CAPACITY) {
+		batch->changes[batch->count].key = key;
+		batch->changes[batch->count].enable = enable;
+	}
+	batch->count++;
+}
+
+/* Carries the changes out. */
+int jumplabel_batch_commit(const struct jumplabel_batch *batch);
+
+/* ---- Warnings --------------------------------------------------------------------------------------------------- */
+
+/* Called wherever Linux has a WARN, and where a function without a result fails. `message` lives as long as the call.
+   jump_label_lock() may be held. */
+typedef void (*jumplabel_warn_fn)(const char *message, void *data);
+
+/* Sets the hook; NULL: one line on standard error, which is the default. */
+void jumplabel_set_warn(jumplabel_warn_fn hook, void *data);
+
+/* ---- Introspection ---------------------------------------------------------------------------------------------- */
+
+struct jumplabel_site {
+	const void *address;
+	/* Where it jumps to when it jumps. */
+	const void *target;
+	/* What the check yields where execution falls through: true for static_branch_likely(). */
+	bool arm;
+	/* The instruction now. */
+	unsigned char size;
+	unsigned char bytes[14];
+	/* "nop", "test", "jmp"; NULL where something else wrote there. */
+	const char *state;
+};
+
+/* Calls `visit` for each site of the key, after the lock is released: it may flip. How many there are, or an error. */
+long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
+			     void *data);
+
+/* A key with a record: those that Rust's static_key! declared. The texts are not terminated. */
+struct jumplabel_key_info {
+	struct static_key *key;
+	const char *name;
+	size_t name_length;
+	const char *file;
+	size_t file_length;
+	unsigned int line;
+	/* The element of an array, -1 for a single key. */
+	int element;
+	size_t sites;
+};
+
+long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
+
+/* Picks what writes code from now on: "procmem", "mprotect", "swap", or NULL for the automatic choice. */
+int jumplabel_set_writer(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Keys with a deferred dec: however often the last user comes and goes, the code is rewritten at most once in an
+ * interval. Until it has passed, the count stays 1, and further deferred decs are absorbed. Linux counts the interval in
+ * jiffies; here it is in milliseconds (HZ = 1000).
+ */
+#ifndef JUMPLABEL_JUMP_LABEL_RATELIMIT_H
+#define JUMPLABEL_JUMP_LABEL_RATELIMIT_H
+
+#include "jump_label.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The library's: what is due, and the list that the key is on. */
+struct jumplabel_due_ {
+	uint64_t due;
+	bool listed;
+	void *next;
+};
+
+/* `timeout`: in nanoseconds; jump_label_rate_limit() and the macros below take milliseconds. */
+#define JUMPLABEL_DEFERRED_KEY_(tag, type)                                                                             \
+	struct tag {                                                                                                   \
+		struct type key;                                                                                       \
+		uint64_t timeout;                                                                                      \
+		struct jumplabel_due_ work;                                                                            \
+	}
+JUMPLABEL_DEFERRED_KEY_(static_key_deferred, static_key);
+JUMPLABEL_DEFERRED_KEY_(static_key_true_deferred, static_key_true);
+JUMPLABEL_DEFERRED_KEY_(static_key_false_deferred, static_key_false);
+
+#define JUMPLABEL_NANOSECONDS_(milliseconds) ((uint64_t)(milliseconds)*1000000)
+
+#define DEFINE_STATIC_KEY_DEFERRED_TRUE(name, rl)                                                                      \
+	struct static_key_true_deferred name = { STATIC_KEY_TRUE_INIT, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+#define DEFINE_STATIC_KEY_DEFERRED_FALSE(name, rl)                                                                     \
+	struct static_key_false_deferred name = { STATIC_KEY_FALSE_INIT, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+
+/* The functions behind the macros. */
+void __static_key_slow_dec_deferred(struct static_key_deferred *key);
+void __static_key_deferred_flush(struct static_key_deferred *key);
+
+#ifdef __cplusplus
+} /* extern "C" */
+template <class T> struct jumplabel_deferred_ {
+	static constexpr bool typed = false, untyped = false;
+};
+template <> struct jumplabel_deferred_<static_key_deferred *> {
+	static constexpr bool typed = false, untyped = true;
+};
+template <> struct jumplabel_deferred_<static_key_true_deferred *> {
+	static constexpr bool typed = true, untyped = false;
+};
+template <> struct jumplabel_deferred_<static_key_false_deferred *> {
+	static constexpr bool typed = true, untyped = false;
+};
+extern "C" {
+#define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype((x) + 0)>::typed)
+#define JUMPLABEL_IS_DEFERRED_(x) (JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype((x) + 0)>::untyped)
+#else
+#define JUMPLABEL_IS_TYPED_DEFERRED_(x)                                                                                \
+	(JUMPLABEL_IS_(x, struct static_key_true_deferred) || JUMPLABEL_IS_(x, struct static_key_false_deferred))
+#define JUMPLABEL_IS_DEFERRED_(x) (JUMPLABEL_IS_TYPED_DEFERRED_(x) || JUMPLABEL_IS_(x, struct static_key_deferred))
+#endif
+
+#define JUMPLABEL_DEFERRED_(x, condition)                                                                              \
+	__extension__({                                                                                                \
+		JUMPLABEL_ASSERT_(condition(x), "this takes the address of a static key with a deferred dec");         \
+		(struct static_key_deferred *)(void *)(x);                                                             \
+	})
+
+/* One user less; the last one leaves when the interval has passed. */
+#define static_key_slow_dec_deferred(x) __static_key_slow_dec_deferred(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_DEFERRED_))
+#define static_branch_slow_dec_deferred(x)                                                                             \
+	__static_key_slow_dec_deferred(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_TYPED_DEFERRED_))
+/* Carries out what is due, now. To be called before the object of the key is unloaded. */
+#define static_key_deferred_flush(x) __static_key_deferred_flush(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_DEFERRED_))
+#define static_branch_deferred_inc(x) static_branch_inc(&(x)->key)
+
+/* Sets the interval, in milliseconds. */
+static inline void jump_label_rate_limit(struct static_key_deferred *key, unsigned long rl)
+{
+	key->timeout = JUMPLABEL_NANOSECONDS_(rl);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

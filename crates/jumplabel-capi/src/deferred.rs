@@ -1,0 +1,52 @@
+//! Keys with a deferred dec, as C lays them out: `struct static_key_deferred`.
+
+use jumplabel::DeferredKey;
+
+use crate::result::{Refusal, is_mapped};
+use crate::warn::warn;
+
+/// `struct static_key_deferred`. The default is in the key's flags; the type's is not used.
+pub type Deferred = DeferredKey<false>;
+
+// What include/jumplabel/jump_label_ratelimit.h declares.
+const _: () = assert!(size_of::<Deferred>() == 40 && align_of::<Deferred>() == 8);
+
+/// The key at an address from C.
+///
+/// # Safety
+/// Null, misaligned, not mapped, or the address of a static `struct static_key_deferred`.
+///
+/// # Errors
+/// [`Refusal::NotAKey`] for the first three.
+pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
+    if key.is_aligned() && is_mapped(key) {
+        // SAFETY: by the contract.
+        unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
+    } else {
+        Err(Refusal::NotAKey)
+    }
+}
+
+/// One user less; the last one leaves when the interval has passed.
+///
+/// # Safety
+/// As for [`key`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
+    // SAFETY: by the contract.
+    if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)) {
+        warn("static_key_slow_dec_deferred", at.cast(), refusal);
+    }
+}
+
+/// Carries out what is due.
+///
+/// # Safety
+/// As for [`key`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
+    // SAFETY: by the contract.
+    if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.flush()?)) {
+        warn("static_key_deferred_flush", at.cast(), refusal);
+    }
+}

@@ -1,0 +1,96 @@
+//! The functions with Linux's names that change one key.
+
+use jumplabel::{Lock, Outcome, RawKey};
+
+use crate::lock;
+use crate::result::{Key, Refusal, key, mapped_key};
+use crate::warn::warn;
+
+/// Warns of an error; whether there was none.
+fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {
+    result.map_err(|refusal| warn(function, at, refusal)).is_ok()
+}
+
+unsafe fn change(function: &str, at: Key, change: fn(&RawKey) -> Result<Outcome, jumplabel::Error>) -> bool {
+    // SAFETY: by the contract.
+    report(function, at, unsafe { key(at) }.and_then(|key| Ok(change(key)?)))
+}
+
+unsafe fn change_locked(
+    function: &str,
+    at: Key,
+    change: fn(&RawKey, &Lock) -> Result<Outcome, jumplabel::Error>,
+) -> bool {
+    let result = lock::with(|lock| {
+        let lock = lock.ok_or(Refusal::NotLocked)?;
+        // SAFETY: by the contract.
+        Ok(change(unsafe { key(at) }?, lock)?)
+    });
+    report(function, at, result)
+}
+
+macro_rules! linux {
+    ($($name:ident, $locked:ident: $method:ident, $method_locked:ident $(-> $result:ty)?;)*) => {$(
+        /// As in Linux; a failure is reported to the warning hook.
+        ///
+        /// # Safety
+        /// As for [`key`].
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(at: Key) $(-> $result)? {
+            // SAFETY: by the contract.
+            let _done = unsafe { change(stringify!($name), at, RawKey::$method) };
+            $(let done: $result = _done; done)?
+        }
+
+        /// As in Linux: the caller holds `jump_label_lock()`.
+        ///
+        /// # Safety
+        /// As for [`key`].
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $locked(at: Key) $(-> $result)? {
+            // SAFETY: by the contract.
+            let _done = unsafe { change_locked(stringify!($locked), at, RawKey::$method_locked) };
+            $(let done: $result = _done; done)?
+        }
+    )*};
+}
+
+linux! {
+    static_key_enable, static_key_enable_cpuslocked: enable, enable_locked;
+    static_key_disable, static_key_disable_cpuslocked: disable, disable_locked;
+    static_key_slow_inc, static_key_slow_inc_cpuslocked: inc, inc_locked -> bool;
+    static_key_slow_dec, static_key_slow_dec_cpuslocked: dec, dec_locked;
+}
+
+/// One user more of a key that is on; false where it is off, sealed or full.
+///
+/// # Safety
+/// As for [`key`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
+    // SAFETY: by the contract.
+    match unsafe { mapped_key(at) } {
+        Ok(key) => key.fast_inc_not_disabled(),
+        Err(refusal) => {
+            warn("static_key_fast_inc_not_disabled", at, refusal);
+            false
+        }
+    }
+}
+
+/// Seals the keys from `start` to `stop`: those of `__jump_ro_keys` in one object.
+///
+/// # Safety
+/// Both are null, or the bounds of an array of keys.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_seal_keys_(start: Key, stop: Key) {
+    let count = (stop as usize).wrapping_sub(start as usize) / size_of::<RawKey>();
+    for number in 0..count {
+        let at = start.wrapping_add(number);
+        // SAFETY: by the contract.
+        let sealed = unsafe { key(at) }.and_then(|key| Ok(key.seal()?));
+        if let Err(refusal) = sealed {
+            warn("jump_label_init_ro", at, refusal);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Static keys for C and C++: `libjumplabel`, over the same engine, tables and lock as Rust's.
+//!
+//! ```text
+//!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
+//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn
+//! ```
+//!
+//! Functions with Linux's names return what Linux returns; where Linux has a WARN, and where something is refused that
+//! cannot be refused in a kernel, they call the warning hook ([`warn`]). The others return 0 or a negative error number.
+//!
+//! Every function here checks the address of a key for null, alignment, and (but for `static_key_fast_inc_not_disabled`)
+//! whether anything is mapped there, and trusts it otherwise, as C does.
+
+pub mod batch;
+pub mod deferred;
+pub mod key;
+pub mod list;
+pub mod lock;
+pub mod object;
+pub mod result;
+pub mod warn;

@@ -1,0 +1,125 @@
+//! Introspection from C: keys and sites, one call of a function for each.
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
+use core::ptr::null;
+
+use jumplabel::arch::State;
+use jumplabel::{KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
+
+use crate::result::{Key, Refusal, key};
+
+/// `struct jumplabel_site`.
+#[repr(C)]
+pub struct CSite {
+    address: usize,
+    target: usize,
+    arm: bool,
+    size: c_uchar,
+    bytes: [u8; 14],
+    state: *const c_char,
+}
+
+impl From<Site> for CSite {
+    fn from(site: Site) -> CSite {
+        let mut bytes = [0; 14];
+        bytes[..site.bytes.len()].copy_from_slice(&site.bytes);
+        let state = site.state.map_or(null(), |state| name(state).as_ptr());
+        let size = site.bytes.len() as c_uchar;
+        CSite { address: site.address, target: site.target, arm: site.arm, size, bytes, state }
+    }
+}
+
+/// [`State::name`] for C.
+fn name(state: State) -> &'static CStr {
+    match state.name() {
+        "nop" => c"nop",
+        "test" => c"test",
+        "priming" => c"priming",
+        "jmp" => c"jmp",
+        _ => c"none",
+    }
+}
+
+/// `struct jumplabel_key_info`.
+#[repr(C)]
+pub struct CKeyInfo {
+    key: *const RawKey,
+    name: *const u8,
+    name_length: usize,
+    file: *const u8,
+    file_length: usize,
+    line: c_uint,
+    element: c_int,
+    sites: usize,
+}
+
+impl From<KeyInfo> for CKeyInfo {
+    fn from(info: KeyInfo) -> CKeyInfo {
+        CKeyInfo {
+            key: info.key,
+            name: info.name.as_ptr(),
+            name_length: info.name.len(),
+            file: info.file.as_ptr(),
+            file_length: info.file.len(),
+            line: info.line,
+            element: info.element.and_then(|element| c_int::try_from(element).ok()).unwrap_or(-1),
+            sites: info.sites,
+        }
+    }
+}
+
+/// Calls `visit` for each site of the key; how many there are, or an error.
+///
+/// # Safety
+/// As for [`key`]; `visit` takes what `data` is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_for_each_site(
+    at: Key,
+    visit: unsafe extern "C" fn(*const CSite, *mut c_void),
+    data: *mut c_void,
+) -> c_long {
+    // SAFETY: by the contract.
+    let visited = unsafe { key(at) }.and_then(|key| {
+        // SAFETY: by the contract.
+        Ok(for_each_site(key, |site| unsafe { visit(&CSite::from(site), data) })?)
+    });
+    visited.map_or_else(|refusal| refusal.code().into(), |count| count as c_long)
+}
+
+/// Calls `visit` for each key that has a record; how many there are, or an error.
+///
+/// # Safety
+/// `visit` takes what `data` is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_for_each_key(
+    visit: unsafe extern "C" fn(*const CKeyInfo, *mut c_void),
+    data: *mut c_void,
+) -> c_long {
+    let mut count: c_long = 0;
+    let visited = for_each_key(|info| {
+        count += 1;
+        // SAFETY: by the contract.
+        unsafe { visit(&CKeyInfo::from(info), data) }
+    });
+    visited.map_or_else(|error| Refusal::from(error).code().into(), |()| count)
+}
+
+/// Picks what writes code from now on.
+///
+/// # Safety
+/// `name` is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
+    let kinds = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+    if name.is_null() {
+        set_writer(None);
+        return 0;
+    }
+    // SAFETY: by the contract.
+    let name = unsafe { CStr::from_ptr(name) };
+    match kinds.into_iter().find(|kind| kind.name().as_bytes() == name.to_bytes()) {
+        Some(kind) => set_writer(Some(kind)),
+        None => return Refusal::NotAWriter.code(),
+    }
+    0
+}

@@ -1,0 +1,83 @@
+//! `jump_label_lock()`: the process-wide lock in the hands of a C caller.
+//!
+//! The lock is kept in a static of this copy of the library, which it guards itself, next to the name of the thread that
+//! took it: a `*_cpuslocked` form is refused on any other thread.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::ptr::null;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use jumplabel::Lock;
+
+use crate::result::Refusal;
+use crate::warn::warn;
+
+struct Held {
+    /// [`me`] of the thread that took the lock by `jump_label_lock`, else 0.
+    owner: AtomicUsize,
+    /// Touched by the owner only.
+    lock: UnsafeCell<Option<Lock>>,
+}
+
+// SAFETY: `lock` is touched by the thread that holds the process-wide lock only.
+unsafe impl Sync for Held {}
+
+static HELD: Held = Held { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None) };
+
+/// Names the calling thread, without a system call.
+fn me() -> usize {
+    thread_local! { static NAME: u8 = const { 0 } }
+    NAME.with(|name| core::ptr::from_ref(name) as usize)
+}
+
+/// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
+pub(crate) fn with<T>(body: impl FnOnce(Option<&Lock>) -> T) -> T {
+    if HELD.owner.load(Ordering::Relaxed) != me() {
+        return body(None);
+    }
+    // SAFETY: this thread is the owner.
+    body(unsafe { &*HELD.lock.get() }.as_ref())
+}
+
+/// Takes the lock that flips take.
+#[unsafe(no_mangle)]
+pub extern "C" fn jump_label_lock() {
+    match Lock::take() {
+        Ok(lock) => {
+            // SAFETY: the lock is held.
+            unsafe { *HELD.lock.get() = Some(lock) };
+            HELD.owner.store(me(), Ordering::Relaxed);
+        }
+        Err(error) => warn("jump_label_lock", null(), error.into()),
+    }
+}
+
+/// Releases it.
+#[unsafe(no_mangle)]
+pub extern "C" fn jump_label_unlock() {
+    if HELD.owner.load(Ordering::Relaxed) != me() {
+        return warn("jump_label_unlock", null(), Refusal::NotLocked);
+    }
+    HELD.owner.store(0, Ordering::Relaxed);
+    // SAFETY: this thread is the owner. Out of the static first: another thread may put its own there at once.
+    let lock = unsafe { (*HELD.lock.get()).take() };
+    drop(lock);
+}
+
+/// Whether a site overlaps the bytes from `start` to `end`, which is included.
+#[unsafe(no_mangle)]
+pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> c_int {
+    let range = start as usize..(end as usize).saturating_add(1);
+    let reserved = with(|lock| match lock {
+        Some(lock) => Ok(jumplabel::text_reserved_locked(range.clone(), lock)),
+        None => jumplabel::text_reserved(range.clone()),
+    });
+    match reserved {
+        Ok(reserved) => c_int::from(reserved),
+        Err(error) => {
+            warn("jump_label_text_reserved", null(), error.into());
+            1 // Nobody should write there now.
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The two functions that the records of C and C++ objects call, from a constructor and a destructor. They have plain
+//! visible names, because the library may be another object; those of the core are hidden. Where the core has no sites, C code
+//! is compiled with `JUMPLABEL_FALLBACK`, and nothing calls them.
+
+use core::ffi::c_void;
+
+#[cfg(jumplabel_sites)]
+unsafe extern "C" {
+    fn __jumplabel_register_object(object: *mut c_void);
+    fn __jumplabel_unregister_object(object: *mut c_void);
+}
+
+/// Links the record of an object that is being loaded.
+///
+/// # Safety
+/// Called by the constructor that the header emits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
+    #[cfg(jumplabel_sites)]
+    // SAFETY: by the contract.
+    unsafe {
+        __jumplabel_register_object(object);
+    }
+    let _ = object;
+}
+
+/// Unlinks the record of an object that is about to be unloaded.
+///
+/// # Safety
+/// Called by the destructor that the header emits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_unregister_object(object: *mut c_void) {
+    #[cfg(jumplabel_sites)]
+    // SAFETY: by the contract.
+    unsafe {
+        __jumplabel_unregister_object(object);
+    }
+    let _ = object;
+}

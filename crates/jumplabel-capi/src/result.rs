@@ -1,0 +1,222 @@
+//! Errors as C sees them: 0, or an error of errno.h with the sign changed, and a text for each.
+//!
+//! Also the functions that change one key and return such an error.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use jumplabel::{Error, RawKey};
+
+use crate::deferred::Deferred;
+
+/// A key as C passes it.
+pub type Key = *const RawKey;
+
+/// Why a call was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Not the address of a key.
+    NotAKey,
+    /// A writer's name that is none.
+    NotAWriter,
+    /// A `*_cpuslocked` form without the lock.
+    NotLocked,
+    /// By the core.
+    Core(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Core(error)
+    }
+}
+
+impl core::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Refusal::Core(error) => error.fmt(f),
+            refusal => f.write_str(text(refusal.code()).to_str().unwrap_or_default()),
+        }
+    }
+}
+
+impl Refusal {
+    /// The error number. The same values on all Linux architectures that have sites.
+    #[must_use]
+    pub fn code(self) -> c_int {
+        match self {
+            Refusal::NotAKey | Refusal::NotAWriter => -EINVAL,
+            Refusal::NotLocked => -EPERM,
+            Refusal::Core(error) => match error {
+                Error::Denied { .. } => -EACCES,
+                Error::ForeignBytes { .. } => -EADDRINUSE,
+                Error::NoWriter => -ENOSYS,
+                Error::Reentrant => -EDEADLK,
+                Error::Overflow => -EOVERFLOW,
+                Error::Underflow => -ERANGE,
+                Error::Counted { .. } => -EBUSY,
+                Error::Sealed => -EROFS,
+                Error::OutOfRange { .. } | Error::DamagedTable { .. } => -ENOEXEC,
+                Error::MultiThreaded { .. } => -EAGAIN,
+                Error::OutOfMemory => -ENOMEM,
+                Error::BatchFull { .. } => -E2BIG,
+                _ => -EIO,
+            },
+        }
+    }
+}
+
+const EPERM: c_int = 1;
+const EIO: c_int = 5;
+const E2BIG: c_int = 7;
+const ENOEXEC: c_int = 8;
+const EAGAIN: c_int = 11;
+const ENOMEM: c_int = 12;
+const EACCES: c_int = 13;
+const EBUSY: c_int = 16;
+const EINVAL: c_int = 22;
+const EROFS: c_int = 30;
+const ERANGE: c_int = 34;
+const EDEADLK: c_int = 35;
+const ENOSYS: c_int = 38;
+const EOVERFLOW: c_int = 75;
+const EADDRINUSE: c_int = 98;
+
+fn text(error: c_int) -> &'static CStr {
+    match -error {
+        0 => c"success",
+        EPERM => c"the caller does not hold jump_label_lock()",
+        EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
+        E2BIG => c"the batch is full: commit it and begin another",
+        ENOEXEC => c"a table entry leads out of its object or out of reach: rebuild the binary, or the tool that rewrote it",
+        EAGAIN => c"threads are running and membarrier is refused: allow it, or flip once before the first thread starts",
+        ENOMEM => c"no memory for the list of edits: free some and flip again",
+        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
+        EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
+        EINVAL => c"not the address of a static key (NULL, misaligned, or in an object that was unloaded), or not the name of a writer",
+        EROFS => c"the key is sealed: it cannot change any more",
+        ERANGE => c"the key is off: a dec without its inc",
+        EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
+        ENOSYS => c"nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap",
+        EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
+        EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, probe or other patcher there and flip again",
+        _ => c"not an error of jumplabel",
+    }
+}
+
+/// What `error` means and what to do about it: static text.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
+    text(error).as_ptr()
+}
+
+/// The key at an address from C.
+///
+/// # Safety
+/// Null, misaligned, not mapped, or the address of a key that lives as long as the result.
+///
+/// # Errors
+/// [`Refusal::NotAKey`] for the first three.
+pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
+    if is_mapped(key) {
+        // SAFETY: by the contract.
+        unsafe { mapped_key(key) }
+    } else {
+        Err(Refusal::NotAKey)
+    }
+}
+
+/// The same without the system call that asks whether the memory is still there.
+///
+/// # Safety
+/// As for [`key`], but mapped.
+///
+/// # Errors
+/// As [`key`].
+pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
+    if key.is_aligned() {
+        // SAFETY: by the contract.
+        unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
+    } else {
+        Err(Refusal::NotAKey)
+    }
+}
+
+/// False where nothing is mapped at an address: a key whose object was unloaded. A look, no promise: it may go at once.
+/// What the system refuses to tell is taken for mapped.
+pub(crate) fn is_mapped<T>(at: *const T) -> bool {
+    let page = rustix::param::page_size();
+    let start = (at as usize & !(page - 1)) as *mut core::ffi::c_void;
+    // SAFETY: MS_ASYNC writes nothing and changes nothing; the kernel checks the range.
+    let looked = unsafe { rustix::mm::msync(start, page, rustix::mm::MsyncFlags::ASYNC) };
+    looked != Err(rustix::io::Errno::NOMEM)
+}
+
+/// 0, or the error number.
+pub(crate) fn code<T>(result: Result<T, Refusal>) -> c_int {
+    result.err().map_or(0, Refusal::code)
+}
+
+macro_rules! change {
+    ($(#[$doc:meta] $name:ident: $method:expr;)*) => {$(
+        #[$doc]
+        /// # Safety
+        /// As for [`key`].
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(at: Key) -> c_int {
+            // SAFETY: by the contract.
+            code(unsafe { key(at) }.and_then(|key| Ok($method(key)?)))
+        }
+    )*};
+}
+
+change! {
+    /// Turns the key on.
+    jumplabel_enable: RawKey::enable;
+    /// Turns the key off.
+    jumplabel_disable: RawKey::disable;
+    /// One user more.
+    jumplabel_inc: RawKey::inc;
+    /// One user less.
+    jumplabel_dec: RawKey::dec;
+    /// No change any more.
+    jumplabel_seal: RawKey::seal;
+    /// Back to the pristine instruction.
+    jumplabel_settle: jumplabel::settle;
+}
+
+/// One user less; the last one leaves when the interval has passed.
+///
+/// # Safety
+/// As for [`key`], with a `struct static_key_deferred`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
+    // SAFETY: by the contract.
+    code(unsafe { crate::deferred::key(at) }.and_then(|key| Ok(key.dec_deferred()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_a_text() {
+        let errors = [
+            Error::NoWriter,
+            Error::Reentrant,
+            Error::Overflow,
+            Error::Underflow,
+            Error::Counted { count: 2 },
+            Error::Sealed,
+            Error::OutOfRange { address: 0 },
+            Error::DamagedTable { entry: 0 },
+            Error::OutOfMemory,
+            Error::BatchFull { capacity: 0 },
+            Error::RollbackFailed { address: 0 },
+        ];
+        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotLocked]);
+        for refusal in refusals {
+            assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
+        }
+        assert_eq!(text(1), c"not an error of jumplabel");
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the C test programs share: checks that say where they failed, warnings that are expected, and the bytes of every site
+ * of the object, compared with what its key calls for after each step. Part of each program, not a library.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jumplabel.h>
+
+static int checks;
+
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		checks++;                                                                                              \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+/* ---- Warnings: none but those that are expected ------------------------------------------------------------------ */
+
+static int warnings;
+static char last_warning[512];
+
+static inline void note_warning(const char *message, void *data)
+{
+	(void)data;
+	warnings++;
+	snprintf(last_warning, sizeof(last_warning), "%s", message);
+}
+
+/* The statement warns once, with these words, and text is as the keys say. */
+#define WARNS(words, ...)                                                                                              \
+	do {                                                                                                           \
+		int warnings_before = warnings;                                                                                  \
+		last_warning[0] = 0;                                                                                   \
+		__VA_ARGS__;                                                                                           \
+		if (warnings != warnings_before + 1 || !strstr(last_warning, words))                                            \
+			fprintf(stderr, "%d warnings, the last: %s\n", warnings - warnings_before, last_warning);               \
+		CHECK(warnings == warnings_before + 1 && strstr(last_warning, words));                                          \
+		check_text(__LINE__);                                                                                  \
+	} while (0)
+
+/* The statement does not warn, and text is as the keys say. */
+#define STEP(...)                                                                                                      \
+	do {                                                                                                           \
+		int warnings_before = warnings;                                                                                  \
+		__VA_ARGS__;                                                                                           \
+		if (warnings != warnings_before)                                                                                \
+			fprintf(stderr, "warning: %s\n", last_warning);                                                \
+		CHECK(warnings == warnings_before);                                                                             \
+		check_text(__LINE__);                                                                                  \
+	} while (0)
+
+/* ---- Text: each site holds the instruction that its key calls for, all five bytes ------------------------------- */
+
+#ifdef JUMPLABEL_FALLBACK
+
+static inline void check_text(int line)
+{
+	(void)line;
+}
+
+#else
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const struct jump_entry jump_table_start[] __asm__("__start___jump_table") __attribute__((weak, visibility("hidden")));
+extern const struct jump_entry jump_table_stop[] __asm__("__stop___jump_table") __attribute__((weak, visibility("hidden")));
+#ifdef __cplusplus
+}
+#endif
+
+#define MAX_SITES 4096
+/* Whether the site has been a jump: it then falls through as a `test`, no longer as the nop of the compiler. */
+static unsigned char has_jumped[MAX_SITES];
+
+static inline size_t site_count(void)
+{
+	return ((uintptr_t)jump_table_stop - (uintptr_t)jump_table_start) / sizeof(struct jump_entry);
+}
+
+static inline void check_text(int line)
+{
+	static const unsigned char nop[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	CHECK(site_count() > 0 && site_count() <= MAX_SITES);
+	for (size_t i = 0; i < site_count(); i++) {
+		const struct jump_entry *entry = &jump_table_start[i];
+		int32_t displacement = (int32_t)(jump_entry_target(entry) - (jump_entry_code(entry) + 5));
+		bool jumps = static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
+		unsigned char found[5], expected[5];
+
+		for (int at = 0; at < 5; at++)
+			found[at] = ((const volatile unsigned char *)jump_entry_code(entry))[at];
+		has_jumped[i] |= jumps || found[0] == 0xe9;
+		expected[0] = jumps ? 0xe9 : 0xa9;
+		memcpy(expected + 1, &displacement, 4);
+		/* A site of another object's key may have been a jump for a moment, when it was loaded. */
+		if (!has_jumped[i] && found[0] != 0xa9)
+			memcpy(expected, nop, 5);
+		if (memcmp(found, expected, 5)) {
+			fprintf(stderr, "line %d: site %zu holds %02x %02x %02x %02x %02x\n", line, i, found[0], found[1],
+				found[2], found[3], found[4]);
+			exit(1);
+		}
+		checks++;
+	}
+}
+
+#endif
+
+#endif

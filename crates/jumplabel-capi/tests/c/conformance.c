@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The semantics of Linux's static keys, asserted one by one: what the kernel's own tests check (rows, boot), and what they
+ * do not (the rest). Compiled as C and as C++; see tests/conformance.rs for the configurations. Prints "ok" at the end.
+ */
+#define JUMPLABEL_ALLOW_DEPRECATED
+#include "base.h"
+#include "check.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "conformance/kernel.h"
+#include "conformance/counts.h"
+#include "conformance/definitions.h"
+#include "conformance/deferred.h"
+#include "conformance/lock.h"
+#include "conformance/load.h"
+#include "conformance/results.h"
+
+#ifdef BREAK_A_BYTE
+#include <sys/mman.h>
+
+/* Puts a two-byte nop over the end of the first site. */
+static void break_a_byte(void)
+{
+	unsigned char *site = (unsigned char *)jump_entry_code(&jump_table_start[0]);
+
+	CHECK(mprotect((void *)((uintptr_t)site & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+	site[3] = 0x66;
+	site[4] = 0x90;
+}
+#endif
+
+#ifdef __cplusplus
+extern "C"
+#endif
+int conformance(void);
+
+int conformance(void)
+{
+	jumplabel_set_warn(note_warning, NULL);
+	CHECK(static_key_initialized);
+	STEP(jump_label_init());
+	STATIC_KEY_CHECK_USE(&old_true_key);
+
+	rows();
+#ifdef BREAK_A_BYTE
+	break_a_byte();
+#endif
+	boot();
+	counts();
+	misuse();
+	definitions();
+	traps();
+	deferrals();
+	locked();
+	reserved();
+	many_sites();
+	threads();
+	results();
+	sealed();
+
+	printf("ok %d\n", checks);
+	return 0;
+}

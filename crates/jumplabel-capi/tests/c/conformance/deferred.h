@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Keys with a deferred dec. A part of conformance.c. */
+
+/* ---- Deferred keys ---------------------------------------------------------------------------------------------- */
+
+#define LONG_TIME 1000000
+
+static DEFINE_STATIC_KEY_DEFERRED_FALSE(deferred, LONG_TIME);
+static DEFINE_STATIC_KEY_DEFERRED_TRUE(deferred_true, 30);
+static struct static_key_deferred deferred_old = { STATIC_KEY_INIT_FALSE, 0, { 0, false, NULL } };
+
+static void deferrals(void)
+{
+	struct timespec moment = { 0, 5000000 };
+
+	WARNS("static_key_slow_dec_deferred", static_branch_slow_dec_deferred(&deferred));
+	STEP(static_key_deferred_flush(&deferred));
+
+	/* The first dec of two users is at once; the last user leaves later; decs meanwhile are absorbed. */
+	STEP(CHECK(static_branch_deferred_inc(&deferred)));
+	STEP(CHECK(static_branch_deferred_inc(&deferred)));
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	CHECK(static_key_count(&deferred.key) == 1);
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
+
+	/* An inc before the time is up: the dec that is due brings the count to 1, not to 0. */
+	STEP(CHECK(static_branch_inc(&deferred.key)));
+	CHECK(static_key_count(&deferred.key) == 2);
+	STEP(static_key_deferred_flush(&deferred));
+	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	STEP(static_key_deferred_flush(&deferred));
+	CHECK(static_key_count(&deferred.key) == 0 && !static_branch_unlikely(&deferred.key));
+	STEP(static_key_deferred_flush(&deferred));
+
+	/* Without a flush it happens by itself. */
+	CHECK(static_branch_likely(&deferred_true.key));
+	STEP(static_branch_slow_dec_deferred(&deferred_true));
+	for (int i = 0; i < 2000 && static_key_enabled(&deferred_true.key); i++)
+		nanosleep(&moment, NULL);
+	CHECK(!static_branch_likely(&deferred_true.key) && static_key_count(&deferred_true.key) == 0);
+
+	jump_label_rate_limit(&deferred_old, LONG_TIME);
+	STEP(CHECK(static_key_slow_inc(&deferred_old.key)));
+	STEP(static_key_slow_dec_deferred(&deferred_old));
+	CHECK(static_key_count(&deferred_old.key) == 1);
+	STEP(static_key_deferred_flush(&deferred_old));
+	CHECK(static_key_count(&deferred_old.key) == 0);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A table with an entry that leads nowhere, as a tool that rewrote the binary might leave it: flips are refused and say what to
+ * do, nothing is patched, and with DAMAGE undefined the same program works. Prints "ok".
+ */
+#include "check.h"
+
+#include <errno.h>
+
+static DEFINE_STATIC_KEY_FALSE(key);
+
+#ifdef DAMAGE
+/* DAMAGE is the four words of an entry, in the assembler's language. */
+__asm__(".pushsection __jump_table, \"a\", @progbits\n.balign 4\n.long " DAMAGE "\n.popsection\n");
+#endif
+
+int main(void)
+{
+	jumplabel_set_warn(note_warning, NULL);
+	CHECK(!static_branch_unlikely(&key));
+#ifdef DAMAGE
+	CHECK(jumplabel_enable(&key.key) == -ENOEXEC && strstr(jumplabel_strerror(-ENOEXEC), "rebuild"));
+	last_warning[0] = 0;
+	static_branch_enable(&key);
+	CHECK(warnings == 1 && strstr(last_warning, "table"));
+	CHECK(!static_branch_inc(&key) && warnings == 2);
+	CHECK(!static_key_enabled(&key) && !static_branch_unlikely(&key));
+#else
+	STEP(CHECK(jumplabel_enable(&key.key) == 0));
+	CHECK(static_branch_unlikely(&key));
+#endif
+	printf("ok\n");
+	return 0;
+}

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A library of keys, which other objects check. */
+#include "objects.h"
+
+DEFINE_STATIC_KEY_FALSE(library_off);
+DEFINE_STATIC_KEY_TRUE(library_on);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A plugin. With SOLO, it checks only keys of its own. It flips keys of its own in a constructor and in a destructor, where
+ * its sites must follow like anywhere else.
+ */
+#include "objects.h"
+
+#ifdef BREAK_THE_MARK
+#undef JUMPLABEL_MARK_FOREIGN_
+#define JUMPLABEL_MARK_FOREIGN_ ""
+#endif
+
+#include <stdlib.h>
+
+DEFINE_STATIC_KEY_FALSE(own_off);
+static DEFINE_STATIC_KEY_TRUE(own_on);
+
+static int own_state(void)
+{
+	return STATE(own_off, own_on);
+}
+
+#ifdef SOLO
+#define program_state own_state
+#define library_state own_state
+#else
+static int program_state(void)
+{
+	return STATE(program_off, program_on);
+}
+
+static int library_state(void)
+{
+	return STATE(library_off, library_on);
+}
+#endif
+
+static void flip_own(bool flipped)
+{
+	if (jumplabel_enable(flipped ? &own_off.key : &own_on.key) || jumplabel_disable(flipped ? &own_on.key : &own_off.key))
+		abort();
+	if (own_state() != (flipped ? STATE_FLIPPED : STATE_DEFAULT))
+		abort();
+}
+
+__attribute__((visibility("default"))) struct plugin plugin = {
+	program_state, library_state, own_state, flip_own, -1, &own_off, &own_on,
+};
+
+/* Before the constructors of all others. */
+__attribute__((constructor(101))) static void loading(void)
+{
+	plugin.at_load = program_state();
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+	flip_own(true);
+	flip_own(false);
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+	if (static_key_count(&own_off) > 1 || static_key_count(&own_on) > 1)
+		abort();
+	flip_own(true);
+}

@@ -1,0 +1,24 @@
+//! Tests of the C and C++ interface: everything is compiled with the installed compilers against an installation into a
+//! scratch prefix, and run.
+#![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
+
+#[path = "capi/compiler.rs"]
+mod compiler;
+#[path = "capi/conformance.rs"]
+mod conformance;
+#[path = "capi/consumers.rs"]
+mod consumers;
+#[path = "capi/cost.rs"]
+mod cost;
+#[path = "capi/examples.rs"]
+mod examples;
+#[path = "capi/exports.rs"]
+mod exports;
+#[path = "capi/misuse.rs"]
+mod misuse;
+#[path = "capi/objects.rs"]
+mod objects;
+#[path = "capi/prefix.rs"]
+mod prefix;
+#[path = "capi/rust.rs"]
+mod rust;

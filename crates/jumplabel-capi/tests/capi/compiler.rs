@@ -1,0 +1,61 @@
+//! Compilers, and how they are called.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::prefix::{file, prefix, succeeds};
+
+/// A pair of compilers.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiler {
+    pub c: &'static str,
+    pub cxx: &'static str,
+    /// What link-time optimisation needs.
+    linker: &'static str,
+}
+
+pub const GCC: Compiler = Compiler { c: "gcc", cxx: "g++", linker: "" };
+pub const CLANG: Compiler = Compiler { c: "clang-16", cxx: "clang++-16", linker: "-fuse-ld=lld-16" };
+
+/// C or C++.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cxx,
+}
+
+impl Compiler {
+    /// Those that are tested; `ci/setup` installs them.
+    pub const ALL: [Compiler; 2] = [GCC, CLANG];
+
+    /// A call with all warnings as errors, the installed headers, and the libraries where the program will find them.
+    /// `flags` are separated by blanks.
+    pub fn command(self, language: Language, flags: &str) -> Command {
+        let (name, standard) = match language {
+            Language::C => (self.c, ["-x", "c", "-std=c11"]),
+            Language::Cxx => (self.cxx, ["-x", "c++", "-std=c++17"]),
+        };
+        let mut command = Command::new(name);
+        command.args(standard).args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-pthread", "-D_GNU_SOURCE"]);
+        command.arg("-I").arg(prefix().join("include")).args(flags.split_whitespace());
+        if flags.contains("-flto") && !self.linker.is_empty() {
+            command.arg(self.linker);
+        }
+        command
+    }
+
+    /// Compiles and links files of tests/c (or absolute ones) into `output`; `libraries` are separated by blanks.
+    pub fn build(self, language: Language, flags: &str, files: &[&str], libraries: &str, output: &Path) -> PathBuf {
+        let library_path = prefix().join("lib");
+        let mut command = self.command(language, flags);
+        command.args(files.iter().map(|name| file("tests/c").join(name))).arg("-o").arg(output);
+        command.arg("-L").arg(&library_path).arg("-L").arg(output.parent().unwrap());
+        if !flags.contains("-static") {
+            // glibc's start-up of a static PIE crashes where there is one.
+            command.arg(format!("-Wl,-rpath,{}:$ORIGIN", library_path.display()));
+        }
+        command.args(libraries.split_whitespace());
+        succeeds(&mut command);
+        output.to_path_buf()
+    }
+}

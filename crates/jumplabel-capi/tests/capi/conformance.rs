@@ -1,0 +1,114 @@
+//! tests/c/conformance.c in all configurations: {sites, fallback} x {C, C++} x {-O0, -O2, -O3 -flto} x {exe, PIE, static,
+//! shared libraries}, for each compiler.
+
+use std::process::Command;
+
+use crate::compiler::{CLANG, Compiler, GCC, Language};
+use crate::prefix::{printed, scratch, succeeds};
+
+const OPTIMISATIONS: [&str; 3] = ["-O0", "-O2", "-O3 -flto"];
+const ALL: [&str; 3] = ["conformance.c", "base.c", "main.c"];
+
+/// The smallest number of checks with sites (bytes of 300 sites, many times) and without.
+fn least_checks(mode: &str) -> usize {
+    if mode.is_empty() { 20_000 } else { 300 }
+}
+
+fn conforms(compiler: Compiler) {
+    let directory = scratch(&format!("conformance-{}", compiler.c));
+    for language in [Language::C, Language::Cxx] {
+        for mode in ["", "-DJUMPLABEL_FALLBACK"] {
+            for optimisation in OPTIMISATIONS {
+                let flags = format!("{optimisation} {mode}");
+                let program = directory.join("program");
+                let run = |kind: &str| {
+                    let output = succeeds(&mut Command::new(&program));
+                    let count = printed(&output).trim().strip_prefix("ok ").and_then(|count| count.parse().ok());
+                    let enough = count.is_some_and(|count: usize| count >= least_checks(mode));
+                    assert!(enough, "{compiler:?} {language:?} {flags} {kind}: {}", printed(&output));
+                };
+                for (kind, libraries) in [
+                    ("-fno-pie -no-pie", "-ljumplabel"),
+                    ("-fPIE -pie", "-ljumplabel"),
+                    ("-static", "-ljumplabel -lpthread"),
+                ] {
+                    compiler.build(language, &format!("{flags} {kind}"), &ALL, libraries, &program);
+                    run(kind);
+                }
+                // Keys in one library, sites in another.
+                let shared = format!("{flags} -fPIC -shared");
+                compiler.build(language, &shared, &["base.c"], "-ljumplabel", &directory.join("libbase.so"));
+                let libraries = "-lbase -ljumplabel";
+                let library = directory.join("libconformance.so");
+                compiler.build(language, &shared, &["conformance.c"], libraries, &library);
+                compiler.build(language, &flags, &["main.c"], "-lconformance -lbase", &program);
+                run("shared");
+            }
+        }
+    }
+}
+
+#[test]
+fn gcc() {
+    conforms(GCC);
+}
+
+#[test]
+fn clang() {
+    conforms(CLANG);
+}
+
+/// Other flags that change what the compiler or the linker makes of a site.
+#[test]
+fn other_flags() {
+    let directory = scratch("conformance-flags");
+    for compiler in Compiler::ALL {
+        let thin = if compiler.c == "gcc" { "-O2 -flto=auto -ffat-lto-objects" } else { "-O2 -flto=thin" };
+        for flags in [
+            "-Os",
+            "-O1 -std=gnu11",
+            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections",
+            "-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS",
+            "-O2 -DJUMPLABEL_FOREIGN_KEYS",
+            "-O2 -fcf-protection=full -fstack-protector-all",
+            "-O2 -g3 -fno-omit-frame-pointer",
+            "-O2 -mcmodel=medium",
+            "-O2 -masm=intel",
+            "-O2 -fuse-ld=gold",
+            "-O2 -fuse-ld=mold",
+            "-O2 -fPIE -static-pie",
+            thin,
+        ] {
+            let program = compiler.build(Language::C, flags, &ALL, "-ljumplabel -lpthread", &directory.join("program"));
+            assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
+        }
+    }
+}
+
+/// tests/c/cxx.cc: where C++ puts keys and checks.
+#[test]
+fn cxx() {
+    let directory = scratch("conformance-cxx");
+    for compiler in Compiler::ALL {
+        for flags in ["", "-fPIC", "-fno-pie -no-pie", "-std=gnu++20", "-DJUMPLABEL_FALLBACK"] {
+            for optimisation in OPTIMISATIONS {
+                let flags = format!("{optimisation} {flags}");
+                let program = directory.join("cxx");
+                compiler.build(Language::Cxx, &flags, &["cxx.cc"], "-ljumplabel", &program);
+                assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
+            }
+        }
+    }
+}
+
+/// The checks have teeth: a program whose sites are damaged on purpose must fail.
+#[test]
+fn broken_twins() {
+    let directory = scratch("conformance-twins");
+    for (broken, complaint) in [("BREAK_A_BYTE", "holds"), ("BREAK_A_COUNT", "static_key_count")] {
+        let flags = format!("-O2 -D{broken}");
+        let program = GCC.build(Language::C, &flags, &ALL, "-ljumplabel", &directory.join(broken));
+        let output = Command::new(program).output().unwrap();
+        assert!(!output.status.success() && printed(&output).contains(complaint), "{broken}: {}", printed(&output));
+    }
+}

@@ -1,0 +1,76 @@
+//! Programs of others, built against an installation: plain cc, pkg-config, CMake; and an installation that goes away again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::prefix::{file, make, prefix, printed, scratch, succeeds};
+
+fn runs(program: &Path) {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", prefix().join("lib"));
+    let said = printed(&succeeds(&mut command));
+    assert!(said.contains("verified"), "{said}");
+}
+
+fn source() -> PathBuf {
+    file("tests/consumers/consumer.c")
+}
+
+#[test]
+fn plain_cc() {
+    let program = scratch("consumers").join("plain");
+    let (include, lib) = (prefix().join("include"), prefix().join("lib"));
+    for link in ["-ljumplabel", "-l:libjumplabel.a", "-static -ljumplabel"] {
+        let mut cc = Command::new("cc");
+        cc.arg("-O2").arg("-I").arg(&include).arg(source()).arg("-o").arg(&program).arg("-L").arg(&lib);
+        succeeds(cc.args(link.split(' ')));
+        runs(&program);
+    }
+}
+
+#[test]
+fn pkg_config() {
+    let program = scratch("consumers").join("pkg-config");
+    for flags in [&["--cflags", "--libs"][..], &["--cflags", "--libs", "--static"]] {
+        let mut pkg_config = Command::new("pkg-config");
+        pkg_config.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")).args(flags).arg("jumplabel >= 0.1");
+        let flags = printed(&succeeds(&mut pkg_config));
+        let mut cc = Command::new("cc");
+        succeeds(cc.arg("-O2").arg(source()).arg("-o").arg(&program).args(flags.split_whitespace()));
+        runs(&program);
+    }
+}
+
+#[test]
+fn cmake() {
+    let build = scratch("consumers").join("cmake");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
+    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())));
+    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    runs(&build.join("shared"));
+    runs(&build.join("static"));
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[test]
+fn staged_and_uninstalled() {
+    let stage = scratch("stage");
+    let variables = [format!("DESTDIR={}", stage.display()), "PREFIX=/opt/jumplabel".into()];
+    let run = |goal: &str| make(&[goal, &variables[0], &variables[1]]);
+    run("install");
+    let installed = files(&stage);
+    assert_eq!(installed.len(), 14, "{installed:#?}");
+    let config = std::fs::read_to_string(stage.join("opt/jumplabel/lib/pkgconfig/jumplabel.pc")).unwrap();
+    assert!(config.contains("libdir=/opt/jumplabel/lib\n") && !config.contains('@'), "{config}");
+    run("uninstall");
+    assert_eq!(files(&stage), Vec::<PathBuf>::new());
+}

@@ -1,0 +1,141 @@
+//! Keys and sites in different objects (tests/c/host.c, plugin.c, keys.c, linked.c), with each compiler and linker.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::compiler::{Compiler, GCC, Language};
+use crate::prefix::{printed, scratch, succeeds};
+
+struct Objects {
+    directory: PathBuf,
+    host: PathBuf,
+}
+
+/// Builds all with these flags. The host is linked with `libraries`.
+fn build(compiler: Compiler, name: &str, flags: &str, host_flags: &str) -> Objects {
+    let directory = scratch(&format!("objects-{}-{name}", compiler.c));
+    let shared = format!("{flags} -fPIC -shared");
+    let library = |output: &str, flags: &str, source: &str, libraries: &str| {
+        compiler.build(Language::C, flags, &[source], libraries, &directory.join(output))
+    };
+    library("libkeys.so", &shared, "keys.c", "-ljumplabel");
+    library("libplugin.so", &shared, "plugin.c", "-lkeys -ljumplabel");
+    library("libunlinked.so", &shared, "plugin.c", "-ljumplabel");
+    library("libsolo.so", &format!("{shared} -DSOLO"), "plugin.c", "-ljumplabel");
+    let flags = format!("{flags} {host_flags} -rdynamic");
+    let host = compiler.build(Language::C, &flags, &["host.c"], "-ljumplabel -ldl", &directory.join("host"));
+    Objects { directory, host }
+}
+
+impl Objects {
+    fn passes(&self, case: &str, plugin: &str) {
+        for writer in ["procmem", "mprotect"] {
+            let mut host = Command::new(&self.host);
+            host.env("JUMPLABEL_WRITER", writer).arg(case);
+            host.arg(self.directory.join(plugin)).arg(self.directory.join("libkeys.so"));
+            assert_eq!(printed(&succeeds(&mut host)), "ok\nat exit\n", "{host:?}");
+        }
+    }
+}
+
+const LINKERS: [(&str, &str); 3] = [("bfd", "-fuse-ld=bfd"), ("gold", "-fuse-ld=gold"), ("lld", "-fuse-ld=lld")];
+
+fn linkers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let exists = |name: &str| Path::new("/usr/bin").join(format!("ld.{name}")).exists();
+    LINKERS.into_iter().filter(move |(name, _)| exists(name))
+}
+
+#[test]
+fn loaded_before_and_after_a_flip() {
+    for compiler in Compiler::ALL {
+        for (name, linker) in linkers() {
+            let objects = build(compiler, name, &format!("-O2 {linker}"), "-fPIE -pie");
+            objects.passes("load", "libplugin.so");
+            objects.passes("keys", "libunlinked.so");
+            objects.passes("gone", "libplugin.so");
+            objects.passes("namespace", "libsolo.so");
+        }
+    }
+}
+
+#[test]
+fn not_position_independent() {
+    let objects = build(GCC, "no-pie", "-O0", "-fno-pie -no-pie");
+    objects.passes("load", "libplugin.so");
+    objects.passes("keys", "libunlinked.so");
+}
+
+#[test]
+fn loaded_and_unloaded_in_a_loop() {
+    build(GCC, "loop", "-O2", "").passes("loop", "libplugin.so");
+}
+
+/// The program and the plugin contain a copy of the library each: one lock, one table of objects.
+#[test]
+fn two_copies() {
+    let directory = scratch("objects-two-copies");
+    let copy = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
+    let alone = format!("{copy} -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions");
+    let library = |output: &str, flags: &str, source: &str, libraries: &str| {
+        GCC.build(Language::C, &format!("-O2 -fPIC -shared {flags}"), &[source], libraries, &directory.join(output))
+    };
+    library("libkeys.so", "", "keys.c", "");
+    library("libplugin.so", "", "plugin.c", &format!("-lkeys {alone}"));
+    library("libunlinked.so", "", "plugin.c", &alone);
+    library("libsolo.so", "-DSOLO", "plugin.c", &alone);
+    let host = GCC.build(Language::C, "-O2 -rdynamic", &["host.c"], &format!("{copy} -ldl"), &directory.join("host"));
+    let objects = Objects { directory, host };
+    objects.passes("load", "libplugin.so");
+    objects.passes("keys", "libunlinked.so");
+    objects.passes("loop", "libplugin.so");
+    objects.passes("namespace", "libsolo.so");
+}
+
+/// A plugin with a copy of its own that is not marked as one with keys elsewhere: its sites are not looked at when it is
+/// loaded, and the host must see that.
+#[test]
+fn broken_twin() {
+    let directory = scratch("objects-twin");
+    let alone = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic -Wl,--exclude-libs,ALL";
+    GCC.build(Language::C, "-O2 -fPIC -shared", &["keys.c"], "", &directory.join("libkeys.so"));
+    let shared = "-O2 -fPIC -shared -DBREAK_THE_MARK";
+    let plugin =
+        GCC.build(Language::C, shared, &["plugin.c"], &format!("-lkeys {alone}"), &directory.join("libplugin.so"));
+    let host = GCC.build(Language::C, "-O2 -rdynamic", &["host.c"], "-ljumplabel -ldl", &directory.join("host"));
+    let output = Command::new(host).arg("load").arg(plugin).output().unwrap();
+    assert!(!output.status.success() && printed(&output).contains("at_load"), "{}", printed(&output));
+}
+
+/// Sites in a program, keys in a library that it is linked with: by a copy relocation, and by slots.
+#[test]
+fn sites_in_the_program() {
+    let directory = scratch("objects-linked");
+    for compiler in Compiler::ALL {
+        compiler.build(Language::C, "-O2 -fPIC -shared", &["keys.c"], "", &directory.join("libkeys.so"));
+        for flags in ["-fno-pie -no-pie", "-fPIE -pie", "-fPIE -pie -DJUMPLABEL_FOREIGN_KEYS"] {
+            let flags = format!("-O2 {flags}");
+            let program = directory.join("linked");
+            compiler.build(Language::C, &flags, &["linked.c"], "-lkeys -ljumplabel", &program);
+            assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {flags}");
+        }
+    }
+}
+
+/// A shared library with many sites has one relocation for each key and none for each site.
+#[test]
+fn relocations() {
+    let directory = scratch("objects-relocations");
+    let count = |name: &str, sites: usize| {
+        let source = directory.join(format!("{name}.c"));
+        let mut text = String::from("#include <jumplabel.h>\nDECLARE_STATIC_KEY_FALSE(key);\nint f(int x);\n");
+        text += "int f(int x)\n{\n";
+        text += &"\tif (static_branch_unlikely(&key)) x *= 3;\n".repeat(sites);
+        text += "\treturn x;\n}\n";
+        std::fs::write(&source, text).unwrap();
+        let library = directory.join(format!("lib{name}.so"));
+        GCC.build(Language::C, "-O1 -fPIC -shared", &[source.to_str().unwrap()], "-ljumplabel", &library);
+        let relocations = printed(&succeeds(Command::new("readelf").arg("-rW").arg(library)));
+        relocations.lines().filter(|line| line.contains("R_X86_64_")).count()
+    };
+    assert_eq!(count("one", 1), count("thousand", 1000));
+}

@@ -1,0 +1,47 @@
+//! The installation that all tests use: `make install` into a scratch prefix, once.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Where tests may write.
+pub fn scratch(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// A file of the crate.
+pub fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// `make` with these words, with a target directory of its own: the one of the running `cargo test` may be locked.
+pub fn make(words: &[&str]) -> Output {
+    let mut make = Command::new("make");
+    make.arg("-C").arg(file("")).args(words).arg(concat!("CARGO=", env!("CARGO")));
+    make.env("CARGO_TARGET_DIR", scratch("libraries")).env_remove("MAKEFLAGS");
+    succeeds(&mut make)
+}
+
+/// The prefix, with the libraries in `lib` and the headers in `include`.
+pub fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let path = scratch("prefix");
+        make(&["install", &format!("PREFIX={}", path.display())]);
+        path
+    })
+}
+
+/// Runs a command that must succeed.
+pub fn succeeds(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, printed(&output));
+    output
+}
+
+/// All that it printed.
+pub fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}

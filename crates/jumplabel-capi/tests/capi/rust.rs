@@ -1,0 +1,62 @@
+//! C, C++ and Rust in one process: test-crates/mixed and its C sides.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::compiler::{Compiler, GCC, Language};
+use crate::prefix::{file, prefix, printed, scratch, succeeds};
+
+/// Builds a crate of test-crates/mixed with these words; the directory of the results.
+fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
+    let target = scratch(directory);
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--release", "--quiet", "--manifest-path"])
+        .arg(file("../../test-crates/mixed/Cargo.toml"))
+        .args(words);
+    cargo.env("CARGO_TARGET_DIR", &target).env("RUSTFLAGS", rustflags).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    succeeds(&mut cargo);
+    target.join("release")
+}
+
+fn says_ok(command: &mut Command) {
+    assert_eq!(printed(&succeeds(command)), "ok\n", "{command:?}");
+}
+
+/// Two copies, two tables.
+#[test]
+fn c_program_with_a_rust_library() {
+    let results = cargo("rust-library", &["--package", "library"], "");
+    for compiler in Compiler::ALL {
+        let program = scratch("mixed").join(compiler.c);
+        let libraries = format!("-L {} -llibrary -ljumplabel", results.display());
+        let libraries = libraries.replace("-llibrary", "-l:liblibrary.so");
+        compiler.build(Language::C, "-O2", &["mixed.c"], &libraries, &program);
+        says_ok(Command::new(program).env("LD_LIBRARY_PATH", &results));
+    }
+}
+
+/// One copy, one table.
+#[test]
+fn c_and_rust_in_one_program() {
+    let results = cargo("rust-both", &["--package", "library", "--features", "capi"], "");
+    for compiler in Compiler::ALL {
+        for flags in ["-fno-pie -no-pie", "-fPIE -pie", "-static"] {
+            let program = scratch("mixed").join(format!("{}-both", compiler.c));
+            let libraries = format!("-L {} -l:liblibrary.a -lpthread -ldl", results.display());
+            compiler.build(Language::C, &format!("-O2 -DONE_TABLE {flags}"), &["mixed.c"], &libraries, &program);
+            says_ok(&mut Command::new(program));
+        }
+    }
+}
+
+#[test]
+fn rust_program_with_a_c_library() {
+    let directory = scratch("rust-program-side");
+    GCC.build(Language::C, "-O2 -fPIC -shared", &["side.c"], "-ljumplabel", &directory.join("libside.so"));
+    let (side, lib) = (directory.display(), prefix().join("lib"));
+    let lib = lib.display();
+    let rustflags = format!("-L native={side} -Clink-arg=-Wl,-rpath,{side}:{lib} -Clink-arg=-Wl,-rpath-link,{lib}");
+    let results = cargo("rust-program", &["--package", "program"], &rustflags);
+    says_ok(&mut Command::new(results.join("program")));
+}
