@@ -29,7 +29,8 @@ pub enum State {
     Pristine,
     /// `test eax, imm32`. Falls through, and one byte away from a jump.
     Primed,
-    /// Between the two, with some bytes of each tail: left behind where a process was copied in mid-flip. Falls through.
+    /// Between the two, with some bytes of each tail: left behind where a process was copied in mid-flip, or where core
+    /// sync was refused in mid-flip. Falls through.
     Priming,
     /// `jmp rel32`.
     Jump,
@@ -117,7 +118,8 @@ pub const STEPS: u8 = 3;
 pub fn step(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
     match step {
         0 if from.opcode() != TEST => Some(opcode(TEST)),
-        1 if from.tail(displacement) != to.tail(displacement) => Some(tail(to, displacement)),
+        // Which bytes of a mixed tail are old is not known.
+        1 if from == State::Priming || from.tail(displacement) != to.tail(displacement) => Some(tail(to, displacement)),
         2 if to.opcode() != TEST => Some(opcode(to.opcode())),
         _ => None,
     }
