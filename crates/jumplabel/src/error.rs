@@ -1,8 +1,9 @@
 //! What can go wrong with a flip, and what to do about it.
 //!
-//! Every error means the same: nothing changed. All sites of all keys in the transaction hold the instruction that
-//! they held before, the counts are as before, and the protections of the pages are as before. The one exception
-//! says so in its name: [`Error::RollbackFailed`].
+//! Every error means the same: nothing changed. All sites of all keys in the transaction do what they did before, the
+//! counts are as before, and the protections of the pages are as before. The one exception says so in its name:
+//! [`Error::RollbackFailed`]. (Where the system took core sync away in mid-flip, a site that falls through may do so by
+//! another encoding than before; where it took `mprotect` away, a page may stay open until the next flip.)
 
 use core::fmt;
 

@@ -2,7 +2,8 @@
 
 use core::ops::Deref;
 
-use super::{Lock, Step};
+use super::Lock;
+use super::steps::steps_of;
 use crate::arch::{self, State};
 use crate::error::Error;
 use crate::key::RawKey;
@@ -242,10 +243,7 @@ impl Edits {
             summary.pages += usize::from(last != Some(page));
             summary.spans += usize::from(last.is_none_or(|last| page > last + gap));
             last = Some(page);
-            for number in 0..arch::STEPS {
-                let step = Step { number, undo: false };
-                summary.steps |= u8::from(step.piece(edit).is_some()) << number;
-            }
+            summary.steps |= steps_of(edit);
         }
         Some(summary)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   for each step of the arch                    for each step that was begun, last first
 //!     write its piece at every site                write what undoes its piece at every site that has it
-//!     core sync, if anything was written           core sync
+//!     core sync, if anything was written           core sync; where it is refused, sites of several steps stay there
 //! ```
 //!
 //! On x86-64 a flip of primed sites is one step of one byte each; see `arch`.
@@ -35,10 +35,10 @@ impl Step {
 /// Why a writer did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It refused, and all sites are as before.
+    /// It refused, and all sites are as before; where core sync was refused on the way back, some are in a state in
+    /// between that does the same.
     Refused(Errno),
-    /// Core sync was refused between two steps. No site has changed what it does; where an earlier step was synced, they
-    /// are in a legal state in between.
+    /// Core sync was refused between two steps. The sites are as after `Refused`.
     Unsynced(Errno),
     /// It refused, and refused to undo what it had written.
     Stuck {
@@ -61,8 +61,8 @@ pub(crate) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<
         let Err(errno) = writer.sync() else { continue };
         if steps >> number > 1 {
             // A thread may still run what it fetched before this step, so the next one must not be taken. This step's
-            // undo is as harmless as the step was; the undo of earlier ones would need a core sync in between.
-            take_back_one(edits, number, edits.len(), writer)?;
+            // undo is as harmless as the step was.
+            take_back(edits, number, edits.len(), writer)?;
             return Err(Failure::Unsynced(errno));
         }
     }
@@ -75,19 +75,34 @@ pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failur
     take_back(edits, arch::STEPS - 1, edits.len(), writer)
 }
 
-/// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
+/// Undoes step `last` at the first `count` sites, and the steps before it at all sites. Where core sync is refused on the
+/// way, a site that takes several steps stays in between, where it does what it did at first; one that takes a single step
+/// is restored all the same, because that needs no core sync before it.
 fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
-    take_back_one(edits, last, count, writer)?;
-    (0..last).rev().try_for_each(|number| take_back_one(edits, number, edits.len(), writer))
+    let mut synced = true;
+    for number in (0..=last).rev() {
+        let part = if number == last { &edits[..count] } else { edits };
+        if synced {
+            take_back_one(part, number, writer)?;
+        } else {
+            part.chunks(1)
+                .filter(|edit| steps_of(&edit[0]) == 1 << number)
+                .try_for_each(|edit| take_back_one(edit, number, writer))?;
+        }
+        synced &= writer.sync().is_ok();
+    }
+    Ok(())
 }
 
-/// Undoes step `number` at the first `count` sites.
-fn take_back_one(edits: &[Edit], number: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
-    let part = &edits[..count];
-    // SAFETY: the writer was opened for these edits.
-    unsafe { writer.write(part, Step { number, undo: true }) }
-        .map_err(|(at, errno)| Failure::Stuck { address: part[at].address, errno })?;
-    // Refused or not: each undo leaves a legal instruction.
-    let _ = writer.sync();
-    Ok(())
+/// Undoes step `number` at `edits`.
+fn take_back_one(edits: &[Edit], number: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+    // SAFETY: the writer was opened for a list with these edits.
+    unsafe { writer.write(edits, Step { number, undo: true }) }
+        .map_err(|(at, errno)| Failure::Stuck { address: edits[at].address, errno })
+}
+
+/// A bit for each step that a site takes part in.
+pub(super) fn steps_of(edit: &Edit) -> u8 {
+    let takes = |number: &u8| Step { number: *number, undo: false }.piece(edit).is_some();
+    (0..arch::STEPS).filter(takes).fold(0, |steps, number| steps | 1 << number)
 }

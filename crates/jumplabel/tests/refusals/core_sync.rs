@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jumplabel::text::{core_sync_by_signal, core_sync_handler};
-use jumplabel::{Errno, Error, Visibility, WriterKind, set_writer};
+use jumplabel::{Batch, Errno, Error, Visibility, WriterKind, set_writer};
 
 use crate::scenario::{fork, passes, reap};
-use crate::seccomp::deny;
+use crate::seccomp::{Fault, Faults, deny};
 use crate::state::Watch;
 
 crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
@@ -69,6 +69,42 @@ fn pristine_sites_with_threads_and_no_swap() {
         set_writer(None);
         sites().set(true).unwrap();
         assert!(sites().all(true));
+    });
+}
+
+/// One batch turns pristine sites on and jumping sites off, and core sync is refused from the k-th time on: those that went
+/// off in the first step go on again.
+#[test]
+fn pristine_and_jumping_sites() {
+    passes(|| {
+        let faults = Faults::new(&[libc::SYS_membarrier]);
+        let [off, on] = [&sites().keys[0], &sites().keys[1]];
+        let watch = Watch::new(sites().raw());
+        for writer in [WriterKind::Procmem, WriterKind::Mprotect] {
+            let mut met = 0;
+            set_writer(Some(writer));
+            sites().set(true).unwrap(); // proves the writer
+            for ordinal in 1.. {
+                sites().settle();
+                on.enable().unwrap();
+                let before = watch.state();
+                faults.arm(libc::SYS_membarrier, ordinal, u32::MAX, Fault::Errno(libc::EPERM));
+                let result = Batch::new().enable(off).disable(on).commit();
+                if faults.disarm() == 0 {
+                    break;
+                }
+                let after = watch.state();
+                if let Err(error) = result {
+                    assert_eq!(error, REFUSED);
+                    assert_eq!(after.behaviour(), before.behaviour(), "{writer:?}, core sync number {ordinal}");
+                    met += 1;
+                }
+                assert!(sites().agree());
+                sites().set(true).unwrap();
+                assert!(sites().all(true));
+            }
+            assert!(met >= 2, "core sync was hardly refused between two steps");
+        }
     });
 }
 
