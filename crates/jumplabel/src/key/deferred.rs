@@ -21,7 +21,7 @@ use core::time::Duration;
 use super::count::{self, Change};
 use super::{Key, RawKey};
 use crate::error::Error;
-use crate::patch::{self, Lock, Outcome};
+use crate::patch::{Lock, Outcome, commit_locked, plan::Request};
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
@@ -36,7 +36,7 @@ pub struct DeferredKey<const DEFAULT: bool> {
 struct Timer {
     /// Nanoseconds.
     interval: u64,
-    /// Nanoseconds of the platform's clock, 0 where nothing is due.
+    /// Nanoseconds of the platform's clock, 0 where nothing is due. Changed under the lock.
     due: AtomicU64,
     listed: AtomicBool,
     next: AtomicPtr<Node>,
@@ -100,16 +100,18 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
         worker::wake()
     }
 
-    /// Carries out now what is due (Linux: `static_key_deferred_flush`). To be called before the object of the key is
-    /// unloaded. `Ok(None)` where nothing is due.
+    /// Carries out now what is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to. To be
+    /// called before the object of the key is unloaded. `Ok(None)` where nothing is due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`]; the dec is due no more.
+    /// As [`RawKey::dec`]; the dec is due no more. With [`Error::Reentrant`] it still is.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
+        // The worker takes a dec off the list and carries it out in one go, under the lock.
+        let lock = Lock::take()?;
         if self.timer.due.swap(0, Ordering::Relaxed) == 0 {
             return Ok(None);
         }
-        patch::change(&self.raw, Change::Dec).map(Some)
+        commit_locked(&mut [Request::new(&self.raw, Change::Dec)], &lock).map(Some)
     }
 }
 
@@ -167,8 +169,7 @@ pub(crate) fn forget(addresses: core::ops::Range<usize>, _lock: &Lock) {
 }
 
 pub(crate) mod worker {
-    use super::{AtomicU32, Change, Error, Lock, Ordering, next, std};
-    use crate::patch::{commit_locked, plan::Request};
+    use super::{AtomicU32, Change, Error, Lock, Ordering, Request, commit_locked, next, std};
     use crate::text;
 
     /// The process whose worker runs; 0 where there is none. A child of fork has none, whatever this says.
@@ -204,9 +205,7 @@ pub(crate) mod worker {
             let Ok(lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
             match next(&lock) {
                 Ok(key) => {
-                    if key.timer.due.swap(0, Ordering::Relaxed) == 0 {
-                        continue; // `flush` was faster.
-                    }
+                    key.timer.due.store(0, Ordering::Relaxed);
                     match commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock) {
                         Ok(_) | Err(Error::Underflow | Error::Sealed) => {}
                         // The key stays on, which all users can live with, and the user that left is still to be counted
