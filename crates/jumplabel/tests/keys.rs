@@ -193,3 +193,25 @@ fn introspection() {
     assert!(text_reserved(address + 4..address + 5).unwrap());
     assert!(!text_reserved(address + 5..address + 5).unwrap());
 }
+
+/// What a copied process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
+#[test]
+fn left_behind_while_leaving() {
+    use jumplabel::key::count::{Change, Misuse, Transition, begin, seal, sealed, users};
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    let leaving = || AtomicI32::new(-1);
+    let word = leaving();
+    assert_eq!((seal(&word), sealed(&word), users(word.load(Ordering::Relaxed))), (Ok(()), true, 1));
+    for (change, expected, count) in [
+        (Change::Enable, Ok(Transition::Done), 1),
+        (Change::Inc, Ok(Transition::Done), 2),
+        (Change::Disable, Ok(Transition::TurnOff), 1),
+        (Change::Dec, Ok(Transition::TurnOff), 1),
+    ] {
+        let word = leaving();
+        assert_eq!((begin(&word, change), users(word.load(Ordering::Relaxed))), (expected, count), "{change:?}");
+    }
+    // A count that is sealed would be this mark.
+    assert_eq!(seal(&AtomicI32::new(i32::MAX)), Err(Misuse::Overflow));
+}

@@ -145,6 +145,11 @@ pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
         if is_sealed(now) {
             return Ok(());
         }
+        if now == LEAVING {
+            abandon(word, Transition::TurnOff); // As in `begin`.
+            now = word.load(Ordering::Acquire);
+            continue;
+        }
         if now == i32::MAX {
             return Err(Misuse::Overflow);
         }
