@@ -97,6 +97,11 @@ fn unloaded_with_a_flip_due() {
 }
 
 #[test]
+fn unloaded_before_it_is_restored() {
+    passes(&["stuck"], "auto");
+}
+
+#[test]
 fn flipped_in_a_constructor() {
     passes(&["early"], "auto");
 }

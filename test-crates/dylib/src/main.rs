@@ -1,10 +1,18 @@
 //! Keys in a dynamic library, sites in it, in the program, and in a library that is loaded late. `dylib` prints `ok`, or
 //! dies.
 
+#[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod seccomp;
+
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::{Batch, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{
+    Batch, Error, RawKey, WriterKind, for_each_site, set_writer, static_branch_likely, static_branch_unlikely,
+    static_key,
+};
+use seccomp::{Fault, Faults};
 
 static_key! { static PROGRAM: false; }
 
@@ -70,6 +78,62 @@ impl Late {
     }
 }
 
+/// A flip is refused in mid-batch, and undoing it is, too. A library with some of the sites goes; the others are restored.
+fn unloaded_before_it_is_restored(faults: Faults) {
+    set_writer(Some(WriterKind::Procmem));
+    shared::PLAIN.disable().unwrap();
+    let mut stuck = 0;
+    for ordinal in 1.. {
+        let late = Late::load();
+        faults.arm(libc::SYS_pwrite64, ordinal, u32::MAX, Fault::Errno(libc::EIO));
+        let result = shared::PLAIN.enable();
+        late.unload();
+        if faults.disarm() == 0 {
+            break;
+        }
+        stuck += u32::from(matches!(result, Err(Error::RollbackFailed { .. })));
+        PROGRAM.disable().unwrap();
+        PROGRAM.enable().unwrap();
+        assert!(!check()[0], "a site stays on: {result:?} at write {ordinal}");
+    }
+    assert!(stuck > 5, "hardly a flip could not be undone: {stuck}");
+    set_writer(None);
+    shared::PLAIN.disable().unwrap();
+}
+
+/// Pages of a library cannot be closed, and the library goes. Whatever comes in its place keeps its protection.
+fn unloaded_before_it_is_closed(faults: Faults) {
+    set_writer(Some(WriterKind::Mprotect));
+    let mut warned = 0;
+    for ordinal in 1.. {
+        let late = Late::load();
+        let mut site = 0;
+        for_each_site(late.key(), |found| site = found.address).unwrap();
+        faults.arm(libc::SYS_mprotect, ordinal, u32::MAX, Fault::Errno(libc::ENOMEM));
+        let result = late.key().disable();
+        late.unload();
+        if faults.disarm() == 0 {
+            break;
+        }
+        warned += u32::from(result.is_ok_and(|outcome| outcome.warnings.left_writable));
+        let (page, size) = ((site & !4095) as *mut c_void, 4096);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        // SAFETY: maps memory where there is none, and unmaps it.
+        unsafe {
+            assert_eq!(libc::mmap(page, size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0), page);
+            shared::PLAIN.enable().unwrap();
+            shared::PLAIN.disable().unwrap();
+            let protection = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let start = format!("{:x}-", page as usize);
+            let line = protection.lines().find(|line| line.starts_with(&start)).unwrap();
+            assert!(line.contains(" rw-p "), "a flip has changed what is no code: {line}");
+            assert_eq!(libc::munmap(page, size), 0);
+        }
+    }
+    assert!(warned > 0, "nothing was left writable");
+    set_writer(None);
+}
+
 fn main() {
     // A key of the library; sites in the library and here.
     for on in [true, false, true, false] {
@@ -102,5 +166,8 @@ fn main() {
         shared::PLAIN.inc().unwrap();
         shared::PLAIN.dec().unwrap();
     }
+    let faults = Faults::new(&[libc::SYS_pwrite64, libc::SYS_mprotect]);
+    unloaded_before_it_is_restored(faults);
+    unloaded_before_it_is_closed(faults);
     println!("ok");
 }

@@ -3,6 +3,9 @@
 //! case must die.
 
 mod plugin;
+#[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod seccomp;
 #[path = "../plugin/src/spy.rs"]
 mod spy;
 
@@ -10,8 +13,12 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use jumplabel::site::index::index_bytes;
-use jumplabel::{Error, for_each_key, static_branch_likely, static_branch_unlikely, static_key, text_reserved};
+use jumplabel::{
+    Error, WriterKind, for_each_key, set_writer, static_branch_likely, static_branch_unlikely, static_key,
+    text_reserved,
+};
 use plugin::Plugin;
+use seccomp::{Fault, Faults};
 
 static_key! {
     static PROGRAM: false;
@@ -233,6 +240,33 @@ fn deferred() {
     load("plugin").flip(true);
 }
 
+/// The program flips a key of the plugin's, which is refused in mid-batch and cannot be undone; then the plugin goes, and
+/// there is nothing left to be restored.
+fn stuck() {
+    let faults = Faults::new(&[libc::SYS_pwrite64]);
+    let plugin_key = || {
+        let mut found = None;
+        for_each_key(|info| found = if info.name.ends_with("::PLUGIN") { Some(info.key) } else { found }).unwrap();
+        found.unwrap()
+    };
+    set_writer(Some(WriterKind::Procmem));
+    flip(true);
+    let mut stuck = 0;
+    for ordinal in 1.. {
+        let plugin = load("plugin");
+        faults.arm(libc::SYS_pwrite64, ordinal, u32::MAX, Fault::Errno(libc::EIO));
+        let result = plugin_key().enable();
+        if faults.fired() == 0 {
+            break;
+        }
+        stuck += u32::from(matches!(result, Err(Error::RollbackFailed { .. })));
+        assert!(plugin.unload(), "the plugin stays loaded");
+        faults.disarm();
+        flip(ordinal % 2 == 0);
+    }
+    assert!(stuck > 5, "hardly a flip could not be undone: {stuck}");
+}
+
 /// A key that a constructor flips: one that may come before the library's, one that comes before all of the usual ones.
 mod early {
     use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
@@ -273,6 +307,7 @@ fn main() {
         Some("two") => two(),
         Some("fork") => fork(),
         Some("deferred") => deferred(),
+        Some("stuck") => stuck(),
         Some("early") => early::case(),
         other => panic!("no such case: {other:?}"),
     }

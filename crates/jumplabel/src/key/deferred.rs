@@ -155,7 +155,7 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
 
 /// Under the lock: takes the keys in `addresses` off the list, because their object is about to be unloaded.
 #[cfg(jumplabel_sites)]
-pub(crate) fn forget(addresses: core::ops::Range<usize>, _lock: &Lock) {
+pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     let mut link = &LIST;
     // SAFETY: as in `next`.
     while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {

@@ -11,11 +11,14 @@
 //! Such a child finds the lock free, because its page is wiped (see `text::linux::lock`), and a phase other than NOTHING:
 //! whoever takes the lock first puts things right. An ordinary fork waits for the lock and never sees one.
 
+#[cfg(jumplabel_sites)]
+use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 use super::plan::{Edits, Request};
 use super::{Lock, steps};
 use crate::key::count::{self, Transition};
+use crate::site::object;
 
 static PHASE: AtomicU8 = AtomicU8::new(NOTHING);
 static REQUESTS: AtomicPtr<Request<'static>> = AtomicPtr::new(core::ptr::null_mut());
@@ -56,10 +59,12 @@ pub(super) fn stuck_at(lock: &Lock) -> Option<usize> {
     (PHASE.load(Ordering::Acquire) == WRITING).then(first).flatten()
 }
 
-/// An object is about to be unloaded: what could not be restored may lie in it.
+/// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
 #[cfg(jumplabel_sites)]
-pub(crate) fn forget(_lock: &Lock) {
-    end();
+pub(crate) fn forget(addresses: &Range<usize>, lock: &Lock) {
+    // SAFETY: the lock is held.
+    let edits = unsafe { Edits::interrupted(lock) };
+    edits.retain(|edit| !addresses.contains(&edit.address));
 }
 
 /// Done, one way or the other.
@@ -89,6 +94,10 @@ fn finish(phase: u8, lock: &Lock) -> bool {
     }
     // SAFETY: the list is in memory of this process, and whoever was changing it does not exist here.
     let edits = unsafe { Edits::interrupted(lock) };
+    if phase == WRITING {
+        // An object of another copy of the library may have gone since: that copy knows nothing of this list.
+        edits.retain(|edit| object::contains_code(edit.address, lock));
+    }
     // SAFETY: the edits were verified, here or in the process that this is a copy of; the lock is held.
     let undo = |kind| unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok();
     let undone = match (phase == WRITING).then(|| edits.summary(lock)).flatten() {

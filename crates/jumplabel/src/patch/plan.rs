@@ -216,9 +216,22 @@ impl Edits {
         let edits = self.0.as_mut_slice();
         if !edits.is_sorted_by(|a, b| a.address < b.address) {
             edits.sort_unstable_by_key(|edit| edit.address);
-            let distinct = dedup(edits);
-            self.0.truncate(distinct);
+            let mut last = None;
+            self.retain(|edit| last.replace(edit.address) != Some(edit.address));
         }
+    }
+
+    /// Keeps the edits that `keep` says.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&Edit) -> bool) {
+        let edits = self.0.as_mut_slice();
+        let mut kept = 0;
+        for at in 0..edits.len() {
+            if keep(&edits[at]) {
+                edits[kept] = edits[at];
+                kept += 1;
+            }
+        }
+        self.0.truncate(kept);
     }
 
     /// Gives memory back that is not worth keeping.
@@ -254,16 +267,4 @@ impl Deref for Edits {
     fn deref(&self) -> &[Edit] {
         &self.0
     }
-}
-
-/// Moves the distinct addresses of a sorted list to its front; how many there are.
-fn dedup(edits: &mut [Edit]) -> usize {
-    let mut kept = 0;
-    for at in 0..edits.len() {
-        if kept == 0 || edits[kept - 1].address != edits[at].address {
-            edits[kept] = edits[at];
-            kept += 1;
-        }
-    }
-    kept
 }

@@ -155,6 +155,12 @@ pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Objec
     runtimes.flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
 }
 
+/// Whether a site can lie at `address`: some object's code does, as far as the platform knows.
+pub(crate) fn contains_code(address: usize, lock: &Lock) -> bool {
+    let lies_in = |image: crate::text::Image| image.contains_code(address, crate::arch::SITE_SIZE);
+    all(lock).any(|object| crate::text::image(object.header()).is_none_or(lies_in))
+}
+
 /// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
 /// object has sites of keys in other objects, or something was flipped before: its sites are then brought to the state of
 /// their keys before anything can run them.
@@ -232,11 +238,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(lock) = lock else { return };
     super::index::discard(record, &lock);
-    crate::patch::in_flight::forget(&lock);
+    // Where nobody knows where it lies, it may be anywhere.
+    let addresses = crate::text::image(record.header()).map_or(0..usize::MAX, |image| image.all.0..image.all.1);
+    crate::patch::in_flight::forget(&addresses, &lock);
+    crate::text::forget(&addresses);
     #[cfg(feature = "std")]
-    if let Some(image) = crate::text::image(record.header()) {
-        crate::key::deferred::forget(image.all.0..image.all.1, &lock);
-    }
+    crate::key::deferred::forget(&addresses, &lock);
     if RUNTIME.is_empty() {
         // SAFETY: the last object of this copy goes, and so does the copy.
         unsafe { lock.text().stop() };

@@ -191,6 +191,13 @@ pub(crate) fn leave() {
     platform::leave();
 }
 
+/// The object at `addresses` is about to be unloaded: nothing there is to be given its protection back later. The lock is
+/// held.
+#[cfg(jumplabel_sites)]
+pub(crate) fn forget(addresses: &core::ops::Range<usize>) {
+    platform::forget(addresses);
+}
+
 /// Blocks all signals of the calling thread, for a thread that it is about to start.
 #[cfg(feature = "std")]
 pub(crate) fn block_signals() -> Token {

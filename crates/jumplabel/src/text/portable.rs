@@ -85,6 +85,9 @@ pub(super) fn start(_is_main_program: bool) {}
 pub(super) fn leave() {}
 
 #[cfg(jumplabel_sites)]
+pub(super) fn forget(_addresses: &core::ops::Range<usize>) {}
+
+#[cfg(jumplabel_sites)]
 pub(super) fn is_main_program(_header: usize) -> bool {
     true
 }

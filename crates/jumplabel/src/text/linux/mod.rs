@@ -163,6 +163,10 @@ pub(super) fn leave() {
     fork::drain();
 }
 
+pub(super) fn forget(addresses: &core::ops::Range<usize>) {
+    mprotect::forget(addresses);
+}
+
 pub(super) fn block_signals() -> Token {
     signals::block()
 }

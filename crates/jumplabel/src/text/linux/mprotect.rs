@@ -52,6 +52,13 @@ pub(super) fn close_remaining() -> bool {
     unsafe { SPANS.get() }.close()
 }
 
+/// What lies in `addresses` is about to be unmapped: something else may be mapped there when the next flip comes.
+pub(super) fn forget(addresses: &core::ops::Range<usize>) {
+    // SAFETY: the lock is held.
+    let spans = unsafe { SPANS.get() };
+    spans.keep(|span| span.end <= addresses.start || addresses.end <= span.start);
+}
+
 impl Writer for Mprotect {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         for edit in edits {
@@ -169,21 +176,26 @@ impl Spans {
     /// Closes all, the latest first: an earlier one knows better what a page once was. Those that are refused stay on the
     /// list, for the next flip. False where there are any.
     fn close(&mut self) -> bool {
-        let list = self.list.as_mut_slice();
-        for span in list.iter_mut().rev() {
+        for span in self.list.as_mut_slice().iter_mut().rev() {
             span.close();
         }
+        self.keep(|span| span.open);
+        self.list.is_empty()
+    }
+
+    /// Keeps the spans that `keep` says, without those that lie in one before them.
+    fn keep(&mut self, keep: impl Fn(&Span) -> bool) {
+        let list = self.list.as_mut_slice();
         let mut kept = 0;
         for at in 0..list.len() {
             let span = list[at];
             let known = list[..kept].iter().any(|other| other.start <= span.start && span.end <= other.end);
-            if span.open && !known {
+            if keep(&span) && !known {
                 list[kept] = span;
                 kept += 1;
             }
         }
         self.list.truncate(kept);
-        kept == 0
     }
 }
 
