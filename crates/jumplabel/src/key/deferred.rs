@@ -75,7 +75,8 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     ///
     /// # Errors
     /// [`Error::Underflow`] where the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
-    /// [`Error::OutOfMemory`] where no thread can be started (the dec is then due, and `flush` carries it out).
+    /// [`Error::OutOfMemory`] where there is no memory for the lock, or no thread can be started (the dec is then due, and
+    /// `flush` carries it out).
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
         let lock = loop {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
@@ -104,7 +105,7 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     /// called before the object of the key is unloaded. `Ok(None)` where nothing is due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`]; the dec is due no more. With [`Error::Reentrant`] it still is.
+    /// As [`RawKey::dec`]; the dec is due no more. Where the lock cannot be taken (as for [`RawKey::seal`]), it still is.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let lock = Lock::take()?;

@@ -169,7 +169,9 @@ impl RawKey {
     /// so already still succeed.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] in the middle of a flip, [`Error::Overflow`] with `i32::MAX` users.
+    /// [`Error::Overflow`] with `i32::MAX` users, and where the lock cannot be taken: [`Error::Reentrant`] in the middle of
+    /// a flip, [`Error::OutOfMemory`], and [`Error::NoWriter`] in a kernel that has not called
+    /// [`set_text`](crate::text::set_text).
     pub fn seal(&self) -> Result<(), Error> {
         let _lock = patch::Lock::take()?;
         count::seal(&self.word).map_err(Error::from)

@@ -79,7 +79,7 @@ pub(super) fn discard(object: &Object, lock: &Lock) {
 /// Bytes of all indexes now: what flipping has cost in memory that stays.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in the middle of a flip.
+/// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(super::object::all(&lock).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())

@@ -169,7 +169,7 @@ impl Site {
 /// after the first call, which builds the index.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, lock: &Lock| {
         for object in object::all(lock) {
@@ -189,7 +189,7 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 /// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in the middle of a flip.
+/// Where the lock cannot be taken, as for [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }

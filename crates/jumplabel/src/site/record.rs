@@ -95,7 +95,7 @@ pub struct KeyInfo {
 /// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in the middle of a flip, [`Error::DamagedTable`], [`Error::OutOfMemory`].
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     let fill = |keys: &mut List<KeyInfo>, lock: &Lock| {
         for object in object::all(lock) {

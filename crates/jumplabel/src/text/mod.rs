@@ -118,7 +118,8 @@ pub unsafe trait Text: Sync {
     /// Takes the process-wide lock; nothing may interrupt this thread with a flip until `unlock`.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] where this thread holds it.
+    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`] where there is none for it,
+    /// [`Error::NoWriter`] where there is no platform.
     fn lock(&self) -> Result<Token, Error>;
 
     /// Releases the lock.
