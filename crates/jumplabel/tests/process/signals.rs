@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use jumplabel::text::Token;
-use jumplabel::{Error, WriterKind, set_writer};
+use jumplabel::{Error, WriterKind, set_writer, static_key};
 
-use crate::scenario::{Scenario, passes};
+use crate::scenario::{Scenario, fork, passes, reap};
 use crate::twin::{PrivateLock, Twin, install};
 
 crate::pages::pages! { sites: 2 keys, 8 sites, every 1 pages, at 0 }
@@ -102,6 +102,51 @@ fn broken_twin_signals_are_not_blocked() {
         install(Interruptible::default());
         storm(usize::MAX);
     });
+}
+
+/// The line of /proc/self/status that names the signals with a handler.
+fn caught() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().find(|line| line.starts_with("SigCgt:")).unwrap().to_owned()
+}
+
+/// Flips with each writer, with threads, children and a dec that is left to the worker; `handler` may install one.
+fn handlers_stay_as_they_are(handler: impl FnOnce()) {
+    static_key! { static LATER: false, deferred std::time::Duration::from_millis(1); }
+    let before = caught();
+    for writer in [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)] {
+        set_writer(writer);
+        for on in [true, false, true] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on));
+        }
+        sites().settle();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sites().set(true).unwrap());
+        });
+    }
+    LATER.enable().unwrap();
+    LATER.dec_deferred().unwrap();
+    while LATER.is_enabled() {
+        std::thread::yield_now();
+    }
+    reap(fork(|| sites().set(false).is_ok()));
+    handler();
+    assert_eq!(caught(), before, "a signal handler was installed");
+}
+
+#[test]
+fn no_handler_is_installed() {
+    passes(|| handlers_stay_as_they_are(|| ()));
+}
+
+#[test]
+fn broken_twin_installs_a_handler() {
+    // SAFETY: a handler of this file's; nothing sends the signal.
+    let install = || unsafe {
+        libc::signal(libc::SIGTRAP, flip as *const () as usize);
+    };
+    Scenario::new().fails("a signal handler was installed", || handlers_stay_as_they_are(install));
 }
 
 /// Which of the tests below this process is to run, before Rust's runtime has started.
