@@ -1,10 +1,12 @@
-//! Decides whether this build patches code (`cfg(jumplabel_sites)`) or uses the fallback: load, test, jump.
+//! Decides whether this build patches code (`cfg(jumplabel_sites)`) or uses the fallback: load, test, jump; and whether it
+//! has the platform of Linux user space (`cfg(jumplabel_linux)`).
 
 use std::env::var;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
 
@@ -14,9 +16,13 @@ fn main() {
 
     // An arch file exists, the object format is ELF, and inline assembly is understood.
     let supported = arch == "x86_64" && pointers_are_64_bit && (os == "linux" || os == "none");
-    let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || var("CARGO_CFG_MIRI").is_ok();
+    let miri = var("CARGO_CFG_MIRI").is_ok();
+    let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || miri;
     if supported && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
+    }
+    if os == "linux" && !miri && var("CARGO_FEATURE_STD").is_ok() {
+        println!("cargo::rustc-cfg=jumplabel_linux");
     }
 }

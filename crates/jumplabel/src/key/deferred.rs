@@ -177,6 +177,7 @@ pub(crate) mod worker {
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
 
     /// In a child of fork: there is none.
+    #[cfg(jumplabel_linux)]
     pub(crate) fn forked() {
         RUNS_IN.store(0, Ordering::Relaxed);
     }

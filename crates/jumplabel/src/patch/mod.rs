@@ -245,7 +245,7 @@ impl Refusals {
     }
 }
 
-#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+#[cfg(jumplabel_linux)]
 pub(crate) use steps::run as run_steps;
 pub use steps::{Failure, Step};
 

@@ -102,10 +102,10 @@ pub struct Runtime {
 /// Not on the list yet.
 pub(crate) const UNLISTED: u32 = 0;
 /// On the list.
-#[cfg_attr(not(feature = "std"), allow(dead_code))]
+#[cfg(jumplabel_linux)]
 pub(crate) const LISTED: u32 = 1;
 /// Taken off: the last object has gone, and what still runs (a destructor behind ours) must not put it back.
-#[cfg_attr(not(feature = "std"), allow(dead_code))]
+#[cfg(jumplabel_linux)]
 pub(crate) const LEFT: u32 = 2;
 
 /// This copy.
@@ -130,8 +130,8 @@ impl Runtime {
         })
     }
 
-    #[cfg_attr(not(feature = "std"), allow(dead_code))] // A kernel has one copy.
-    /// Goes from one membership to another; whether it was the first.
+    /// Goes from one membership to another; whether it was the first. A kernel has one copy.
+    #[cfg(jumplabel_linux)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }

@@ -22,17 +22,17 @@ use crate::patch::{EditList, Failure, Step, plan::Summary};
 use crate::site::object::Runtime;
 
 // Without sites no object registers, so that a part of it is never called.
-#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+#[cfg(jumplabel_linux)]
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod linux;
-#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+#[cfg(jumplabel_linux)]
 use linux as platform;
-#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+#[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 
-#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+#[cfg(not(jumplabel_linux))]
 mod portable;
-#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+#[cfg(not(jumplabel_linux))]
 use portable as platform;
 
 /// The mechanism that writes code bytes.
