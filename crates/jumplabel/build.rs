@@ -10,15 +10,21 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
 
-    let arch = var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
-    let os = var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    let pointers_are_64_bit = var("CARGO_CFG_TARGET_POINTER_WIDTH").is_ok_and(|width| width == "64");
+    let cfg = |name: &str| var(format!("CARGO_CFG_{name}")).unwrap_or_default();
+    let (arch, os) = (cfg("TARGET_ARCH"), cfg("TARGET_OS"));
+    let (width, endian) = (cfg("TARGET_POINTER_WIDTH"), cfg("TARGET_ENDIAN"));
 
-    // An arch file exists, the object format is ELF, and inline assembly is understood.
-    let supported = arch == "x86_64" && pointers_are_64_bit && (os == "linux" || os == "none");
+    // An arch file exists, for this data model, and stable inline assembly is understood.
+    let has_arch_file = matches!(
+        (&*arch, &*width, &*endian),
+        ("x86_64", "64", "little") | ("x86", "32", "little") | ("aarch64", "64", "little")
+    );
+    let is_elf = os == "linux" || os == "none";
+    // A word that leads to a GOT slot is known for one instruction set.
+    let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";
     let miri = var("CARGO_CFG_MIRI").is_ok();
     let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || miri;
-    if supported && !asked_for_fallback {
+    if has_arch_file && is_elf && finds_keys && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }

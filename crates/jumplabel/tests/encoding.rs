@@ -5,34 +5,26 @@
 //!   from ── step 0 ── step 1 ── step 2 ──► to        at each step: every mixture of old and new bytes of what it writes
 //!     ◄── undo 0 ── undo 1 ── undo 2 ──┘             from each of those points, again with every mixture
 //! ```
-#![cfg(all(target_arch = "x86_64", not(any(miri, jumplabel_fallback))))]
+//!
+//! What is known of one instruction set is in encoding/: the decoder, the displacements to look at, the broken twins. Where
+//! a site is one word, encoding/assembled.rs also compares all of the reach with what the compiler's assembler makes of it.
+#![cfg(not(any(miri, jumplabel_fallback)))]
 
-use iced_x86::{Code, Decoder, DecoderOptions};
-use jumplabel::arch::{self, Piece, SITE_SIZE, STEPS, State};
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "encoding/x86.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "encoding/aarch64.rs")]
+mod machine;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+#[path = "encoding/assembled.rs"]
+mod assembled;
+
+use jumplabel::arch::{self, Piece, SITE_SIZE, STEPS, State, WHOLE};
+use machine::{BROKEN, DISPLACEMENTS, ORIGIN, REACH, STATES, UNIT, effect};
 use proptest::prelude::*;
 
 type Bytes = [u8; SITE_SIZE];
 
-const STATES: [State; 4] = [State::Pristine, State::Primed, State::Priming, State::Jump];
-const ADDRESS: usize = 0x5555_5555_5003;
-
-/// Displacements at which something might go wrong: the ends, around zero, the tail of the nop and one byte of it, opcodes.
-const DISPLACEMENTS: [i32; 14] = [
-    i32::MIN,
-    i32::MIN + 1,
-    i32::MAX,
-    -6,
-    -5,
-    -1,
-    0,
-    1,
-    0x441f,
-    0x4400,
-    0x001f_441f,
-    0x0f0f_0f0f,
-    i32::from_le_bytes([0xe9, 0xa9, 0x0f, 0x1f]),
-    i32::from_le_bytes([0xa9, 0xe9, 0xcc, 0xf4]),
-];
+const ADDRESS: usize = 0x5555_5004;
 
 /// What a thread does that executes a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,33 +33,15 @@ enum Effect {
     Jumps,
 }
 
-/// The effect of `bytes`, or what is wrong with them.
-fn effect(bytes: Bytes, displacement: i32) -> Result<Effect, String> {
-    // What follows the site is an instruction that must not be swallowed.
-    let mut code = bytes.to_vec();
-    code.extend([0xcc; 16]);
-    let mut decoder = Decoder::with_ip(64, &code, ADDRESS as u64, DecoderOptions::NONE);
-    let instruction = decoder.decode();
-    let wrong = |what: &str| Err(format!("{bytes:02x?} at displacement {displacement:#x} {what}"));
-    if instruction.len() != SITE_SIZE {
-        return wrong("is not one instruction");
-    }
-    let target = (ADDRESS + SITE_SIZE).wrapping_add_signed(displacement as isize) as u64;
-    match instruction.code() {
-        Code::Nop_rm32 if bytes == arch::encode(State::Pristine, displacement) => Ok(Effect::FallsThrough),
-        Code::Test_EAX_imm32 => Ok(Effect::FallsThrough),
-        Code::Jmp_rel32_64 if instruction.near_branch_target() == target => Ok(Effect::Jumps),
-        code => wrong(&format!("is {code:?}")),
-    }
-}
-
 fn effect_of(state: State) -> Effect {
     if state.falls_through() { Effect::FallsThrough } else { Effect::Jumps }
 }
 
-/// What the site may hold while `piece` is written over `bytes`: each byte the old or the new one. The last is all new.
+/// What the site may hold while `piece` is written over `bytes`: all of it the old or the new, or, where pieces are not stored
+/// as a whole, each byte. The last is all new.
 fn mixtures(bytes: Bytes, piece: Piece) -> impl Iterator<Item = Bytes> {
-    (0..1u32 << piece.len).map(move |new| {
+    let all = (1u32 << piece.len) - 1;
+    (0..=all).filter(move |new| !WHOLE || [0, all].contains(new)).map(move |new| {
         let mut mixed = bytes;
         for (at, &byte) in piece.bytes().iter().enumerate() {
             if new >> at & 1 != 0 {
@@ -159,9 +133,10 @@ fn states_round_trip() {
             let bytes = arch::encode(state, displacement);
             assert_eq!(effect(bytes, displacement).unwrap(), effect_of(state));
             let decoded = arch::decode(bytes, displacement).unwrap();
-            // Where the displacement looks like the nop's tail, nothing is left to be primed.
-            let same = displacement == 0x441f && state == State::Priming && decoded == State::Primed;
-            assert!(decoded == state || same, "{state:?} decodes as {decoded:?}");
+            assert!(
+                decoded == state || machine::look_alike(state, decoded, displacement),
+                "{state:?} decodes as {decoded:?}"
+            );
         }
     }
 }
@@ -223,16 +198,29 @@ fn a_step_to_where_one_is_already() {
     }
 }
 
-/// The reach of `jmp rel32`: from the end of the site, 2 GiB less one byte forward, 2 GiB back.
+/// The reach of the jump, to the last byte, and what it cannot encode.
 #[test]
 fn reach() {
-    let end = ADDRESS + SITE_SIZE;
-    let (most, least) = (i32::MAX as isize, i32::MIN as isize);
-    assert_eq!(arch::displacement(ADDRESS, end), Some(0));
-    assert_eq!(arch::displacement(ADDRESS, end.wrapping_add_signed(most)), Some(i32::MAX));
-    assert_eq!(arch::displacement(ADDRESS, end.wrapping_add_signed(least)), Some(i32::MIN));
-    assert_eq!(arch::displacement(ADDRESS, end.wrapping_add_signed(most + 1)), None);
-    assert_eq!(arch::displacement(ADDRESS, end.wrapping_add_signed(least - 1)), None);
+    let origin = ADDRESS + ORIGIN;
+    let to = |distance: i64| arch::displacement(ADDRESS, origin.wrapping_add(distance as usize));
+    let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
+    for inside in [0, UNIT, -UNIT, least, most] {
+        assert_eq!(to(inside), Some(inside as i32));
+    }
+    if machine::ENDS {
+        assert_eq!([to(least - UNIT), to(most + UNIT)], [None; 2]);
+        assert_eq!([to(least * 2), to(most * 2 + UNIT)], [None; 2]);
+    }
+    assert!((1..4).filter(|&odd| odd < UNIT).all(|odd| to(odd).is_none()));
+    for odd in (1..4).filter(|_| WHOLE) {
+        assert_eq!(arch::displacement(ADDRESS + odd, origin + odd), None, "a site that is no word");
+    }
+}
+
+/// A displacement that the jump can encode, out of any number.
+fn in_reach(any: i32) -> i32 {
+    let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
+    (least + (i64::from(any) - i64::from(i32::MIN)) * UNIT % (most - least + UNIT)) as i32
 }
 
 /// Anywhere, and near the ends of what addresses and signed numbers can be.
@@ -248,27 +236,29 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_displacement(displacement: i32, from in 0..4usize, to in 0..4usize) {
+    fn any_displacement(any: i32, from in 0..STATES.len(), to in 0..STATES.len()) {
         prop_assume!(from != to);
-        let followed = follow(arch::step, arch::undo, STATES[from], STATES[to], displacement);
+        let followed = follow(arch::step, arch::undo, STATES[from], STATES[to], in_reach(any));
         prop_assert!(followed.is_ok(), "{:?}", followed);
     }
 
     /// No panic, and an answer that leads back, for whatever a damaged table says.
     #[test]
     fn any_addresses(address in addresses(), near: i32, far in addresses()) {
-        let end = address.wrapping_add(SITE_SIZE);
-        prop_assert_eq!(arch::displacement(address, end.wrapping_add_signed(near as isize)), Some(near));
+        let (near, word) = (in_reach(near), address & !3);
+        let origin = word.wrapping_add(ORIGIN);
+        prop_assert_eq!(arch::displacement(word, origin.wrapping_add_signed(near as isize)), Some(near));
         if let Some(distance) = arch::displacement(address, far) {
-            prop_assert_eq!(end.wrapping_add_signed(distance as isize), far);
+            prop_assert_eq!(address.wrapping_add(ORIGIN).wrapping_add_signed(distance as isize), far);
         }
     }
 
     /// Foreign bytes are seen as such: only what has the effect of a state is taken for one.
     #[test]
-    fn any_bytes(bytes: Bytes, displacement: i32, opcode in 0..4usize) {
-        let opcode = [bytes[0], 0x0f, 0xa9, 0xe9][opcode];
-        let bytes = [opcode, bytes[1], bytes[2], bytes[3], bytes[4]];
+    fn any_bytes(bytes: Bytes, any: i32, state in 0..STATES.len(), kept: u8) {
+        let displacement = in_reach(any);
+        let state = arch::encode(STATES[state], displacement);
+        let bytes = std::array::from_fn(|at| if kept >> at & 1 != 0 { state[at] } else { bytes[at] });
         if let Some(state) = arch::decode(bytes, displacement) {
             prop_assert_eq!(effect(bytes, displacement), Ok(effect_of(state)));
         }
@@ -278,30 +268,15 @@ proptest! {
 /// Broken twins: each must be found out by the walk above.
 #[test]
 fn broken_steps_are_found_out() {
-    fn all_at_once(step: u8, _: State, to: State, displacement: i32) -> Option<Piece> {
-        // As if a writer stored four bytes, then one: the classic mistake.
-        let [b0, b1, b2, b3, b4] = arch::encode(to, displacement);
-        match step {
-            0 => Some(Piece { offset: 0, len: 4, bytes: [b0, b1, b2, b3] }),
-            1 => Some(Piece { offset: 4, len: 1, bytes: [b4, 0, 0, 0] }),
-            _ => None,
-        }
-    }
-    fn tail_under_the_nop(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
-        if step == 0 { None } else { arch::step(step, from, to, displacement) }
-    }
-    fn tail_last(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
-        arch::step([0, 2, 1][usize::from(step)], from, to, displacement)
-    }
     fn nothing(_: u8, _: State, _: State, _: i32) -> Option<Piece> {
         None
     }
     let (from, to) = (State::Pristine, State::Jump);
-    let displacement = 0x0102_0304;
-    for steps in [all_at_once as Steps, tail_under_the_nop, tail_last, nothing] {
-        assert!(follow(steps, arch::undo, from, to, displacement).is_err());
+    let displacement = in_reach(0x0102_0304);
+    for steps in BROKEN.iter().chain([&(nothing as Steps)]) {
+        assert!(follow(*steps, arch::undo, from, to, displacement).is_err());
     }
-    for undo in [nothing as Steps, arch::step, tail_under_the_nop] {
+    for undo in [nothing as Steps, arch::step, BROKEN[0]] {
         assert!(follow(arch::step, undo, from, to, displacement).is_err());
     }
     assert!(follow(arch::step, arch::undo, from, to, displacement).is_ok());

@@ -1,40 +1,17 @@
 //! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without a file).
 //! The table is empty, so nothing here is ever asked to encode anything.
 
-use super::Piece;
+use super::word::State as Word;
+use super::{Act, Caches, Piece};
 
 /// Bytes of a site.
 pub const SITE_SIZE: usize = 1;
 
+/// Nothing is written.
+pub const WHOLE: bool = false;
+
 /// There are no sites, so no states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum State {
-    /// Falls through.
-    Pristine,
-    /// Jumps.
-    Jump,
-}
-
-impl State {
-    /// Whether execution goes on behind the site.
-    #[must_use]
-    pub const fn falls_through(self) -> bool {
-        matches!(self, State::Pristine)
-    }
-
-    /// The state to go to.
-    #[must_use]
-    pub const fn toward(self, jump: bool) -> State {
-        if jump { State::Jump } else { State::Pristine }
-    }
-
-    /// A word for listings.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        "none"
-    }
-}
+pub type State = Word;
 
 /// Never in reach.
 #[must_use]
@@ -69,23 +46,14 @@ pub const fn undo(_step: u8, _from: State, _to: State, _displacement: i32) -> Op
     None
 }
 
-/// Nothing to run.
+/// Nothing is stored.
 #[must_use]
-#[allow(dead_code)]
-pub(crate) const fn canary() -> bool {
-    false
+pub const fn caches() -> Caches {
+    Caches::Coherent
 }
 
-/// No canary.
-#[must_use]
-#[allow(dead_code)]
-pub(crate) const fn canary_code() -> usize {
-    0
-}
-
-/// No canary.
-#[must_use]
-#[allow(dead_code)]
-pub(crate) const fn canary_target() -> usize {
-    0
-}
+/// Nothing to be done.
+///
+/// # Safety
+/// None is needed.
+pub const unsafe fn act(_: Act) {}

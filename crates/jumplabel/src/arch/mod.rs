@@ -1,31 +1,52 @@
 //! Encodings of one instruction set: the instruction of a site in each of its states, and the steps between them.
 //!
-//! An arch file defines, in this order, and nothing else:
+//! An arch file defines, in this order, and nothing else (tests/contract.rs looks; docs/porting.md says what each must
+//! guarantee):
 //!
 //! | item | meaning |
 //! |---|---|
 //! | `SITE_SIZE` | bytes of a site |
+//! | `WHOLE` | whether a piece is one aligned word, written by one store, or bytes in any order |
 //! | `State` | the states of a site; `falls_through`, `toward`, `name` |
 //! | `displacement` | from a site to its target, or out of range |
 //! | `encode` | the bytes of a state |
 //! | `decode` | the state of some bytes, or foreign |
-//! | `STEPS`, `step`, `undo` | the writes that lead from one state to another, with a core sync after each |
-//! | `canary`, `canary_code`, `canary_target` | a function of our own with one site, on which a writer proves itself |
-//! | `__site_asm!` | the template of a site and its table entry |
+//! | `STEPS` | how many writes lead from one state to another at most, with a core sync after each |
+//! | `step` | each of them |
+//! | `undo` | what takes each of them back |
+//! | `caches` | what a processor needs to fetch what was stored |
+//! | `act` | one act of that |
+//! | `__site_asm` | a site and its table entry: the options of the inline assembly |
+//! | `__nop_asm` | the site as a nop, aligned, behind a label |
+//! | `__jump_asm` | the site as a jump, aligned, behind a label |
+//! | `__return_asm` | a C function's return of a number |
+//! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
 //!
-//! No system calls, no policy.
+//! No system calls, no policy. What is the same for all of them is beside them: the table and the object's record in
+//! `site_asm` and `object_asm`, the canary, the order of cache maintenance in [`caches`](maintain), sites of one word in
+//! `word`. build.rs decides which targets have sites.
 
-// A kernel's own platform has no use for the canary.
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+// A kernel's own platform has no use for the canary, nor for some of the acts.
+#[cfg(jumplabel_sites)]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod machine;
+#[cfg(not(jumplabel_sites))]
+#[path = "fallback.rs"]
+mod machine;
+pub use machine::*;
+
+mod caches;
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
-mod x86_64;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-pub use x86_64::*;
+mod canary;
+mod object_asm;
+mod site_asm;
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), allow(dead_code))] // Two states are too few for it.
+mod word;
 
-#[cfg(not(jumplabel_sites))]
-mod fallback;
-#[cfg(not(jumplabel_sites))]
-pub use fallback::*;
+pub use caches::{Act, Caches, maintain};
+#[allow(unused_imports)] // For the writers of Linux user space.
+pub(crate) use canary::{canary, canary_code, canary_target};
 
 /// A run of bytes inside a site, written in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,5 +64,22 @@ impl Piece {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Stores the piece into the site at `site`: by one store, where its parts must not be seen ([`WHOLE`]).
+    ///
+    /// # Safety
+    /// The site is writable, and as aligned as `displacement` demands.
+    pub unsafe fn store(&self, site: usize) {
+        let first = site + usize::from(self.offset);
+        if WHOLE {
+            // SAFETY: by the contract, an aligned word.
+            unsafe { (first as *mut u32).write_volatile(u32::from_ne_bytes(self.bytes)) };
+            return;
+        }
+        for (byte, address) in self.bytes().iter().zip(first..) {
+            // SAFETY: by the contract, a byte of the site.
+            unsafe { (address as *mut u8).write_volatile(*byte) };
+        }
     }
 }

@@ -381,7 +381,7 @@ macro_rules! __key_record {
         static __JUMPLABEL_FILE: [u8; file!().len()] = $crate::key::bytes_of(file!());
         ::core::arch::global_asm!(
             $crate::__object_asm!(),
-            ".pushsection __jump_keys, \"aR\", @progbits",
+            ".pushsection __jump_keys, \"aR\", %progbits",
             ".balign 4",
             $crate::__key_record_word_asm!(),
             ".long {name} - .",

@@ -251,7 +251,7 @@ impl Edits {
         let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, steps: 0, unsynced: false };
         let mut last = None;
         for edit in self.iter() {
-            summary.pristine += usize::from(edit.from == State::Pristine);
+            summary.pristine += usize::from(arch::STEPS > 1 && edit.from == State::Pristine);
             let page = edit.address & page_of;
             summary.pages += usize::from(last != Some(page));
             summary.spans += usize::from(last.is_none_or(|last| page > last + gap));

@@ -6,7 +6,7 @@
 //!     core sync, if anything was written           core sync; where it is refused, sites of several steps stay there
 //! ```
 //!
-//! On x86-64 a flip of primed sites is one step of one byte each; see `arch`.
+//! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`.
 
 use super::plan::Edit;
 use crate::arch::{self, Piece};
@@ -70,7 +70,7 @@ pub(crate) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<
 }
 
 /// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step, because
-/// the bytes behind `a9` do not matter and `a9` falls through.
+/// it writes what is there, or, on x86, because the bytes behind `a9` do not matter and `a9` falls through.
 pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
     take_back(edits, arch::STEPS - 1, edits.len(), writer)
 }

@@ -272,4 +272,4 @@ const _: () = assert!(VERSION == 1);
 
 // The size that the macros emit.
 #[cfg(jumplabel_sites)]
-const _: () = assert!(size_of::<Object>() == 64);
+const _: () = assert!(size_of::<Object>() == 4 * size_of::<usize>() + 32);

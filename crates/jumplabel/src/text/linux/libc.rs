@@ -2,6 +2,15 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
+/// The number of `tgkill` (include/uapi/asm-generic/unistd.h; older instruction sets have their own).
+pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
+    234
+} else if cfg!(target_arch = "x86") {
+    270
+} else {
+    131
+};
+
 /// `Dl_info`.
 #[cfg(not(target_feature = "crt-static"))]
 #[repr(C)]
@@ -40,15 +49,16 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
+/// `Elf32_Ehdr` or `Elf64_Ehdr`: addresses and offsets are as wide as a pointer.
 #[repr(C)]
 pub(super) struct Ehdr {
     pub(super) e_ident: [u8; 16],
     e_type: u16,
     e_machine: u16,
     e_version: u32,
-    e_entry: u64,
-    pub(super) e_phoff: u64,
-    e_shoff: u64,
+    e_entry: usize,
+    pub(super) e_phoff: usize,
+    e_shoff: usize,
     e_flags: u32,
     e_ehsize: u16,
     pub(super) e_phentsize: u16,
@@ -58,16 +68,20 @@ pub(super) struct Ehdr {
     e_shstrndx: u16,
 }
 
+/// `Elf32_Phdr` or `Elf64_Phdr`, which differ in the place of the flags.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
+    #[cfg(target_pointer_width = "64")]
     pub(super) p_flags: u32,
-    pub(super) p_offset: u64,
-    pub(super) p_vaddr: u64,
-    p_paddr: u64,
-    pub(super) p_filesz: u64,
-    pub(super) p_memsz: u64,
-    p_align: u64,
+    pub(super) p_offset: usize,
+    pub(super) p_vaddr: usize,
+    p_paddr: usize,
+    pub(super) p_filesz: usize,
+    pub(super) p_memsz: usize,
+    #[cfg(target_pointer_width = "32")]
+    pub(super) p_flags: u32,
+    p_align: usize,
 }
 
 unsafe extern "C" {

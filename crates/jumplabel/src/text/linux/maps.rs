@@ -40,8 +40,19 @@ impl Maps {
         Ok(Maps(rustix::fs::open("/proc/thread-self/maps", flags, Mode::empty())?))
     }
 
-    /// The mapping at `address`; its file's path goes to `path`.
+    /// The mapping of text at `address`; its file's path goes to `path`.
+    ///
+    /// An emulator (qemu-user) shows how it has mapped the text itself: readable. The protection is then taken for what
+    /// linkers make it, or the program would lose its text to an honest restoration.
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
+        let mut mapping = self.look_up(address, path)?;
+        if !mapping.protection.contains(MprotectFlags::EXEC) {
+            mapping.protection |= MprotectFlags::READ | MprotectFlags::EXEC;
+        }
+        Ok(mapping)
+    }
+
+    fn look_up(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
         let mut query = Query::new(address, path);
         // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
         match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {

@@ -8,6 +8,7 @@
 //!
 //! Where one refuses, the next is tried before an error is reported.
 
+mod caches;
 mod canary;
 mod fork;
 mod futex;
@@ -17,6 +18,7 @@ mod maps;
 mod mprotect;
 mod pages;
 mod procmem;
+mod record;
 mod shared;
 mod signals;
 mod swap;
@@ -28,6 +30,7 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use core::time::Duration;
 
 use super::{Image, Text, Token, Warnings, Writer, WriterKind, Written};
+use crate::arch;
 use crate::error::{Errno, Error};
 use crate::patch::{EditList, Failure, plan::Summary};
 use crate::site::object::{RUNTIME, Runtime};
@@ -92,6 +95,8 @@ unsafe impl Text for Linux {
             // It never writes to running code.
             _ if summary.unsynced => &[Swap],
             Some(ref kind) => core::slice::from_ref(kind),
+            // The kernel copies an aligned word with one store on all of them (its memcpy), but does not promise to.
+            None if arch::WHOLE => &[Mprotect, Swap, Procmem],
             None if summary.sites <= PROCMEM_SITES * summary.spans => &[Procmem, Mprotect, Swap],
             None => &[Mprotect, Procmem, Swap],
         };
@@ -181,7 +186,7 @@ pub(super) fn is_main_program(header: usize) -> bool {
     // SAFETY: a read of the auxiliary vector.
     let headers = unsafe { libc::getauxval(AT_PHDR) } as usize;
     // SAFETY: the linker puts the header at the start of the first segment.
-    headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff as usize)
+    headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff)
 }
 
 /// Loads the object of this copy once more, and for ever. A program is never unloaded, and a static one has no loader.
@@ -214,14 +219,13 @@ pub(super) fn image(header: usize) -> Option<Image> {
     // SAFETY: from an object's record: the linker's `__ehdr_start`.
     let elf = unsafe { elf(header) }?;
     // SAFETY: as the header says; the program headers follow it in the first segment.
-    let segments = unsafe {
-        core::slice::from_raw_parts((header + elf.e_phoff as usize) as *const libc::Phdr, usize::from(elf.e_phnum))
-    };
+    let segments =
+        unsafe { core::slice::from_raw_parts((header + elf.e_phoff) as *const libc::Phdr, usize::from(elf.e_phnum)) };
     let loads = || segments.iter().filter(|segment| segment.p_type == PT_LOAD);
     let first = loads().find(|segment| segment.p_offset == 0)?;
-    let base = header.wrapping_sub(first.p_vaddr as usize);
-    let start = |segment: &libc::Phdr| base.wrapping_add(segment.p_vaddr as usize);
-    let end = |segment: &libc::Phdr| start(segment) + segment.p_memsz as usize;
+    let base = header.wrapping_sub(first.p_vaddr);
+    let start = |segment: &libc::Phdr| base.wrapping_add(segment.p_vaddr);
+    let end = |segment: &libc::Phdr| start(segment) + segment.p_memsz;
     let bounds = |wanted: fn(&libc::Phdr) -> bool| {
         let chosen = || loads().filter(|segment| wanted(segment));
         Some((chosen().map(start).min()?, chosen().map(end).max()?))

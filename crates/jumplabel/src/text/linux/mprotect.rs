@@ -18,7 +18,7 @@ use core::ffi::c_void;
 use rustix::mm::{MprotectFlags, mprotect};
 
 use super::maps::Maps;
-use super::{Open, pages, sync};
+use super::{Open, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::SPAN_GAP_PAGES;
@@ -63,13 +63,12 @@ impl Writer for Mprotect {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         for edit in edits {
             if let Some(piece) = step.piece(edit) {
-                let first = edit.address + usize::from(piece.offset);
-                for (byte, address) in piece.bytes().iter().zip(first..) {
-                    // SAFETY: a byte of a site, on a page that is open.
-                    unsafe { (address as *mut u8).write_volatile(*byte) };
-                }
+                // SAFETY: a site that was verified, on pages that are open.
+                unsafe { piece.store(edit.address) };
+                record::note(record::Event::Store(edit.address));
             }
         }
+        caches::maintain(edits, step);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::pwrite;
 
-use super::{Open, pages, sync};
+use super::{Open, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::Edit;
@@ -79,8 +79,10 @@ impl Writer for Procmem {
         for (at, edit) in edits.iter().enumerate() {
             if let Some(piece) = step.piece(edit) {
                 self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
+                record::note(record::Event::Store(edit.address));
             }
         }
+        caches::maintain(edits, step);
         Ok(())
     }
 

@@ -184,7 +184,7 @@ static HERE: &Runtime = &RUNTIME;
 
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(
-    ".pushsection .note.jumplabel, \"a\", @note",
+    ".pushsection .note.jumplabel, \"a\", %note",
     ".balign 4",
     ".long 10, 4, {version}",
     ".asciz \"jumplabel\"",
@@ -216,8 +216,8 @@ unsafe extern "C" fn find_note(info: *const libc::DlPhdrInfo, _size: usize, data
     // SAFETY: as the loader says.
     let headers = unsafe { core::slice::from_raw_parts(info.headers, usize::from(info.count)) };
     for segment in headers.iter().filter(|segment| segment.p_type == PT_NOTE) {
-        let mut at = info.addr.wrapping_add(segment.p_vaddr as usize);
-        let end = at + segment.p_filesz.min(segment.p_memsz) as usize;
+        let mut at = info.addr.wrapping_add(segment.p_vaddr);
+        let end = at + segment.p_filesz.min(segment.p_memsz);
         while at + 12 <= end {
             // SAFETY: inside a note segment, which the loader has mapped; notes are 4-aligned.
             let (name_len, desc_len) = unsafe { ((at as *const u32).read(), (at as *const u32).add(1).read()) };

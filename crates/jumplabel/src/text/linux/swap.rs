@@ -212,6 +212,7 @@ impl Writer for Swap {
             // A run holds all of a site, and the sites come in the order of the runs.
             at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let copy = runs[at].forward + (edit.address - runs[at].text) + usize::from(piece.offset);
+            // Byte by byte: nothing runs the copy.
             for (byte, address) in piece.bytes().iter().zip(copy..) {
                 // SAFETY: inside the run's copy, which is writable until it is moved.
                 unsafe { (address as *mut u8).write_volatile(*byte) };

@@ -10,7 +10,8 @@ use core::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
-use super::pages;
+use super::{pages, record};
+use crate::arch;
 use crate::error::Errno;
 use crate::text::Visibility;
 
@@ -39,6 +40,7 @@ pub(super) fn visibility() -> Visibility {
 /// Makes all other threads serialise.
 pub(super) fn core_sync() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
+    record::note(record::Event::CoreSync);
     let refused = match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Ok(()) => return Ok(()),
         Err(errno) => errno,
@@ -69,24 +71,22 @@ pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// What the handler for the signal of [`core_sync_by_signal`] calls. The return from the handler serialises (`iret`).
-/// Async-signal-safe.
+/// What the handler for the signal of [`core_sync_by_signal`] calls. It serialises, or the return from the handler does (x86:
+/// `iret`). Async-signal-safe.
 ///
 /// # Safety
 /// Once for each arrival of that signal: another call would pass for the answer of a thread that has not answered.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
+    // SAFETY: changes nothing but what was fetched ahead.
+    unsafe { arch::act(arch::Act::Serialise) };
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-const SYS_TGKILL: core::ffi::c_long = 234;
-
 /// Signals each other thread and waits for its answer. A round that fails leaves answers that may still come and would
 /// count for the next round, so it is the last one.
-#[cfg(target_arch = "x86_64")]
 fn signal_all(signal: i32) -> Result<(), Errno> {
     // One more than are signalled, so that it does not reach 0 before all are.
     PENDING.store(1, Ordering::Relaxed);
@@ -97,7 +97,6 @@ fn signal_all(signal: i32) -> Result<(), Errno> {
     answered.inspect_err(|_| SIGNAL.store(0, Ordering::Relaxed)).map_err(Errno::from)
 }
 
-#[cfg(target_arch = "x86_64")]
 fn send(signal: i32) -> rustix::io::Result<()> {
     use rustix::fs::{Mode, OFlags, RawDir, open};
 
@@ -120,7 +119,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
         }
         PENDING.fetch_add(1, Ordering::Relaxed);
         // SAFETY: tgkill with three integers.
-        if unsafe { super::libc::syscall(SYS_TGKILL, process, thread, signal) } != 0 {
+        if unsafe { super::libc::syscall(super::libc::SYS_TGKILL, process, thread, signal) } != 0 {
             PENDING.fetch_sub(1, Ordering::Relaxed);
             if !has_ended(&tasks, entry.file_name())? {
                 return Err(rustix::io::Errno::PERM);
@@ -132,7 +131,6 @@ fn send(signal: i32) -> rustix::io::Result<()> {
 }
 
 /// Whether a thread is gone, or a zombie: a first thread that has ended stays until the process does, and answers nothing.
-#[cfg(target_arch = "x86_64")]
 fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
     use rustix::fs::{Mode, OFlags, openat};
 
@@ -152,7 +150,6 @@ fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::i
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 fn wait_for_answers() -> rustix::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let limit = rustix::fs::Timespec { tv_sec: PATIENCE.as_secs() as _, tv_nsec: 0 };
@@ -167,9 +164,4 @@ fn wait_for_answers() -> rustix::io::Result<()> {
             return Err(errno);
         }
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn signal_all(_signal: i32) -> Result<(), Errno> {
-    Err(rustix::io::Errno::NOSYS.into())
 }

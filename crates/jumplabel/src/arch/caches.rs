@@ -1,0 +1,83 @@
+//! Cache maintenance: how what was stored as data comes to be fetched as code.
+//!
+//! ```text
+//!   store      the new instruction is in this processor's data cache
+//!   clean      ... and where instruction caches read from           for each site, then wait
+//!   invalidate no instruction cache holds the old one               for each site, then wait
+//!   serialise  this processor has not fetched the old one ahead
+//!   core sync  ... nor has any other (see `text`)
+//! ```
+//!
+//! The order is the same everywhere, so it is here; which parts are needed, and with which instructions, is the arch
+//! file's. A site is never larger than a line of any cache, nor lies across two where there is something to be done: one
+//! act on its address does.
+
+/// What a processor needs to fetch what was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// Nothing: fetches see stores.
+    Coherent,
+    /// The acts below.
+    Acts {
+        /// Whether the data cache must be cleaned.
+        clean: bool,
+        /// Whether instruction caches must be invalidated.
+        invalidate: bool,
+    },
+    /// A system call: no program can reach the caches of other processors.
+    System,
+}
+
+/// One act of cache maintenance. An arch file carries it out; a test writes it down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Writes the line at an address back to where instruction caches read from.
+    Clean(usize),
+    /// Drops the line at an address from the instruction caches of all processors.
+    Invalidate(usize),
+    /// Waits until the acts before have happened everywhere.
+    Complete,
+    /// Drops what this processor has fetched ahead.
+    Serialise,
+}
+
+/// Carries out, by `act`, what `caches` need after stores at `sites`.
+pub fn maintain(sites: impl Iterator<Item = usize> + Clone, caches: Caches, mut act: impl FnMut(Act)) {
+    let Caches::Acts { clean, invalidate } = caches else { return };
+    if clean {
+        sites.clone().for_each(|site| act(Act::Clean(site)));
+    }
+    act(Act::Complete);
+    if invalidate {
+        sites.for_each(|site| act(Act::Invalidate(site)));
+        act(Act::Complete);
+    }
+    act(Act::Serialise);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn record(caches: Caches) -> Vec<Act> {
+        let mut acts = Vec::new();
+        maintain([8, 64].into_iter(), caches, |act| acts.push(act));
+        acts
+    }
+
+    /// Each part that is needed, in the order of the manuals (Arm ARM B2.4.4; Power ISA book II, 1.8).
+    #[test]
+    fn sequence() {
+        use Act::{Clean, Complete, Invalidate, Serialise};
+        let acts = |clean, invalidate| record(Caches::Acts { clean, invalidate });
+        let full = vec![Clean(8), Clean(64), Complete, Invalidate(8), Invalidate(64), Complete, Serialise];
+        assert_eq!(acts(true, true), full);
+        assert_eq!(acts(false, true), full[2..]);
+        assert_eq!(acts(true, false), [Clean(8), Clean(64), Complete, Serialise]);
+        assert_eq!(acts(false, false), [Complete, Serialise]);
+        assert_eq!(record(Caches::Coherent), []);
+        assert_eq!(record(Caches::System), []);
+    }
+}

@@ -1,0 +1,111 @@
+//! The assembler of an object's record, its constructor and destructor, for all instruction sets. What a constructor does
+//! is the arch file's: `__entry_asm!`.
+
+/// The object's record, its constructor and destructor: one of each in an object, whatever the number of files.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_asm {
+    () => {
+        concat!(
+            ".ifndef .Ljumplabel_object\n",
+            ".set .Ljumplabel_object, 1\n",
+            ".pushsection .text.__jumplabel_object, \"axG\", %progbits, __jumplabel_object, comdat\n",
+            ".balign 4\n",
+            ".weak __jumplabel_object_init\n",
+            ".hidden __jumplabel_object_init\n",
+            $crate::__runtime_asm!(),
+            ".type __jumplabel_object_init, %function\n",
+            "__jumplabel_object_init:\n",
+            $crate::__entry_asm!("__jumplabel_register_object"),
+            ".weak __jumplabel_object_fini\n",
+            ".hidden __jumplabel_object_fini\n",
+            ".type __jumplabel_object_fini, %function\n",
+            "__jumplabel_object_fini:\n",
+            $crate::__entry_asm!("__jumplabel_unregister_object"),
+            ".popsection\n",
+            ".pushsection .data.__jumplabel_object, \"awG\", %progbits, __jumplabel_object, comdat\n",
+            ".weak __jumplabel_object\n",
+            ".hidden __jumplabel_object\n",
+            ".type __jumplabel_object, %object\n",
+            ".weak __start___jump_table\n",
+            ".hidden __start___jump_table\n",
+            ".weak __stop___jump_table\n",
+            ".hidden __stop___jump_table\n",
+            ".weak __start___jump_keys\n",
+            ".hidden __start___jump_keys\n",
+            ".weak __stop___jump_keys\n",
+            ".hidden __stop___jump_keys\n",
+            ".weak __start___jump_foreign\n",
+            ".hidden __start___jump_foreign\n",
+            ".weak __stop___jump_foreign\n",
+            ".hidden __stop___jump_foreign\n",
+            // gold cannot link the bounds of a section that does not exist.
+            ".pushsection __jump_keys, \"aR\", %progbits\n",
+            ".popsection\n",
+            ".pushsection __jump_foreign, \"aR\", %progbits\n",
+            ".popsection\n",
+            ".weak __ehdr_start\n",
+            ".hidden __ehdr_start\n",
+            ".balign 8\n",
+            "__jumplabel_object:\n",
+            $crate::__pointer_asm!("0, 0, 0, 0"),
+            ".long __start___jump_table - .\n",
+            ".long __stop___jump_table - .\n",
+            ".long __start___jump_keys - .\n",
+            ".long __stop___jump_keys - .\n",
+            ".long __start___jump_foreign - .\n",
+            ".long __stop___jump_foreign - .\n",
+            ".long __ehdr_start - .\n",
+            ".long 1\n",
+            ".size __jumplabel_object, . - __jumplabel_object\n",
+            ".popsection\n",
+            ".pushsection .init_array.00000, \"aGwR\", %init_array, __jumplabel_object, comdat\n",
+            $crate::__pointer_asm!("__jumplabel_object_init"),
+            ".popsection\n",
+            ".pushsection .fini_array.00000, \"aGwR\", %fini_array, __jumplabel_object, comdat\n",
+            $crate::__pointer_asm!("__jumplabel_object_fini"),
+            ".popsection\n",
+            ".endif",
+        )
+    };
+}
+
+/// Words of the size of a pointer.
+#[cfg(target_pointer_width = "64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __pointer_asm {
+    ($words:literal) => {
+        concat!(".balign 8\n.quad ", $words, "\n")
+    };
+}
+
+/// Words of the size of a pointer.
+#[cfg(target_pointer_width = "32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __pointer_asm {
+    ($words:literal) => {
+        concat!(".balign 4\n.long ", $words, "\n")
+    };
+}
+
+/// Each object calls the copy of this library that is linked into it, whatever other objects export.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __runtime_asm {
+    () => {
+        ".hidden __jumplabel_register_object\n.hidden __jumplabel_unregister_object\n"
+    };
+}
+
+/// The copy of this library may be in a Rust `dylib`.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __runtime_asm {
+    () => {
+        ""
+    };
+}

@@ -1,0 +1,108 @@
+//! What writers do to code, in order, for a test: no emulator, and hardly any processor, shows that a flush was left out.
+
+use crate::arch::Act;
+
+/// One thing that a writer did.
+#[cfg_attr(not(test), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// Stored into the site at an address.
+    Store(usize),
+    /// Cache maintenance.
+    Act(Act),
+    /// Made all threads serialise.
+    CoreSync,
+}
+
+/// Writes an event down, in tests.
+#[cfg(not(test))]
+#[inline]
+pub(super) const fn note(_: Event) {}
+#[cfg(test)]
+pub(super) use tests::note;
+
+#[cfg(test)]
+mod tests {
+    use super::Event;
+    use super::Event::{Act as Acted, CoreSync, Store};
+    use crate::arch::{self, Act};
+    use crate::{WriterKind, static_branch_unlikely, static_key};
+    use std::cell::RefCell;
+    use std::vec::Vec;
+
+    std::thread_local! { static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) }; }
+
+    pub(in super::super) fn note(event: Event) {
+        EVENTS.with_borrow_mut(|events| events.push(event));
+    }
+
+    static_key! { static KEY: false; }
+
+    #[inline(never)] // One site.
+    fn check() -> bool {
+        static_branch_unlikely!(KEY)
+    }
+
+    /// Whether `events` are runs of stores, each followed by the maintenance of its sites, in order, and a core sync.
+    fn keeps_the_order(events: &[Event]) -> Result<usize, &'static str> {
+        let (mut at, mut runs) = (0, 0);
+        while at < events.len() {
+            let stored: Vec<usize> = events[at..]
+                .iter()
+                .map_while(|event| if let Store(site) = event { Some(*site) } else { None })
+                .collect();
+            if stored.is_empty() {
+                return Err("maintenance or a core sync without a store");
+            }
+            at += stored.len();
+            let mut needed = Vec::new();
+            arch::maintain(stored.into_iter(), arch::caches(), |act| needed.push(Acted(act)));
+            needed.push(CoreSync);
+            if !events[at..].starts_with(&needed) {
+                return Err("not what the processor needs");
+            }
+            at += needed.len();
+            runs += 1;
+        }
+        Ok(runs)
+    }
+
+    /// Everything that was recorded while the key was flipped on and off, by a writer that is proven already.
+    fn flips(writer: WriterKind) -> Option<Vec<Event>> {
+        crate::set_writer(Some(writer));
+        let usable = KEY.enable().is_ok(); // An emulator may not notice what procmem writes.
+        EVENTS.take();
+        for on in if usable { [false, true, false].as_slice() } else { &[] } {
+            if *on { KEY.enable() } else { KEY.disable() }.unwrap();
+            assert_eq!(check(), *on);
+        }
+        crate::set_writer(None);
+        usable.then(|| EVENTS.take())
+    }
+
+    #[test]
+    fn stores_maintenance_core_sync() {
+        let mut used = 0;
+        for writer in [WriterKind::Mprotect, WriterKind::Procmem] {
+            let Some(events) = flips(writer) else { continue };
+            used += 1;
+            assert_eq!(keeps_the_order(&events), Ok(3), "{writer:?} {events:?}");
+            // Broken twins: whatever one leaves out, or does too early, is found.
+            for left_out in 0..events.len() {
+                let mut broken = events.clone();
+                broken.remove(left_out);
+                assert_ne!(keeps_the_order(&broken), Ok(3), "{broken:?}");
+            }
+            for early in 1..events.len() {
+                let mut broken = events.clone();
+                broken.swap(early - 1, early);
+                assert!(broken == events || keeps_the_order(&broken) != Ok(3), "{broken:?}");
+            }
+        }
+        assert!(used > 0);
+        // Only where there are caches to be maintained does the above say something of them.
+        let acts = matches!(arch::caches(), arch::Caches::Acts { .. });
+        let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
+        assert_eq!(events.contains(&Acted(Act::Serialise)), acts);
+    }
+}
