@@ -17,7 +17,7 @@ fn main() {
     // An arch file exists, for this data model, and stable inline assembly is understood.
     let has_arch_file = matches!(
         (&*arch, &*width, &*endian),
-        ("x86_64", "64", "little") | ("x86", "32", "little") | ("aarch64", "64", "little")
+        ("x86_64" | "aarch64" | "riscv64", "64", "little") | ("x86", "32", "little")
     );
     let is_elf = os == "linux" || os == "none";
     // A word that leads to a GOT slot is known for one instruction set.

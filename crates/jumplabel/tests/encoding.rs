@@ -12,6 +12,7 @@
 
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "encoding/x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "encoding/aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "encoding/riscv64.rs")]
 mod machine;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]

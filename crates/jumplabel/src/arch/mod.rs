@@ -30,6 +30,7 @@
 #[cfg(jumplabel_sites)]
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
 mod machine;
 #[cfg(not(jumplabel_sites))]
 #[path = "fallback.rs"]

@@ -204,7 +204,7 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record, on an aligned stack.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -213,7 +213,7 @@ macro_rules! __entry_asm {
         concat!(
             "call 2f\n",
             "2: pop eax\n",
-            "lea eax, [eax + __jumplabel_object - 2b]\n",
+            ".byte 0x05\n.long __jumplabel_object - 2b\n", // add eax, imm32
             "sub esp, 8\n",
             "push eax\n",
             "call ",

@@ -67,11 +67,12 @@ macro_rules! jumps {
 }
 pub(crate) use jumps;
 
+/// The first displacements where the two disagree.
 fn differences(encode: impl Fn(State, i32) -> [u8; SITE_SIZE]) -> Vec<i64> {
     let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
     let distances = (0..COUNT as i64).map(|number| least + number * STRIDE).chain([most]);
     let differs = |&(distance, bytes): &(i64, &[u8; SITE_SIZE])| encode(State::Jump, distance as i32) != *bytes;
-    distances.zip(super::machine::ASSEMBLED.iter()).filter(differs).map(|(distance, _)| distance).collect()
+    distances.zip(super::machine::ASSEMBLED.iter()).filter(differs).map(|(distance, _)| distance).take(8).collect()
 }
 
 #[test]

@@ -41,6 +41,10 @@ pub(super) fn visibility() -> Visibility {
 pub(super) fn core_sync() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
     record::note(record::Event::CoreSync);
+    #[cfg(target_arch = "riscv64")]
+    if flush_all() {
+        return Ok(());
+    }
     let refused = match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Ok(()) => return Ok(()),
         Err(errno) => errno,
@@ -54,6 +58,15 @@ pub(super) fn core_sync() -> Result<(), Errno> {
         REFUSED.store(true, Ordering::Relaxed);
     }
     done
+}
+
+/// `riscv_flush_icache` for all threads: what was stored is fetched by all of them from now on, where they run later too.
+/// False where it is refused: the membarrier of newer kernels (6.10) does the same.
+#[cfg(target_arch = "riscv64")]
+fn flush_all() -> bool {
+    const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
+    // SAFETY: a range that the kernel ignores, and no flags: all threads.
+    unsafe { super::libc::syscall(SYS_RISCV_FLUSH_ICACHE, 0_usize, 0_usize, 0_usize) == 0 }
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
