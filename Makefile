@@ -1,18 +1,25 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
+ALWAYS := $(shell bash -c '. ci/targets; echo $$always')
+OTHERS := $(shell bash -c '. ci/targets; echo $$others')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test torture bench doc setup lint unit fallback instrumented model miri fuzz package install uninstall
+.PHONY: demo test test-all torture bench doc setup lint unit arches fallback instrumented model miri fuzz package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo
 
 # Every check, in the order in which they are cheap to fail.
-test: setup lint unit torture-short fallback instrumented model miri fuzz package
+test: setup lint unit arches torture-short fallback instrumented model miri fuzz package
 	@echo "all checks passed"
+
+# The same, and the instruction sets that fewer people run.
+test-all: test
+	ci/setup $(OTHERS)
+	ci/arches $(OTHERS)
 
 setup: cargo
 	@ci/setup
@@ -25,6 +32,10 @@ lint:
 
 unit:
 	cargo test --workspace
+
+# Other instruction sets, under qemu-user: docs/porting.md.
+arches:
+	ci/arches $(ALWAYS)
 
 torture-short:
 	JUMPLABEL_TORTURE_SECONDS=60 cargo test --release -p jumplabel --test torture -- --nocapture

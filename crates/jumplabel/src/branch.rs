@@ -65,7 +65,7 @@ macro_rules! __static_branch {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
-    ($arm:expr, $sym:path, $($place:tt)*) => { $crate::__site_asm!($arm, $sym, $($place)*) };
+    ($arm:expr, $sym:path, $($place:tt)*) => { $crate::__site_options!($arm, $sym, $($place)*) };
 }
 
 /// The fallback: load, test, jump. The same places are accepted: a static, and constants in it.

@@ -16,7 +16,7 @@
 //! | `undo` | what takes each of them back |
 //! | `caches` | what a processor needs to fetch what was stored |
 //! | `act` | one act of that |
-//! | `__site_asm` | a site and its table entry: the options of the inline assembly |
+//! | `__site_options` | a site and its table entry: the options of the inline assembly |
 //! | `__nop_asm` | the site as a nop, aligned, behind a label |
 //! | `__jump_asm` | the site as a jump, aligned, behind a label |
 //! | `__return_asm` | a C function's return of a number |

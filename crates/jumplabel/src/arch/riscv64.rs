@@ -82,8 +82,8 @@ pub unsafe fn act(act: Act) {
 /// A site. No state of it changes anything.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site_asm {
-    ($($site:tt)*) => { $crate::__site_template!((nostack, nomem, preserves_flags), $($site)*) };
+macro_rules! __site_options {
+    ($($site:tt)*) => { $crate::__site_asm!((nostack, nomem, preserves_flags), $($site)*) };
 }
 
 /// A pristine site behind `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that

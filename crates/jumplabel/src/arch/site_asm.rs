@@ -9,7 +9,7 @@
 /// differs from `$arm`. `$option` is what the arch file says of its instruction.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site_template {
+macro_rules! __site_asm {
     (($($option:tt)*), $arm:expr, $sym:path, $($place:tt)*) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         const { let _ = $crate::key::default_of(&$($place)*); }

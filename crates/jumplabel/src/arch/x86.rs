@@ -163,8 +163,8 @@ pub const unsafe fn act(_: Act) {}
 /// A site. A jump changes no flags; a primed site does.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site_asm {
-    ($($site:tt)*) => { $crate::__site_template!((nostack, nomem), $($site)*) };
+macro_rules! __site_options {
+    ($($site:tt)*) => { $crate::__site_asm!((nostack, nomem), $($site)*) };
 }
 
 /// A pristine site behind `$label`.

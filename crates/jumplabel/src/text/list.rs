@@ -27,7 +27,7 @@ impl<T: Copy> List<T> {
         if needed <= self.capacity {
             return Ok(());
         }
-        let bytes = (needed.max(self.capacity * 2) * size_of::<T>()).max(4096);
+        let bytes = (needed.max(self.capacity * 2) * size_of::<T>()).max(text.page_size());
         let memory = text.allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<T>();
         let len = self.len;
         if let Some(old) = self.memory {

@@ -8,6 +8,9 @@ use rustix::mm::MprotectFlags;
 
 use crate::error::Errno;
 
+/// The longest path, with its zero (include/uapi/linux/limits.h).
+pub(super) const PATH_MAX: usize = 4096;
+
 /// A mapping.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
@@ -65,7 +68,7 @@ impl Maps {
     /// The same from the text, line by line: `start-end rwxp offset major:minor inode   path`.
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
         let mut chunk = [0_u8; 1024];
-        let mut line = [0_u8; 4096 + 128];
+        let mut line = [0_u8; PATH_MAX + 128];
         let (mut len, mut position) = (0, 0);
         loop {
             let count = rustix::io::pread(&self.0, &mut chunk, position)?;

@@ -22,7 +22,7 @@ use rustix::mm::{
     munmap,
 };
 
-use super::maps::{Mapping, Maps};
+use super::maps::{Mapping, Maps, PATH_MAX};
 use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
@@ -69,7 +69,7 @@ impl Swap {
     /// Copies the pages of `edits`.
     fn copy(&mut self, edits: &EditList) -> Result<()> {
         let maps = Maps::open()?;
-        let mut path = [0_u8; 4096];
+        let mut path = [0_u8; PATH_MAX];
         let mut next = 0;
         for at in 0..edits.len() {
             let mut start = pages::floor(edits[at].address).max(next);
@@ -85,7 +85,7 @@ impl Swap {
                 end = end.max(pages::ceil(later.address + arch::SITE_SIZE));
             }
             while start < end {
-                let mapping = maps.find(start, &mut path[..4095])?;
+                let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
                 if mapping.shared {
                     return Err(rustix::io::Errno::ACCESS.into()); // A private copy would part it from its file.
                 }

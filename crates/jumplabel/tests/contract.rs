@@ -1,0 +1,121 @@
+//! The contract of arch files (src/arch/mod.rs): each defines the same items in the same order and nothing else, and
+//! docs/porting.md, build.rs and the tests know of it.
+//!
+//! The compiler finds a missing item only where somebody builds for that target. This finds it everywhere.
+#![cfg(not(miri))]
+
+use std::collections::BTreeSet;
+
+const CONTRACT: &str = include_str!("../src/arch/mod.rs");
+const PORTING: &str = include_str!("../../../docs/porting.md");
+
+/// The files in src/arch/ that are not for one instruction set.
+const SHARED: [&str; 6] = ["mod", "caches", "canary", "object_asm", "site_asm", "word"];
+
+/// The items of the table in src/arch/mod.rs.
+fn contract() -> Vec<&'static str> {
+    let rows = CONTRACT.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    rows.map(|row| row.split('`').next().unwrap()).collect()
+}
+
+fn sources() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let named = files.map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path));
+    let chosen = named.filter(|(name, _)| !SHARED.contains(&&**name));
+    chosen.map(|(name, path)| (name, std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// What a file lets others use, in order; an item that is there once for each of two instruction sets counts once.
+fn items(source: &str) -> Vec<&str> {
+    let functions = ["pub const unsafe fn ", "pub const fn ", "pub unsafe fn ", "pub fn "];
+    let starts = [functions.as_slice(), &["pub const ", "pub enum ", "pub type ", "macro_rules! "]].concat();
+    let mut items: Vec<&str> = source.lines().filter_map(|line| name(line, &starts)).collect();
+    items.dedup();
+    items
+}
+
+/// The name that a line declares, if it starts a declaration.
+fn name<'line>(line: &'line str, starts: &[&str]) -> Option<&'line str> {
+    let rest = starts.iter().find_map(|start| line.strip_prefix(start))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+/// What is wrong with an arch file.
+fn complaint(source: &str, contract: &[&str]) -> Option<String> {
+    let found = items(source);
+    if found != contract {
+        return Some(format!("defines {found:?}, and the contract is {contract:?}"));
+    }
+    let lines = source.lines().count();
+    (lines >= 250).then(|| format!("has {lines} lines, and should be mechanism only"))
+}
+
+#[test]
+fn each_file_keeps_the_contract() {
+    let contract = contract();
+    let mut files = 0;
+    for (name, source) in sources() {
+        // Without sites there is no assembler.
+        let length = if name == "fallback" { 11 } else { contract.len() };
+        let items: Vec<&str> = contract[..length].to_vec();
+        assert!(name != "fallback" || contract[length].starts_with("__"));
+        assert_eq!(complaint(&source, &items), None, "src/arch/{name}.rs");
+        files += 1;
+    }
+    assert!(files > 2);
+}
+
+/// Broken twins: a file that lacks an item, has one too many, or has two in another order.
+#[test]
+fn what_breaks_the_contract_is_found_out() {
+    let contract = contract();
+    let sources = sources();
+    let (_, source) = sources.iter().find(|(name, _)| name == "aarch64").unwrap();
+    for item in items(source) {
+        let at = item.as_ptr() as usize - source.as_ptr() as usize;
+        let without = format!("{}other{}", &source[..at], &source[at + item.len()..]);
+        assert!(complaint(&without, &contract).is_some(), "without {item}");
+    }
+    let more = format!("{source}\npub fn policy() {{}}\n");
+    assert!(complaint(&more, &contract).is_some());
+    let reversed: Vec<&str> = source.lines().rev().collect();
+    assert!(complaint(&reversed.join("\n"), &contract).is_some());
+    let long = source.clone() + &"\n".repeat(250);
+    assert!(complaint(&long, &contract).is_some());
+}
+
+/// docs/porting.md explains each item, and has a row for each file.
+#[test]
+fn the_document_is_complete() {
+    for item in contract() {
+        assert!(PORTING.contains(&format!("| `{item}` |")), "docs/porting.md does not explain `{item}`");
+    }
+    let rows: BTreeSet<&str> = PORTING.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()).collect();
+    for (name, _) in sources() {
+        let row = if name == "x86" { "x86_64" } else { &name };
+        assert!(rows.contains(row), "docs/porting.md has no row for {row}");
+    }
+}
+
+/// Nothing assumes a size of pages: 64 KiB are common on some of the instruction sets.
+#[test]
+fn no_size_of_pages() {
+    fn walk(folder: &std::path::Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            // The longest path (PATH_MAX) is the one thing of that number that is no page.
+            let suspect = |line: &&str| ["4096", "0x1000,", "<< 12", ">> 12"].iter().any(|it| line.contains(it));
+            let lines = text.lines().filter(suspect).filter(|line| !line.contains("PATH_MAX"));
+            found.extend(lines.map(|line| format!("{}: {line}", path.display())));
+        }
+    }
+    let mut found = Vec::new();
+    walk(concat!(env!("CARGO_MANIFEST_DIR"), "/src").as_ref(), &mut found);
+    assert!(found.is_empty(), "{found:#?}");
+}
