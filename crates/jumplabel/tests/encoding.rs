@@ -161,33 +161,6 @@ fn points_in_between_are_states() {
     }
 }
 
-/// A copied process can find a tail of which some bytes are old and some new. From each such mixture, each flip ends right,
-/// and passes through nothing but whole instructions.
-#[test]
-fn from_any_mixture() {
-    let mut mixed = 0;
-    for displacement in DISPLACEMENTS {
-        let priming = arch::encode(State::Priming, displacement);
-        let tail = arch::step(1, State::Priming, State::Jump, displacement).unwrap();
-        for found in mixtures(priming, tail) {
-            let from = arch::decode(found, displacement).unwrap();
-            mixed += u32::from(found != arch::encode(from, displacement));
-            for to in STATES.into_iter().filter(|&to| to != from) {
-                let mut bytes = found;
-                for piece in (0..STEPS).filter_map(|number| arch::step(number, from, to, displacement)) {
-                    for torn in mixtures(bytes, piece) {
-                        let seen = effect(torn, displacement).unwrap();
-                        assert!(seen == Effect::FallsThrough || seen == effect_of(to), "{found:02x?} -> {to:?}");
-                    }
-                    bytes = mixtures(bytes, piece).last().unwrap();
-                }
-                assert_eq!(bytes, arch::encode(to, displacement), "{found:02x?} -> {to:?}");
-            }
-        }
-    }
-    assert!(mixed > 50, "hardly a mixture was met: {mixed}");
-}
-
 #[test]
 fn a_step_to_where_one_is_already() {
     for state in STATES {
