@@ -98,7 +98,7 @@ struct jumplabel_site {
 	/* The instruction now. */
 	unsigned char size;
 	unsigned char bytes[14];
-	/* "nop", "test", "jmp"; NULL where something else wrote there. */
+	/* "nop", "test", "jump"; NULL where something else wrote there. */
 	const char *state;
 };
 

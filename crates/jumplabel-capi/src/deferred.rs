@@ -9,7 +9,7 @@ use crate::warn::warn;
 pub type Deferred = DeferredKey<false>;
 
 // What include/jumplabel/jump_label_ratelimit.h declares.
-const _: () = assert!(size_of::<Deferred>() == 40 && align_of::<Deferred>() == 8);
+const _: () = assert!(size_of::<usize>() != 8 || size_of::<Deferred>() == 40 && align_of::<Deferred>() == 8);
 
 /// The key at an address from C.
 ///

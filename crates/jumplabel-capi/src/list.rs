@@ -35,7 +35,7 @@ fn name(state: State) -> &'static CStr {
         "nop" => c"nop",
         "test" => c"test",
         "priming" => c"priming",
-        "jmp" => c"jmp",
+        "jump" => c"jump",
         _ => c"none",
     }
 }

@@ -5,11 +5,12 @@
  *
  *     static DEFINE_STATIC_KEY_FALSE(trace);
  *
- *     if (static_branch_unlikely(&trace))       one 5-byte nop, until
+ *     if (static_branch_unlikely(&trace))       one nop, until
  *             print_it();
  *     static_branch_enable(&trace);             makes it a jump, for every thread
  *
- * Costs: a check is 5 bytes of code and 16 of read-only table, with no relocation; a flip is a few system calls. The type
+ * Costs: a check is one instruction (5 bytes on x86-64, 4 elsewhere) and 16 bytes of read-only table, with no relocation; a
+ * flip is a few system calls. The type
  * of the key says how it starts, and with that the first instruction (jump where `starts on != arm`):
  *
  *                    falls through     jumps                        starts off    starts on
@@ -35,8 +36,9 @@
 #elif !defined(__GNUC__)
 #error "jumplabel needs a compiler that understands GNU C: gcc or clang"
 #elif !defined(JUMPLABEL_FALLBACK)
-#if !defined(__x86_64__) || defined(__ILP32__) || !defined(__ELF__) || !defined(__linux__)
-#error "jumplabel has sites on x86-64 Linux only: define JUMPLABEL_FALLBACK for checks that load, test and jump"
+#include "arch.h"
+#if !defined(__ELF__) || !defined(__linux__)
+#error "jumplabel has sites on Linux only: define JUMPLABEL_FALLBACK for checks that load, test and jump"
 #elif defined(__clang__) && __clang_major__ < 16
 #error "jumplabel needs clang 16 or later: use that, or define JUMPLABEL_FALLBACK"
 #elif !defined(__clang__) && __GNUC__ < 12

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A site and its table entry, for x86-64; <jumplabel/jump_label.h> includes this.
+ * A site and its table entry, for all instruction sets; <jumplabel/jump_label.h> includes this, <jumplabel/arch.h> has what
+ * differs.
  *
  *     code of the function                   __jump_table, read-only, 16 bytes an entry
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
@@ -16,6 +17,8 @@
 #ifndef JUMPLABEL_SITE_H
 #define JUMPLABEL_SITE_H
 
+#include "arch.h"
+
 /* An entry, for tools and tests. The linker defines the bounds of the table: __start___jump_table, __stop___jump_table. */
 struct jump_entry {
 	int32_t code;
@@ -23,8 +26,6 @@ struct jump_entry {
 	int32_t key;
 	uint32_t meta;
 };
-
-#define JUMP_LABEL_NOP_SIZE 5
 
 enum jump_label_type {
 	JUMP_LABEL_NOP = 0,
@@ -72,27 +73,23 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 /*
  * The record of an object (a program or shared library), its constructor and destructor: one of each in an object,
  * whatever the number of files (a COMDAT group). They run before the program's constructors and after its destructors,
- * whose priorities begin at 101, so that sites follow their keys in those, too. Instructions are given as bytes where their spelling depends on
- * -masm. The library's own files emit the same group, so that C and Rust in one object share one table.
+ * whose priorities begin at 101, so that sites follow their keys in those, too. The library's own files emit the same group, so that C and Rust in one object share one table.
  */
 #define JUMPLABEL_OBJECT_                                                                                              \
 	".ifndef .Ljumplabel_object\n"                                                                                 \
 	".set .Ljumplabel_object, 1\n"                                                                                 \
 	".pushsection .text.__jumplabel_object, \"axG\", @progbits, __jumplabel_object, comdat\n"                      \
+	".balign 4\n"                                                                                                  \
 	".weak __jumplabel_object_init\n"                                                                              \
 	".hidden __jumplabel_object_init\n"                                                                            \
 	".type __jumplabel_object_init, @function\n"                                                                   \
 	"__jumplabel_object_init:\n"                                                                                   \
-	".byte 0x48, 0x8d, 0x3d\n" /* lea __jumplabel_object(%rip), %rdi */                                            \
-	".long __jumplabel_object - . - 4\n"                                                                           \
-	"jmp jumplabel_register_object@PLT\n"                                                                          \
+	JUMPLABEL_ENTRY_("jumplabel_register_object")                                                                  \
 	".weak __jumplabel_object_fini\n"                                                                              \
 	".hidden __jumplabel_object_fini\n"                                                                            \
 	".type __jumplabel_object_fini, @function\n"                                                                   \
 	"__jumplabel_object_fini:\n"                                                                                   \
-	".byte 0x48, 0x8d, 0x3d\n"                                                                                     \
-	".long __jumplabel_object - . - 4\n"                                                                           \
-	"jmp jumplabel_unregister_object@PLT\n"                                                                        \
+	JUMPLABEL_ENTRY_("jumplabel_unregister_object")                                                                \
 	".popsection\n"                                                                                                \
 	".pushsection .data.__jumplabel_object, \"awG\", @progbits, __jumplabel_object, comdat\n"                      \
 	".weak __jumplabel_object\n"                                                                                   \
@@ -143,15 +140,6 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 
-/* The address of the key as the assembler's text, a constant. */
-#ifdef __clang__
-#define JUMPLABEL_KEY_CONSTRAINT_ "s"
-#define JUMPLABEL_KEY_TEXT_ "%c[key]"
-#else
-#define JUMPLABEL_KEY_CONSTRAINT_ "X"
-#define JUMPLABEL_KEY_TEXT_ "%p[key]"
-#endif
-
 #if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_MARK_FOREIGN_ JUMPLABEL_MARK_
@@ -179,24 +167,22 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 		bool jumplabel_result;                                                                                 \
 		__asm__ __volatile__ __inline__ goto(                                                                  \
 			JUMPLABEL_OBJECT_ mark JUMPLABEL_SLOT_                                                         \
-			".Ljumplabel_site_%=:\n"                                                                       \
-			".if %c[jump]\n"                                                                               \
-			".byte 0xe9\n"                                                                                 \
-			".long %l[jumplabel_jumped] - . - 4\n"                                                         \
+			".if " JUMPLABEL_NUMBER_("jump") "\n"                                                          \
+			JUMPLABEL_JUMP_(".Ljumplabel_site_%=", "%l[jumplabel_jumped]")                                 \
 			".else\n"                                                                                      \
-			".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"                                                         \
+			JUMPLABEL_NOP_(".Ljumplabel_site_%=")                                                          \
 			".endif\n"                                                                                     \
 			".pushsection __jump_table, \"ao?\", @progbits, .Ljumplabel_site_%=\n"                         \
 			".balign 4\n"                                                                                  \
 			".long .Ljumplabel_site_%= - .\n"                                                              \
 			".long %l[jumplabel_jumped] - .\n"                                                             \
 			JUMPLABEL_KEY_WORD_                                                                            \
-			".long %c[meta]\n"                                                                             \
+			".long " JUMPLABEL_NUMBER_("meta") "\n"                                                        \
 			".popsection\n"                                                                                \
 			:                                                                                              \
 			: [key] JUMPLABEL_KEY_CONSTRAINT_((const void *)(x)), [jump] "i"((starts_on) != (arm)),        \
 			  [meta] "i"((arm) | JUMPLABEL_INDIRECT_)                                                      \
-			: "cc"                                                                                         \
+			: JUMPLABEL_CLOBBERS_                                                                          \
 			: jumplabel_jumped);                                                                           \
 		jumplabel_result = (arm);                                                                              \
 		goto jumplabel_done;                                                                                   \

@@ -58,7 +58,7 @@ static inline void note_warning(const char *message, void *data)
 		check_text(__LINE__);                                                                                  \
 	} while (0)
 
-/* ---- Text: each site holds the instruction that its key calls for, all five bytes ------------------------------- */
+/* ---- Text: each site holds the instruction that its key calls for, all of its bytes ------------------------------- */
 
 #ifdef JUMPLABEL_FALLBACK
 
@@ -79,7 +79,7 @@ extern const struct jump_entry jump_table_stop[] __asm__("__stop___jump_table") 
 #endif
 
 #define MAX_SITES 4096
-/* Whether the site has been a jump: it then falls through as a `test`, no longer as the nop of the compiler. */
+/* Whether the site has been a jump: on x86-64 it then falls through as a `test`, no longer as the nop of the compiler. */
 static unsigned char has_jumped[MAX_SITES];
 
 static inline size_t site_count(void)
@@ -87,28 +87,54 @@ static inline size_t site_count(void)
 	return ((uintptr_t)jump_table_stop - (uintptr_t)jump_table_start) / sizeof(struct jump_entry);
 }
 
+/* What the site has to hold, from the manual of the processor. */
+#ifdef __x86_64__
+static inline void expect(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
+{
+	const struct jump_entry *entry = &jump_table_start[site];
+	int32_t displacement = (int32_t)(jump_entry_target(entry) - (jump_entry_code(entry) + 5));
+
+	has_jumped[site] |= jumps || found[0] == 0xe9;
+	expected[0] = jumps ? 0xe9 : 0xa9;
+	memcpy(expected + 1, &displacement, 4);
+	/* A site of another object's key may have been a jump for a moment, when it was loaded. */
+	if (!has_jumped[site] && found[0] != 0xa9)
+		memcpy(expected, "\x0f\x1f\x44\x00\x00", 5);
+}
+#else
+static inline void expect(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
+{
+	const struct jump_entry *entry = &jump_table_start[site];
+	uint32_t distance = (uint32_t)(jump_entry_target(entry) - jump_entry_code(entry));
+#ifdef __aarch64__
+	uint32_t word = jumps ? 0x14000000 | (distance >> 2 & 0x3ffffff) : 0xd503201f;
+#else
+	uint32_t word = jumps ? (distance >> 20 & 1) << 31 | (distance >> 1 & 0x3ff) << 21 | (distance >> 11 & 1) << 20 |
+					(distance >> 12 & 0xff) << 12 | 0x6f :
+				0x13;
+#endif
+	(void)found;
+	has_jumped[site] |= jumps;
+	memcpy(expected, &word, sizeof(word));
+}
+#endif
+
 static inline void check_text(int line)
 {
-	static const unsigned char nop[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-
 	CHECK(site_count() > 0 && site_count() <= MAX_SITES);
 	for (size_t i = 0; i < site_count(); i++) {
 		const struct jump_entry *entry = &jump_table_start[i];
-		int32_t displacement = (int32_t)(jump_entry_target(entry) - (jump_entry_code(entry) + 5));
 		bool jumps = static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
-		unsigned char found[5], expected[5];
+		unsigned char found[JUMP_LABEL_NOP_SIZE], expected[JUMP_LABEL_NOP_SIZE];
 
-		for (int at = 0; at < 5; at++)
+		for (int at = 0; at < JUMP_LABEL_NOP_SIZE; at++)
 			found[at] = ((const volatile unsigned char *)jump_entry_code(entry))[at];
-		has_jumped[i] |= jumps || found[0] == 0xe9;
-		expected[0] = jumps ? 0xe9 : 0xa9;
-		memcpy(expected + 1, &displacement, 4);
-		/* A site of another object's key may have been a jump for a moment, when it was loaded. */
-		if (!has_jumped[i] && found[0] != 0xa9)
-			memcpy(expected, nop, 5);
-		if (memcmp(found, expected, 5)) {
-			fprintf(stderr, "line %d: site %zu holds %02x %02x %02x %02x %02x\n", line, i, found[0], found[1],
-				found[2], found[3], found[4]);
+		expect(expected, i, jumps, found);
+		if (memcmp(found, expected, JUMP_LABEL_NOP_SIZE)) {
+			fprintf(stderr, "line %d: site %zu holds", line, i);
+			for (int at = 0; at < JUMP_LABEL_NOP_SIZE; at++)
+				fprintf(stderr, " %02x", found[at]);
+			fprintf(stderr, "\n");
 			exit(1);
 		}
 		checks++;

