@@ -14,11 +14,16 @@ fn main() {
     let (arch, os) = (cfg("TARGET_ARCH"), cfg("TARGET_OS"));
     let (width, endian) = (cfg("TARGET_POINTER_WIDTH"), cfg("TARGET_ENDIAN"));
 
-    // An arch file exists, for this data model, and stable inline assembly is understood.
-    let has_arch_file = matches!(
-        (&*arch, &*width, &*endian),
-        ("x86_64" | "aarch64" | "riscv64", "64", "little") | ("x86", "32", "little")
-    );
+    // An arch file exists, for this data model, and stable inline assembly is understood (POWER: since 1.95).
+    let has_arch_file = match &*arch {
+        // Not Thumb (thumbv7...), nor what has no nop (arm-..., armv5te-...). Features that would say so are unstable.
+        "arm" => var("TARGET").is_ok_and(|target| target.starts_with("armv7-")),
+        "powerpc64" => is_at_least(95) && endian == "little",
+        "s390x" => true,
+        "x86" => width == "32",
+        "x86_64" | "aarch64" | "riscv64" => (&*width, &*endian) == ("64", "little"),
+        _ => false,
+    };
     let is_elf = os == "linux" || os == "none";
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";
@@ -31,4 +36,11 @@ fn main() {
     if os == "linux" && !miri && var("CARGO_FEATURE_STD").is_ok() {
         println!("cargo::rustc-cfg=jumplabel_linux");
     }
+}
+
+/// Whether the compiler is 1.`minor` or later.
+fn is_at_least(minor: u32) -> bool {
+    let output = std::process::Command::new(var("RUSTC").unwrap_or_default()).arg("--version").output();
+    let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    version.split('.').nth(1).and_then(|number| number.parse().ok()).is_some_and(|number: u32| number >= minor)
 }

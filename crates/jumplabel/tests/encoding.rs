@@ -13,6 +13,9 @@
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "encoding/x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "encoding/aarch64.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "encoding/riscv64.rs")]
+#[cfg_attr(target_arch = "s390x", path = "encoding/s390x.rs")]
+#[cfg_attr(target_arch = "powerpc64", path = "encoding/powerpc64.rs")]
+#[cfg_attr(target_arch = "arm", path = "encoding/arm.rs")]
 mod machine;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]

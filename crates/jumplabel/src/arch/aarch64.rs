@@ -92,7 +92,7 @@ macro_rules! __site_options {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
-    ($label:literal) => {
+    ($label:literal, $target:literal) => {
         concat!($label, "\nnop\n")
     };
 }

@@ -8,7 +8,7 @@ core::arch::global_asm!(
     ".globl __jumplabel_canary",
     ".hidden __jumplabel_canary",
     ".type __jumplabel_canary,%function",
-    crate::__nop_asm!("__jumplabel_canary:"),
+    crate::__nop_asm!("__jumplabel_canary:", "__jumplabel_canary_target"),
     crate::__return_asm!("0"),
     ".globl __jumplabel_canary_target",
     ".hidden __jumplabel_canary_target",

@@ -17,8 +17,8 @@
 //! | `caches` | what a processor needs to fetch what was stored |
 //! | `act` | one act of that |
 //! | `__site_options` | a site and its table entry: the options of the inline assembly |
-//! | `__nop_asm` | the site as a nop, aligned, behind a label |
-//! | `__jump_asm` | the site as a jump, aligned, behind a label |
+//! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
+//! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
 //! | `__return_asm` | a C function's return of a number |
 //! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
 //!
@@ -31,6 +31,9 @@
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
+#[cfg_attr(target_arch = "s390x", path = "s390x.rs")]
+#[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
+#[cfg_attr(target_arch = "arm", path = "arm.rs")]
 mod machine;
 #[cfg(not(jumplabel_sites))]
 #[path = "fallback.rs"]
@@ -42,7 +45,7 @@ mod caches;
 mod canary;
 mod object_asm;
 mod site_asm;
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), allow(dead_code))] // Two states are too few for it.
+#[allow(dead_code)] // Not all sites are words.
 mod word;
 
 pub use caches::{Act, Caches, maintain};

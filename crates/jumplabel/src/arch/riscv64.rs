@@ -91,7 +91,7 @@ macro_rules! __site_options {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
-    ($label:literal) => {
+    ($label:literal, $target:literal) => {
         concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\nnop\n.option pop\n")
     };
 }

@@ -27,7 +27,7 @@ macro_rules! __site_asm {
                 ".if \\jump",
                 $crate::__jump_asm!(".Ljumplabel_site_\\number\\():", "\\target"),
                 ".else",
-                $crate::__nop_asm!(".Ljumplabel_site_\\number\\():"),
+                $crate::__nop_asm!(".Ljumplabel_site_\\number\\():", "\\target"),
                 ".endif",
                 ".pushsection __jump_table,\"ao?\",%progbits,.Ljumplabel_site_\\number",
                 ".balign 4",

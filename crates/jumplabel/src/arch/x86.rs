@@ -171,7 +171,7 @@ macro_rules! __site_options {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
-    ($label:literal) => {
+    ($label:literal, $target:literal) => {
         concat!($label, "\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n")
     };
 }

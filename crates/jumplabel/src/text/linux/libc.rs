@@ -7,6 +7,12 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     234
 } else if cfg!(target_arch = "x86") {
     270
+} else if cfg!(target_arch = "arm") {
+    268
+} else if cfg!(target_arch = "powerpc64") {
+    250
+} else if cfg!(target_arch = "s390x") {
+    241
 } else {
     131
 };

@@ -8,6 +8,9 @@ use rustix::mm::MprotectFlags;
 
 use crate::error::Errno;
 
+/// What text is taken for where the system does not say.
+pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
+
 /// The longest path, with its zero (include/uapi/linux/limits.h).
 pub(super) const PATH_MAX: usize = 4096;
 
@@ -28,6 +31,12 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
+    /// Whether this is how the program sees its text. An emulator (qemu-user) shows its own mapping, which need not be
+    /// executable, nor end where the program's does: to restore that would take the program's text away.
+    pub(super) fn is_text(&self) -> bool {
+        self.protection.contains(MprotectFlags::EXEC)
+    }
+
     /// Whether `next`, which begins where this one ends, is more of the same file with the same protection.
     pub(super) fn goes_on_as(&self, next: &Mapping) -> bool {
         let goes_on = next.inode == 0 || next.offset == self.offset + (next.start - self.start) as u64;
@@ -43,19 +52,8 @@ impl Maps {
         Ok(Maps(rustix::fs::open("/proc/thread-self/maps", flags, Mode::empty())?))
     }
 
-    /// The mapping of text at `address`; its file's path goes to `path`.
-    ///
-    /// An emulator (qemu-user) shows how it has mapped the text itself: readable. The protection is then taken for what
-    /// linkers make it, or the program would lose its text to an honest restoration.
+    /// The mapping at `address`; its file's path goes to `path`.
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
-        let mut mapping = self.look_up(address, path)?;
-        if !mapping.protection.contains(MprotectFlags::EXEC) {
-            mapping.protection |= MprotectFlags::READ | MprotectFlags::EXEC;
-        }
-        Ok(mapping)
-    }
-
-    fn look_up(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
         let mut query = Query::new(address, path);
         // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
         match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {

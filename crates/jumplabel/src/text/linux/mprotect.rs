@@ -17,7 +17,7 @@ use core::ffi::c_void;
 
 use rustix::mm::{MprotectFlags, mprotect};
 
-use super::maps::Maps;
+use super::maps::{Maps, TEXT};
 use super::{Open, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
@@ -150,12 +150,13 @@ impl Spans {
 
     /// The part of a mapping that a span at `address` may grow into.
     fn bounds(&mut self, maps: &Result<Maps, Errno>, address: usize) -> Result<Bounds, Errno> {
-        let Ok(maps) = maps else {
-            // Without /proc, text is taken for what linkers make it, and a span does not grow beyond its page.
-            let end = pages::floor(address) + pages::size();
-            return Ok(Bounds { end, protection: MprotectFlags::READ | MprotectFlags::EXEC });
+        let found = match maps {
+            Ok(maps) => maps.find(address, &mut [])?,
+            Err(_) => return Ok(Bounds::page(address)),
         };
-        let found = maps.find(address, &mut [])?;
+        if !found.is_text() {
+            return Ok(Bounds::page(address));
+        }
         if found.shared {
             return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
         }
@@ -203,6 +204,13 @@ impl Spans {
 struct Bounds {
     end: usize,
     protection: MprotectFlags,
+}
+
+impl Bounds {
+    /// Where the system does not tell (no /proc, an emulator's), a span does not grow beyond its page.
+    fn page(address: usize) -> Bounds {
+        Bounds { end: pages::floor(address) + pages::size(), protection: TEXT }
+    }
 }
 
 fn mapping_end(bounds: Option<Bounds>) -> usize {

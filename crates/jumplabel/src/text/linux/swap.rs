@@ -22,7 +22,7 @@ use rustix::mm::{
     munmap,
 };
 
-use super::maps::{Mapping, Maps, PATH_MAX};
+use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
 use super::{Open, pages, sync};
 use crate::arch;
 use crate::error::Errno;
@@ -98,7 +98,7 @@ impl Swap {
                 // Room first: what is copied below must be on the list to be unmapped.
                 self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let file = File::of(&mapping, start, &mut path)?;
-                let protection = mapping.protection;
+                let protection = if mapping.is_text() { mapping.protection } else { TEXT };
                 let forward = file.copy(start, bytes)?;
                 let run = Run { text: start, bytes, protection, forward, backward: 0 };
                 self.runs.push(run, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
