@@ -15,7 +15,7 @@ static void list_site(const struct jumplabel_site *site, void *data)
 	struct listed *listed = (struct listed *)data;
 
 	listed->sites++;
-	listed->jumps += site->state && !strcmp(site->state, "jump") && site->size == JUMP_LABEL_NOP_SIZE &&
+	listed->jumps += site->state && !strcmp(site->state, "jump") && site->size >= 4 &&
 			 !memcmp(site->bytes, site->address, site->size);
 }
 
