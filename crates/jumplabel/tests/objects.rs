@@ -97,6 +97,12 @@ fn unloaded_with_a_flip_due() {
 }
 
 #[test]
+fn loaded_while_others_flip_and_fork() {
+    passes(&["storm"], "auto");
+    passes(&["storm"], "mprotect");
+}
+
+#[test]
 fn unloaded_before_it_is_restored() {
     passes(&["stuck"], "auto");
 }

@@ -267,6 +267,53 @@ fn stuck() {
     assert!(stuck > 5, "hardly a flip could not be undone: {stuck}");
 }
 
+/// Two plugins come, flip for the first time, and go, again and again, while the program flips and forks: nothing waits for
+/// the dynamic loader with the lock held, because whoever loads may wait for the lock.
+fn storm() {
+    // A thread that waits for the lock takes no signal, not even of an alarm.
+    std::thread::spawn(|| {
+        std::thread::sleep(std::time::Duration::from_secs(60));
+        eprintln!("still running: a deadlock?");
+        std::process::abort();
+    });
+    let (stop, loads) = (AtomicBool::new(false), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for name in ["plugin", "second"] {
+            let (stop, loads) = (&stop, &loads);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let plugin = load(name);
+                    plugin.flip(true);
+                    assert!(plugin.unload(), "the plugin stays loaded");
+                    loads.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        while loads.load(Ordering::Relaxed) < 4000 {
+            flip(true);
+            flip(false);
+            // SAFETY: the child flips and leaves.
+            match unsafe { libc::fork() } {
+                0 => {
+                    // SAFETY: it does not outlive its parent, and ends without the parent's handlers.
+                    unsafe {
+                        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                        flip(true);
+                        libc::_exit(0)
+                    }
+                }
+                child => {
+                    let mut status = 0;
+                    // SAFETY: waits for our child.
+                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+                    assert_eq!(status, 0, "a child");
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
 /// A key that a constructor flips: one that may come before the library's, one that comes before all of the usual ones.
 mod early {
     use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
@@ -307,6 +354,7 @@ fn main() {
         Some("two") => two(),
         Some("fork") => fork(),
         Some("deferred") => deferred(),
+        Some("storm") => storm(),
         Some("stuck") => stuck(),
         Some("early") => early::case(),
         other => panic!("no such case: {other:?}"),

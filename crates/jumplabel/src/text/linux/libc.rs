@@ -1,6 +1,8 @@
-//! The few functions and types of the C library and of ELF that `rustix` has no stable name for.
+//! The few functions and types of the C library and of ELF that `rustix` has no stable name for, or asks the dynamic loader
+//! for when they are first called: its clock and its size of a page do, and a flip may do neither that nor wait for who does.
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use core::time::Duration;
 
 /// The number of `tgkill` (include/uapi/asm-generic/unistd.h; older instruction sets have their own).
 pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
@@ -90,6 +92,34 @@ pub(super) struct Phdr {
     p_align: usize,
 }
 
+/// What both numbers of a `struct timespec` are under this name: x32 has 64 bits, too.
+#[cfg(any(target_pointer_width = "64", target_arch = "x86_64"))]
+type Number = i64;
+#[cfg(not(any(target_pointer_width = "64", target_arch = "x86_64")))]
+type Number = c_long;
+
+#[repr(C)]
+struct Timespec {
+    seconds: Number,
+    nanoseconds: Number,
+}
+
+/// The monotonic clock.
+pub(super) fn now() -> Duration {
+    const CLOCK_MONOTONIC: c_int = 1;
+    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: writes two numbers to a place of ours.
+    unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
+    Duration::new(time.seconds as u64, time.nanoseconds as u32)
+}
+
+/// Bytes of a page.
+pub(super) fn page_size() -> usize {
+    const AT_PAGESZ: c_ulong = 6;
+    // SAFETY: a read of the auxiliary vector.
+    unsafe { getauxval(AT_PAGESZ) as usize }
+}
+
 unsafe extern "C" {
     pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
     pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
@@ -99,6 +129,7 @@ unsafe extern "C" {
         child: Option<extern "C" fn()>,
     ) -> c_int;
     pub(super) fn getauxval(kind: c_ulong) -> c_ulong;
+    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     pub(super) fn getenv(name: *const c_char) -> *const c_char;
     pub(super) fn dl_iterate_phdr(
         callback: unsafe extern "C" fn(*const DlPhdrInfo, usize, *mut c_void) -> c_int,

@@ -120,8 +120,7 @@ unsafe impl Text for Linux {
     }
 
     fn now(&self) -> Duration {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+        libc::now()
     }
 
     fn runtimes(&self) -> *const Runtime {

@@ -5,12 +5,12 @@ use core::sync::atomic::AtomicUsize;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use super::Once;
+use super::{Once, libc};
 
 /// Bytes of a page, from the system.
 pub(super) fn size() -> usize {
     static SIZE: Once = Once(AtomicUsize::new(0));
-    SIZE.get(rustix::param::page_size)
+    SIZE.get(libc::page_size)
 }
 
 /// `address` rounded down to a page.
