@@ -43,11 +43,13 @@ pub(crate) fn with<T>(body: impl FnOnce(Option<&Lock>) -> T) -> T {
 /// Takes the lock that flips take.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_lock() {
+    // Before the lock: the loader may have to make room for the thread's variables.
+    let me = me();
     match Lock::take() {
         Ok(lock) => {
             // SAFETY: the lock is held.
             unsafe { *HELD.lock.get() = Some(lock) };
-            HELD.owner.store(me(), Ordering::Relaxed);
+            HELD.owner.store(me, Ordering::Relaxed);
         }
         Err(error) => warn("jump_label_lock", null(), error.into()),
     }
