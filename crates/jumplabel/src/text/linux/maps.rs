@@ -63,7 +63,10 @@ impl Maps {
         }
     }
 
-    /// The same from the text, line by line: `start-end rwxp offset major:minor inode   path`.
+    /// The same from the text, line by line: `start-end rwxp offset major:minor inode   path`. Not inlined, because its
+    /// buffers would be on the stack of every flip that asks the kernel: a handler's stack may be small.
+    #[cold]
+    #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
         let mut chunk = [0_u8; 1024];
         let mut line = [0_u8; PATH_MAX + 128];
