@@ -36,6 +36,8 @@ fn name(state: State) -> &'static CStr {
         "test" => c"test",
         "priming" => c"priming",
         "jump" => c"jump",
+        "false" => c"false",
+        "true" => c"true",
         _ => c"none",
     }
 }

@@ -55,6 +55,7 @@ pub use batch::Batch;
 pub use error::{Errno, Error};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
+pub use key::naked::NakedKey;
 pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use patch::{Lock, Outcome, settle};
 pub use site::record::{KeyInfo, for_each_key};

@@ -9,6 +9,8 @@
 mod binary;
 #[path = "builds/cargo.rs"]
 mod cargo;
+#[path = "builds/code.rs"]
+mod code;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -41,8 +43,8 @@ const LINKERS: [(&str, &[&str]); 4] = [
 ];
 const GNU_LD_AS_IT_IS: [&str; 2] = ["-Clinker-features=-lld", "-Clink-arg=-fuse-ld=bfd"];
 
-/// Sites in functions that nobody calls.
-const DEAD_SITES: usize = 3;
+/// Sites in functions that nobody calls, and a naked key's function that nobody calls.
+const DEAD_SITES: usize = 4;
 
 fn shapes() -> Build {
     Build::of("shapes")
@@ -73,7 +75,7 @@ fn check(build: &Build) -> PathBuf {
         let kept = build.link == GNU_LD_AS_IT_IS;
         assert_eq!(number("dead "), if kept { DEAD_SITES } else { 0 }, "{build:?}");
     }
-    assert_eq!(number("keys "), 37, "{build:?}");
+    assert_eq!(number("keys "), 52, "{build:?}");
     assert!(contents.keys.iter().any(|name| name == "elsewhere::DEAD"), "{build:?}: {:?}", contents.keys);
     println!("{} sites: {:?} {:?} {:?}", contents.sites, build.env, build.link, build.target.or(build.toolchain));
     results[0].clone()
@@ -135,6 +137,41 @@ fn oldest_compiler() {
     }
 }
 
+/// The checks of naked keys, as an optimising compiler leaves them: see [`code`].
+#[test]
+fn naked_checks() {
+    let file = check(&shapes());
+    let data = std::fs::read(&file).unwrap();
+    let program = code::Program::parse(&data);
+    let leaf = program.function("shapes_naked_leaf");
+    leaf.is_one_check(&program).unwrap();
+    leaf.keeps_nothing_in_memory().unwrap();
+    let live = program.function("shapes_naked_live");
+    live.is_one_check(&program).unwrap();
+    live.keeps_nothing_in_memory().unwrap();
+    // The same with an ordinary function.
+    let call = program.function("shapes_call_live");
+    assert!(call.is_one_check(&program).unwrap_err().contains("is called"));
+    assert!(call.keeps_nothing_in_memory().is_err());
+    cargo::discard(&[file]);
+}
+
+/// Linkers that fold identical functions must not take two keys' functions for one: all are the same two instructions.
+#[test]
+fn identical_functions_are_not_folded() {
+    for (program, link) in LINKERS.iter().filter(|(program, _)| *program != "ld.bfd" && installed(program)) {
+        let build = shapes().link(link).link(&["-Clink-arg=-Wl,--icf=all"]);
+        let results = build.results(&["shapes"]);
+        let data = std::fs::read(&results[0]).unwrap();
+        let functions = code::Program::parse(&data).naked_functions();
+        assert!(
+            functions.len() >= 13 && functions.windows(2).all(|pair| pair[0] != pair[1]),
+            "{program}: {functions:x?}"
+        );
+        cargo::discard(&results);
+    }
+}
+
 /// A stripped binary works and still names its keys.
 #[test]
 fn stripped() {
@@ -179,7 +216,7 @@ fn no_std() {
     let results = kernel.results(&["kernel"]);
     assert_eq!(cargo::run(&mut Command::new(&results[0])), "ok\n");
     let contents = Binary::parse(&std::fs::read(&results[0]).unwrap()).check().unwrap();
-    assert_eq!((contents.sites, contents.keys.len()), (4, 3));
+    assert_eq!((contents.sites, contents.keys.len()), (5, 4));
     cargo::discard(&results);
     let tree = cargo::run(
         kernel.command("tree").args(["--quiet", "--edges", "normal", "--target", "all", "--prefix", "none"]),

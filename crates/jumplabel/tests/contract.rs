@@ -10,7 +10,7 @@ const CONTRACT: &str = include_str!("../src/arch/mod.rs");
 const PORTING: &str = include_str!("../../../docs/porting.md");
 
 /// The files in src/arch/ that are not for one instruction set.
-const SHARED: [&str; 6] = ["mod", "caches", "canary", "object_asm", "site_asm", "word"];
+const SHARED: [&str; 7] = ["mod", "caches", "canary", "naked_asm", "object_asm", "site_asm", "word"];
 
 /// The items of the table in src/arch/mod.rs.
 fn contract() -> Vec<&'static str> {
@@ -48,7 +48,7 @@ fn complaint(source: &str, contract: &[&str]) -> Option<String> {
         return Some(format!("defines {found:?}, and the contract is {contract:?}"));
     }
     let lines = source.lines().count();
-    (lines >= 250).then(|| format!("has {lines} lines, and should be mechanism only"))
+    (lines >= 300).then(|| format!("has {lines} lines, and should be mechanism only"))
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_breaks_the_contract_is_found_out() {
     assert!(complaint(&more, &contract).is_some());
     let reversed: Vec<&str> = source.lines().rev().collect();
     assert!(complaint(&reversed.join("\n"), &contract).is_some());
-    let long = source.clone() + &"\n".repeat(250);
+    let long = source.clone() + &"\n".repeat(300);
     assert!(complaint(&long, &contract).is_some());
 }
 

@@ -23,7 +23,7 @@ mod machine;
 mod assembled;
 
 use jumplabel::arch::{self, Piece, SITE_SIZE, STEPS, State, WHOLE};
-use machine::{BROKEN, DISPLACEMENTS, ORIGIN, REACH, STATES, UNIT, effect};
+use machine::{BROKEN, BROKEN_NAKED, DISPLACEMENTS, NAKED, ORIGIN, REACH, STATES, UNIT, effect, effect_of};
 use proptest::prelude::*;
 
 type Bytes = [u8; SITE_SIZE];
@@ -35,10 +35,8 @@ const ADDRESS: usize = 0x5555_5004;
 enum Effect {
     FallsThrough,
     Jumps,
-}
-
-fn effect_of(state: State) -> Effect {
-    if state.falls_through() { Effect::FallsThrough } else { Effect::Jumps }
+    /// Loads the number that a naked function returns.
+    Loads(i32),
 }
 
 /// What the site may hold while `piece` is written over `bytes`: all of it the old or the new, or, where pieces are not stored
@@ -94,8 +92,10 @@ fn follow(steps: Steps, undo: Steps, from: State, to: State, displacement: i32) 
     Ok(fetches)
 }
 
+/// Flips of a site, and of a naked function.
 fn pairs() -> impl Iterator<Item = (State, State)> {
-    STATES.into_iter().flat_map(|from| STATES.map(|to| (from, to))).filter(|(from, to)| from != to)
+    let sites = STATES.into_iter().flat_map(|from| STATES.map(|to| (from, to))).filter(|(from, to)| from != to);
+    sites.chain([(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])])
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn undo_is_harmless_where_nothing_was_done() {
 #[test]
 fn states_round_trip() {
     for displacement in DISPLACEMENTS {
-        for state in STATES {
+        for state in STATES.into_iter().chain(NAKED) {
             let bytes = arch::encode(state, displacement);
             assert_eq!(effect(bytes, displacement).unwrap(), effect_of(state));
             let decoded = arch::decode(bytes, displacement).unwrap();
@@ -166,12 +166,28 @@ fn points_in_between_are_states() {
 
 #[test]
 fn a_step_to_where_one_is_already() {
-    for state in STATES {
+    for state in STATES.into_iter().chain(NAKED) {
         for jump in [false, true] {
             let to = state.toward(jump);
-            assert_eq!(to == State::Jump, jump);
+            assert_eq!(to == State::Jump || to == NAKED[1], jump);
             assert_eq!(to == state, state.falls_through() != jump, "{state:?}");
+            assert!([false, true].iter().all(|&naked| state.is_of(naked) == to.is_of(naked)));
         }
+    }
+}
+
+/// The two states of a naked function change in one write, in the last step: nothing is in between, and a batch takes no step
+/// more for it.
+#[test]
+fn a_naked_function_changes_at_once() {
+    assert_eq!(NAKED, [false, true].map(|on| State::emitted(true, on)));
+    assert!(NAKED.iter().all(|state| state.is_of(true)) && STATES.iter().all(|state| state.is_of(false)));
+    let same = NAKED[1] == State::Jump;
+    assert_eq!(same, NAKED[1].is_of(false), "states of its own, or those of all sites");
+    for (from, to) in [(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])] {
+        let pieces: Vec<_> = (0..STEPS).filter_map(|step| Some((step, arch::step(step, from, to, 0)?))).collect();
+        let [(step, piece)] = pieces[..] else { panic!("{pieces:?}") };
+        assert!(step + 1 == STEPS && (WHOLE || piece.len == 1));
     }
 }
 
@@ -232,9 +248,9 @@ proptest! {
 
     /// Foreign bytes are seen as such: only what has the effect of a state is taken for one.
     #[test]
-    fn any_bytes(bytes: Bytes, any: i32, state in 0..STATES.len(), kept: u8) {
+    fn any_bytes(bytes: Bytes, any: i32, state in 0..STATES.len() + NAKED.len(), kept: u8) {
         let displacement = in_reach(any);
-        let state = arch::encode(STATES[state], displacement);
+        let state = arch::encode([&STATES[..], &NAKED].concat()[state], displacement);
         let bytes = std::array::from_fn(|at| if kept >> at & 1 != 0 { state[at] } else { bytes[at] });
         if let Some(state) = arch::decode(bytes, displacement) {
             prop_assert_eq!(effect(bytes, displacement), Ok(effect_of(state)));
@@ -257,4 +273,8 @@ fn broken_steps_are_found_out() {
         assert!(follow(arch::step, undo, from, to, displacement).is_err());
     }
     assert!(follow(arch::step, arch::undo, from, to, displacement).is_ok());
+    for steps in BROKEN_NAKED {
+        assert!(follow(steps, steps, NAKED[0], NAKED[1], 0).is_err());
+    }
+    assert!(follow(arch::step, arch::undo, NAKED[0], NAKED[1], 0).is_ok());
 }

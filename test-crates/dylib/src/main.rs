@@ -67,6 +67,12 @@ impl Late {
         key()
     }
 
+    fn naked_key(&self) -> &'static RawKey {
+        // SAFETY: as above.
+        let key: extern "C" fn() -> &'static RawKey = unsafe { std::mem::transmute(self.symbol(c"late_naked_key")) };
+        key()
+    }
+
     fn constructor_saw(&self) -> u32 {
         // SAFETY: as declared.
         unsafe { &*self.symbol(c"LATE_SAW").cast::<AtomicU32>() }.load(Ordering::Relaxed)
@@ -149,17 +155,27 @@ fn main() {
     shared::flip_private(true);
     assert!(shared::generic::<u8>());
 
+    // Naked keys of the library: one function, called from here, too.
+    for on in [true, false, true, false] {
+        assert_eq!(if on { shared::NAKED.enable() } else { shared::NAKED.disable() }.unwrap().sites, 1);
+        shared::flip_naked(on);
+        assert_eq!([shared::NAKED.get(), shared::naked(), shared::naked_generic::<u8>()], [on; 3]);
+        assert_eq!(sites(&shared::NAKED), 1);
+    }
+
     // A library that comes when its keys are flipped, in both states, again and again; one of its own.
     for round in 0..50 {
         let on = round % 2 == 0;
-        Batch::new().set(&shared::PLAIN, on).set(&shared::ARRAY[3], !on).set(&shared::CONFIG.key, on).commit().unwrap();
+        let batch = Batch::new().set(&shared::PLAIN, on).set(&shared::ARRAY[3], !on).set(&shared::CONFIG.key, on);
+        batch.set(&shared::NAKED, on).commit().unwrap();
         let late = Late::load();
-        let expected = u32::from(on) | u32::from(!on) << 1 | u32::from(on) << 2 | 8;
+        let expected = u32::from(on) | u32::from(!on) << 1 | u32::from(on) << 2 | 8 | u32::from(on) << 4 | 32;
         assert_eq!(late.constructor_saw(), expected, "the constructor of the late library ran stale sites");
         assert_eq!(late.check(), expected);
         assert_eq!(check(), [on, !on, on, true]);
-        Batch::new().set(&shared::PLAIN, !on).disable(late.key()).commit().unwrap();
-        assert_eq!(late.check(), (expected ^ 1) & !8);
+        let batch = Batch::new().set(&shared::PLAIN, !on).set(&shared::NAKED, !on);
+        batch.disable(late.key()).disable(late.naked_key()).commit().unwrap();
+        assert_eq!(late.check(), (expected ^ 17) & !40);
         assert_eq!(check(), [!on, !on, on, true]);
         assert_eq!(sites(&shared::PLAIN), 7);
         late.unload();

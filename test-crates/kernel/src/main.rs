@@ -13,8 +13,8 @@ mod system;
 mod text;
 
 use jumplabel::{
-    Batch, Error, WriterKind, for_each_key, for_each_site, settle, static_branch_likely, static_branch_unlikely,
-    static_key, text_reserved,
+    Batch, Error, WriterKind, for_each_key, for_each_site, naked_key, settle, static_branch_likely,
+    static_branch_unlikely, static_key, text_reserved,
 };
 
 static_key! {
@@ -22,6 +22,8 @@ static_key! {
     static VERIFY: true;
     static HOOKS: [false; 3];
 }
+
+naked_key! { static ROUTE: false; }
 
 #[inline(never)]
 fn check() -> [bool; 4] {
@@ -49,6 +51,7 @@ fn constructors() {
 fn run() -> Result<(), Error> {
     // Nothing to write code with: refused, and nothing has changed.
     assert!(TRACE.enable() == Err(Error::NoWriter));
+    assert!(ROUTE.enable() == Err(Error::NoWriter) && !ROUTE.get());
     assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoWriter));
     assert!(check() == [false, false, true, false] && TRACE.count() == 0 && VERIFY.count() == 1);
 
@@ -62,18 +65,22 @@ fn run() -> Result<(), Error> {
         Batch::new().enable(&VERIFY).disable(&HOOKS[2]).commit()?;
         assert!(check() == [false, false, true, false]);
     }
+    for on in [true, false, true] {
+        let outcome = Batch::new().set(&ROUTE, on).commit()?;
+        assert!(outcome.sites == 1 && outcome.primed == 0 && ROUTE.get() == on);
+    }
     settle(&TRACE)?;
     assert!(check() == [false, false, true, false]);
 
     let mut keys = 0;
     for_each_key(|key| keys += usize::from(key.name.starts_with("kernel::")))?;
-    assert!(keys == 5);
+    assert!(keys == 6);
     let mut first = 0;
     let count = for_each_site(&VERIFY, |site| {
         first = site.address;
         assert!(VERIFY.disable().is_ok() && VERIFY.enable().is_ok());
     })?;
-    assert!(count == 1 && text_reserved(first..first + 1)? && !text_reserved(0..first - 4096)?);
+    assert!(count == 1 && text_reserved(first..first + 1)? && !text_reserved(0..4096)?);
     assert!(text::pages_left_writable() == 0);
 
     // One that lets nothing be written: refused, and nothing has changed.

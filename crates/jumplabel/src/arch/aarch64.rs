@@ -5,6 +5,8 @@
 //!  pristine   1f 20 03 d5   nop
 //!  jump       imm26 | 14    b target      +-128 MiB
 //! ```
+//!
+//! A naked key's function has such a site, too, and not an immediate that changes: the manual does not name `MOV`.
 
 use super::word::{self, State as Word};
 use super::{Act, Caches, Piece};
@@ -128,6 +130,37 @@ macro_rules! __entry_asm {
             "b ",
             $function,
             "\n",
+        )
+    };
+}
+
+/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!(
+            $site,
+            "\n.if ",
+            $default,
+            "\nb 4f\n.else\nnop\n.endif\nmov w0, #0\nret\n",
+            $target,
+            "\n4: mov w0, #1\nret\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes w0, and no flags. The link register changes, and a linker's veneer may write x16 and x17.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "w0",
+            "x16" "x17" "x30"
         )
     };
 }

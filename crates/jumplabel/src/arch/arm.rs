@@ -122,3 +122,34 @@ macro_rules! __entry_asm {
         )
     };
 }
+
+/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!(
+            $site,
+            "\n.if ",
+            $default,
+            "\nb 4f\n.else\nnop\n.endif\nmov r0, #0\nbx lr\n",
+            $target,
+            "\n4: mov r0, #1\nbx lr\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes r0, and no flags. The link register changes, and a linker's veneer may write r12.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "r0",
+            "r12" "lr"
+        )
+    };
+}

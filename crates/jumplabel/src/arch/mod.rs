@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `SITE_SIZE` | bytes of a site |
 //! | `WHOLE` | whether a piece is one aligned word, written by one store, or bytes in any order |
-//! | `State` | the states of a site; `falls_through`, `toward`, `name` |
+//! | `State` | the states of a site; `emitted`, `is_of`, `falls_through`, `toward`, `name` |
 //! | `displacement` | from a site to its target, or out of range |
 //! | `encode` | the bytes of a state |
 //! | `decode` | the state of some bytes, or foreign |
@@ -21,10 +21,12 @@
 //! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
 //! | `__return_asm` | a C function's return of a number |
 //! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
+//! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
+//! | `__naked_call` | the check of a naked key: calls that function |
 //!
 //! No system calls, no policy. What is the same for all of them is beside them: the table and the object's record in
-//! `site_asm` and `object_asm`, the canary, the order of cache maintenance in [`caches`](maintain), sites of one word in
-//! `word`. build.rs decides which targets have sites.
+//! `site_asm` and `object_asm`, the entry of a naked key's function in `naked_asm`, the canary, the order of cache
+//! maintenance in [`caches`](maintain), sites of one word in `word`. build.rs decides which targets have sites.
 
 // A kernel's own platform has no use for the canary, nor for some of the acts.
 #[cfg(jumplabel_sites)]
@@ -43,9 +45,10 @@ pub use machine::*;
 mod caches;
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod canary;
+mod naked_asm;
 mod object_asm;
 mod site_asm;
-#[allow(dead_code)] // Not all sites are words.
+#[allow(dead_code)] // Each instruction set uses what it has in common with others.
 mod word;
 
 pub use caches::{Act, Caches, maintain};

@@ -143,3 +143,35 @@ macro_rules! __entry_asm {
         )
     };
 }
+
+/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!(
+            $site,
+            "\n.if ",
+            $default,
+            "\nb 4f\n.else\nnop\n.endif\nli 3, 0\nblr\n",
+            $target,
+            "\n4: li 3, 1\nblr\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes r3, and no flags. The link register changes, and a linker's stub may write r11, r12 and the
+/// count register. The nop is where a linker that needs one restores the TOC.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!(), "\nnop"),
+            (nomem, nostack, preserves_flags),
+            "r3",
+            "r11" "r12" "lr" "ctr"
+        )
+    };
+}

@@ -4,13 +4,16 @@
 //! ```text
 //!  pristine   13 00 00 00    addi x0, x0, 0
 //!  jump       imm20 | 6f     jal x0, target    +-1 MiB
+//!
+//!  false      13 05 00 00    li a0, 0          the first of two instructions of a naked key's function; `jr t0` follows
+//!  true       13 05 10 00    li a0, 1
 //! ```
 //!
 //! A site and its other arm are in one function, so that a mebibyte is far. Beyond it, a site that starts as a jump is an
 //! error of the assembler or linker, and one that starts as a nop an `OutOfRange` at the first flip. A stub in reach would
 //! cost each site a register.
 
-use super::word::{self, State as Word};
+use super::word;
 use super::{Act, Caches, Piece};
 
 /// Bytes of a site.
@@ -20,7 +23,61 @@ pub const SITE_SIZE: usize = 4;
 pub const WHOLE: bool = true;
 
 /// What a site can hold.
-pub type State = Word;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// A nop. Falls through.
+    Pristine,
+    /// A jump.
+    Jump,
+    /// `li a0, 0`, in the function of a naked key: it returns false.
+    False,
+    /// `li a0, 1`: it returns true.
+    True,
+}
+
+impl State {
+    /// The state that the compiler emits.
+    #[must_use]
+    pub const fn emitted(naked: bool, jump: bool) -> State {
+        match (naked, jump) {
+            (false, false) => State::Pristine,
+            (false, true) => State::Jump,
+            (true, false) => State::False,
+            (true, true) => State::True,
+        }
+    }
+
+    /// Whether a naked function, or any other site, can hold it.
+    #[must_use]
+    pub const fn is_of(self, naked: bool) -> bool {
+        matches!(self, State::False | State::True) == naked
+    }
+
+    /// Whether execution goes on behind the site, so that the check yields its arm. A naked function, whose arm is false,
+    /// "jumps" where it returns true.
+    #[must_use]
+    pub const fn falls_through(self) -> bool {
+        !matches!(self, State::Jump | State::True)
+    }
+
+    /// The state to go to.
+    #[must_use]
+    pub const fn toward(self, jump: bool) -> State {
+        State::emitted(self.is_of(true), jump)
+    }
+
+    /// A word for listings.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Pristine => "nop",
+            State::Jump => "jump",
+            State::False => "false",
+            State::True => "true",
+        }
+    }
+}
 
 /// The displacement from the site at `address` to `target`, `None` where `jal` does not reach (1 MiB).
 #[must_use]
@@ -36,13 +93,16 @@ pub const fn encode(state: State, displacement: i32) -> [u8; SITE_SIZE] {
     match state {
         State::Pristine => 0x13_u32.to_le_bytes(),
         State::Jump => (field | 0x6f).to_le_bytes(),
+        State::False => 0x513_u32.to_le_bytes(),
+        State::True => 0x10_0513_u32.to_le_bytes(),
     }
 }
 
 /// The state that `bytes` are, `None` where they are none of ours.
 #[must_use]
 pub fn decode(bytes: [u8; SITE_SIZE], displacement: i32) -> Option<State> {
-    word::decode(bytes, encode(State::Pristine, displacement), encode(State::Jump, displacement))
+    let states = [State::Pristine, State::Jump, State::False, State::True];
+    states.into_iter().find(|&state| bytes == encode(state, displacement))
 }
 
 /// How many steps a change has at most; a core sync follows each.
@@ -120,5 +180,38 @@ macro_rules! __return_asm {
 macro_rules! __entry_asm {
     ($function:literal) => {
         concat!("lla a0, __jumplabel_object\n", "tail ", $function, "\n")
+    };
+}
+
+/// The function of a naked key, its site behind `$site`. It jumps nowhere. Not compressed, so that the site is one word; it
+/// returns by way of t0, so that its caller's own return address stays where it is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!(
+            ".cfi_register ra, t0\n.option push\n.p2align 2\n.option norvc\n",
+            $site,
+            "\n",
+            $target,
+            "\nli a0, ",
+            $default,
+            "\njr t0\n.option pop\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes a0; t0 is what it returns by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("call t0, ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "a0",
+            "t0"
+        )
     };
 }

@@ -120,3 +120,34 @@ macro_rules! __entry_asm {
         concat!("larl %r2, __jumplabel_object\n", "jg ", $function, "\n")
     };
 }
+
+/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!(
+            $site,
+            "\n.if ",
+            $default,
+            "\nbrcl 15, 4f\n.else\nbrcl 0, 4f\n.endif\nlghi %r2, 0\nbr %r14\n",
+            $target,
+            "\n4: lghi %r2, 1\nbr %r14\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes r2; r14 is what it returns by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "r2",
+            "r14"
+        )
+    };
+}

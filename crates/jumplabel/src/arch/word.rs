@@ -19,6 +19,19 @@ pub enum State {
 }
 
 impl State {
+    /// The state that the compiler emits. A naked function has the same two: one return is behind the nop, and one where the
+    /// jump leads.
+    #[must_use]
+    pub const fn emitted(_naked: bool, jump: bool) -> State {
+        if jump { State::Jump } else { State::Pristine }
+    }
+
+    /// Whether a naked function, or any other site, can hold it.
+    #[must_use]
+    pub const fn is_of(self, _naked: bool) -> bool {
+        true
+    }
+
     /// Whether execution goes on behind the site.
     #[must_use]
     pub const fn falls_through(self) -> bool {
@@ -28,7 +41,7 @@ impl State {
     /// The state to go to.
     #[must_use]
     pub const fn toward(self, jump: bool) -> State {
-        if jump { State::Jump } else { State::Pristine }
+        State::emitted(false, jump)
     }
 
     /// A word for listings.
@@ -59,6 +72,6 @@ pub(super) fn decode(bytes: [u8; 4], nop: [u8; 4], jump: [u8; 4]) -> Option<Stat
 }
 
 /// The one step: the whole word.
-pub(super) fn step(from: State, to: State, word: [u8; 4]) -> Option<Piece> {
+pub(super) fn step<State: PartialEq>(from: State, to: State, word: [u8; 4]) -> Option<Piece> {
     (from != to).then_some(Piece { offset: 0, len: 4, bytes: word })
 }

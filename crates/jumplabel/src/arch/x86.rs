@@ -5,6 +5,9 @@
 //!  pristine   0f 1f 44 00 00   nop                what the compiler emits where the first state falls through
 //!  primed     a9 rel32         test eax, imm32    falls through; the displacement sits in the immediate
 //!  jump       e9 rel32         jmp rel32
+//!
+//!  false      b8 00 00 00 00   mov eax, 0         the first of two instructions of a naked key's function; `ret` follows
+//!  true       b8 01 00 00 00   mov eax, 1
 //! ```
 //!
 //! primed <-> jump is one byte: it cannot tear. From and to pristine, everything passes through `a9`, under which the
@@ -15,6 +18,9 @@
 //!  step 1   tail   := new      unless the tail stays
 //!  step 2   opcode := new      unless it is a9
 //! ```
+//!
+//! false <-> true is one byte, too, the lowest of the immediate. It is written in the last step, so that a batch of naked and
+//! primed keys takes one step.
 
 use super::{Act, Caches, Piece};
 
@@ -37,19 +43,42 @@ pub enum State {
     Priming,
     /// `jmp rel32`.
     Jump,
+    /// `mov eax, 0`, in the function of a naked key: it returns false.
+    False,
+    /// `mov eax, 1`: it returns true.
+    True,
 }
 
 impl State {
-    /// Whether execution goes on behind the site.
+    /// The state that the compiler emits.
+    #[must_use]
+    pub const fn emitted(naked: bool, jump: bool) -> State {
+        match (naked, jump) {
+            (false, false) => State::Pristine,
+            (false, true) => State::Jump,
+            (true, false) => State::False,
+            (true, true) => State::True,
+        }
+    }
+
+    /// Whether a naked function, or any other site, can hold it.
+    #[must_use]
+    pub const fn is_of(self, naked: bool) -> bool {
+        matches!(self, State::False | State::True) == naked
+    }
+
+    /// Whether execution goes on behind the site, so that the check yields its arm. A naked function, whose arm is false,
+    /// "jumps" where it returns true.
     #[must_use]
     pub const fn falls_through(self) -> bool {
-        !matches!(self, State::Jump)
+        !matches!(self, State::Jump | State::True)
     }
 
     /// The state to go to: `self` where it already does what is wanted.
     #[must_use]
     pub const fn toward(self, jump: bool) -> State {
         match (jump, self) {
+            (jump, State::False | State::True) => State::emitted(true, jump),
             (true, _) => State::Jump,
             (false, State::Jump) => State::Primed,
             (false, state) => state,
@@ -64,6 +93,8 @@ impl State {
             State::Primed => "test",
             State::Priming => "priming",
             State::Jump => "jump",
+            State::False => "false",
+            State::True => "true",
         }
     }
 
@@ -72,6 +103,7 @@ impl State {
             State::Pristine => 0x0f,
             State::Primed | State::Priming => TEST,
             State::Jump => 0xe9,
+            State::False | State::True => MOV,
         }
     }
 
@@ -79,11 +111,14 @@ impl State {
         match self {
             State::Pristine | State::Priming => NOP_TAIL,
             State::Primed | State::Jump => displacement.to_le_bytes(),
+            State::False => [0; 4],
+            State::True => [1, 0, 0, 0],
         }
     }
 }
 
 const TEST: u8 = 0xa9;
+const MOV: u8 = 0xb8;
 const NOP_TAIL: [u8; 4] = [0x1f, 0x44, 0x00, 0x00];
 
 /// The displacement from the site at `address` to `target`, `None` where `jmp rel32` does not reach (2 GiB; on i686
@@ -109,6 +144,7 @@ pub fn decode(bytes: [u8; SITE_SIZE], displacement: i32) -> Option<State> {
         [TEST, tail @ ..] if tail == own => Some(State::Primed),
         [TEST, tail @ ..] if (0..4).all(|at| tail[at] == own[at] || tail[at] == NOP_TAIL[at]) => Some(State::Priming),
         [0xe9, tail @ ..] if tail == own => Some(State::Jump),
+        [MOV, value @ 0..=1, 0, 0, 0] => Some(State::emitted(true, value == 1)),
         _ => None,
     }
 }
@@ -121,6 +157,8 @@ pub const STEPS: u8 = 3;
 #[inline]
 pub fn step(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
     match step {
+        2 if to.is_of(true) => Some(value(to)),
+        _ if to.is_of(true) => None,
         0 if from.opcode() != TEST => Some(opcode(TEST)),
         // Which bytes of a mixed tail are old is not known.
         1 if from == State::Priming || from.tail(displacement) != to.tail(displacement) => Some(tail(to, displacement)),
@@ -136,6 +174,7 @@ pub fn undo(number: u8, from: State, to: State, displacement: i32) -> Option<Pie
     step(number, from, to, displacement).map(|_| match number {
         0 => opcode(from.opcode()),
         1 => tail(from, displacement),
+        _ if from.is_of(true) => value(from),
         _ => opcode(TEST),
     })
 }
@@ -146,6 +185,10 @@ const fn opcode(byte: u8) -> Piece {
 
 const fn tail(state: State, displacement: i32) -> Piece {
     Piece { offset: 1, len: 4, bytes: state.tail(displacement) }
+}
+
+const fn value(state: State) -> Piece {
+    Piece { offset: 1, len: 1, bytes: state.tail(0) }
 }
 
 /// Instruction fetches see stores.
@@ -221,6 +264,30 @@ macro_rules! __entry_asm {
             "\n",
             "add esp, 12\n",
             "ret\n",
+        )
+    };
+}
+
+/// The function of a naked key, its site behind `$site`. It jumps nowhere.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($site:literal, $target:literal, $default:literal) => {
+        concat!($site, "\n", $target, "\nmov eax, ", $default, "\nret\n")
+    };
+}
+
+/// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
+/// where the return address goes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("call ", $crate::__naked_callee_asm!()),
+            (nomem, preserves_flags),
+            "eax"
         )
     };
 }

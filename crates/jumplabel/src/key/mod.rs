@@ -29,6 +29,7 @@
 pub mod count;
 #[cfg(feature = "std")]
 pub mod deferred;
+pub mod naked;
 
 /// The atomics under the counter: here the real ones; the model check puts its own in their place.
 mod atomic {
@@ -51,7 +52,7 @@ pub struct RawKey {
 impl RawKey {
     const DEFAULT_TRUE: u32 = 1;
 
-    const fn new(default: bool) -> RawKey {
+    pub(crate) const fn new(default: bool) -> RawKey {
         RawKey { word: AtomicI32::new(default as i32), flags: if default { Self::DEFAULT_TRUE } else { 0 } }
     }
 
@@ -341,8 +342,8 @@ macro_rules! static_key {
     };
 }
 
-/// One declaration: the static and its record, in a module of the same name, because `global_asm!` must stand in a module
-/// and keys may be declared in functions. `#[cfg]` is for all of it, other attributes are for the static.
+/// One declaration: the static, its record, and what else it needs, in a module of the same name, because `global_asm!` must
+/// stand in a module and keys may be declared in functions. `#[cfg]` is for all of it, other attributes are for the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {
@@ -352,7 +353,7 @@ macro_rules! __static_key {
     (@sort [$($cfg:tt)*] [$($attr:tt)*] #[$other:meta] $($rest:tt)*) => {
         $crate::__static_key! { @sort [$($cfg)*] [$($attr)* #[$other]] $($rest)* }
     };
-    (@sort [$($cfg:tt)*] [$($attr:tt)*] $vis:vis $name:ident: $type:ty = $value:expr) => {
+    (@sort [$($cfg:tt)*] [$($attr:tt)*] $vis:vis $name:ident: $type:ty = $value:expr $(; $($more:tt)*)?) => {
         $($cfg)*
         #[allow(non_snake_case)]
         mod $name {
@@ -361,6 +362,7 @@ macro_rules! __static_key {
             $($attr)*
             pub static $name: $type = $value;
             $crate::__key_record!($name, $type);
+            $($($more)*)?
         }
         $($cfg)*
         #[allow(unused_imports)]

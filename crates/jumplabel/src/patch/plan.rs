@@ -75,25 +75,35 @@ impl Edit {
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
     unsafe fn plan(entry: &Entry, enabled: bool) -> Result<Option<Edit>, Error> {
-        let (address, displacement, jump) = (entry.code(), entry.displacement()?, entry.jumps(enabled));
+        let jump = entry.jumps(enabled);
         // SAFETY: by the contract.
-        let from = unsafe { verify(address, displacement, !jump) }?;
-        let to = from.toward(jump);
-        Ok((from != to).then_some(Edit { address, displacement, from, to }))
+        let edit = unsafe { Edit::verify(entry, !jump) }?;
+        Ok(edit.leading_to(edit.from.toward(jump)))
     }
-}
 
-/// The state of a site, or the error that says what was found instead of the state that its key calls for.
-///
-/// # Safety
-/// As for [`read_site`].
-unsafe fn verify(address: usize, displacement: i32, jump: bool) -> Result<State, Error> {
-    // SAFETY: by the contract.
-    let found = unsafe { read_site(address) };
-    arch::decode(found, displacement).ok_or_else(|| {
-        let state = if jump { State::Jump } else { State::Pristine };
-        Error::ForeignBytes { address, expected: arch::encode(state, displacement), found }
-    })
+    /// An edit that changes nothing yet, or the error that says what was found instead of the state that the site's key calls
+    /// for.
+    ///
+    /// # Safety
+    /// As for [`plan`](Self::plan).
+    unsafe fn verify(entry: &Entry, jump: bool) -> Result<Edit, Error> {
+        let (address, displacement) = (entry.code(), entry.displacement()?);
+        // SAFETY: by the contract.
+        let found = unsafe { read_site(address) };
+        let Some(from) = entry.decode(found, displacement) else {
+            return Err(Error::ForeignBytes {
+                address,
+                expected: arch::encode(entry.emitted(jump), displacement),
+                found,
+            });
+        };
+        Ok(Edit { address, displacement, from, to: from })
+    }
+
+    /// The same edit with another end, `None` where the site is there.
+    fn leading_to(self, to: State) -> Option<Edit> {
+        (self.from != to).then_some(Edit { to, ..self })
+    }
 }
 
 /// Pages between two sites that cost less to open with them (65 ns each) than another pair of system calls would, with an
@@ -166,11 +176,9 @@ impl Edits {
     /// The edits that bring the sites of `key` that fall through back to the pristine state.
     pub(super) fn collect_primed(&mut self, key: &RawKey, lock: &Lock) -> Result<(), Error> {
         self.add(key, lock, |entry| {
-            let (address, displacement) = (entry.code(), entry.displacement()?);
             // SAFETY: entries from the index, under the lock.
-            let from = unsafe { verify(address, displacement, false) }?;
-            let to = State::Pristine;
-            Ok((from.falls_through() && from != to).then_some(Edit { address, displacement, from, to }))
+            let edit = unsafe { Edit::verify(entry, false) }?;
+            Ok(edit.leading_to(entry.emitted(!edit.from.falls_through())))
         })?;
         self.arrange();
         Ok(())

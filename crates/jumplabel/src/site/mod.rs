@@ -27,6 +27,8 @@ use crate::text::list::{self, List};
 pub const ARM: u32 = 1 << 0;
 /// The key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
+/// The site is the function of a naked key, and returns whether the key is on.
+pub const NAKED: u32 = 1 << 2;
 /// The offset into an indirect key sits above the flags.
 const OFFSET_SHIFT: u32 = 8;
 
@@ -77,9 +79,25 @@ impl Entry {
         enabled != self.arm()
     }
 
+    /// Whether the site is a naked key's function.
+    #[must_use]
+    pub fn is_naked(&self) -> bool {
+        self.meta & NAKED != 0
+    }
+
     /// The displacement of the site's jump.
     pub(crate) fn displacement(&self) -> Result<i32, Error> {
         arch::displacement(self.code(), self.target()).ok_or(Error::OutOfRange { address: self.code() })
+    }
+
+    /// The state that `bytes` are, `None` where they are not the site's: each kind of site has states of its own.
+    pub(crate) fn decode(&self, bytes: [u8; arch::SITE_SIZE], displacement: i32) -> Option<arch::State> {
+        arch::decode(bytes, displacement).filter(|state| state.is_of(self.is_naked()))
+    }
+
+    /// The state that the compiler emits for a site that jumps, or does not.
+    pub(crate) fn emitted(&self, jump: bool) -> arch::State {
+        arch::State::emitted(self.is_naked(), jump)
     }
 }
 
@@ -136,15 +154,21 @@ pub const fn meta(arm: bool, offset: usize) -> u32 {
     }
 }
 
+/// The meta word of the entry of a naked key's function: its arm is false.
+#[doc(hidden)]
+pub const NAKED_META: u32 = meta(false, 0) | NAKED;
+
 /// A site, as introspection shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// Where it jumps to when it jumps.
+    /// Where it jumps to when it jumps; of a naked key's function, its own address where it does not jump.
     pub target: usize,
     /// What the check yields where execution falls through: `static_branch_likely` = true.
     pub arm: bool,
+    /// Whether it is in the function of a naked key: then it decides what that returns.
+    pub naked: bool,
     /// The bytes of the instruction now.
     pub bytes: [u8; arch::SITE_SIZE],
     /// Its state, `None` where something else wrote there.
@@ -158,8 +182,8 @@ impl Site {
         let address = entry.code();
         // SAFETY: by the contract.
         let bytes = unsafe { read_site(address) };
-        let state = entry.displacement().ok().and_then(|distance| arch::decode(bytes, distance));
-        Site { address, target: entry.target(), arm: entry.arm(), bytes, state }
+        let state = entry.displacement().ok().and_then(|displacement| entry.decode(bytes, displacement));
+        Site { address, target: entry.target(), arm: entry.arm(), naked: entry.is_naked(), bytes, state }
     }
 }
 

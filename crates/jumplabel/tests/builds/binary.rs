@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  __jump_table    read-only, whole entries of 16 bytes, 4-aligned
-//!  each entry      leads to code whose bytes are the nop, or the jump to the entry's target: as the key's default says
+//!  each entry      leads to code whose bytes are the nop, or the jump to the entry's target: as the key's default says;
+//!                  or to the function of a naked key, which returns the default
 //!  relocations     none in the table, in __jump_keys, in code
 //!  .init_array     the object's constructor, once
 //! ```
@@ -37,6 +38,8 @@ pub struct Binary<'data> {
 }
 
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
+/// The entry is of a naked key's function.
+const NAKED: u32 = 4;
 
 impl<'data> Binary<'data> {
     pub fn parse(data: &'data [u8]) -> Binary<'data> {
@@ -117,24 +120,28 @@ impl<'data> Binary<'data> {
         let mut seen = Vec::new();
         for at in (start..end).step_by(16) {
             let [code, target, key] = [self.relative(at)?, self.relative(at + 4)?, self.relative(at + 8)?];
-            let arm = self.word(at + 12)? & 1 != 0;
+            let meta = self.word(at + 12)?;
+            let arm = meta & 1 != 0;
             let site: [u8; 5] = self.bytes(code, 5)?.try_into().unwrap();
+            let record = records.iter().find(|record| record.contains(key));
+            seen.push(code);
+            if !self.is_code(code) || !self.is_code(target) {
+                return Err(format!("{code:#x} or {target:#x} is not in code"));
+            }
+            if meta & NAKED != 0 {
+                naked(code, target, arm, self.bytes(code, 6)?, record)?;
+                continue;
+            }
             let displacement = (target as i64 - code as i64 - 5) as i32;
             let jump = [&[0xe9], &displacement.to_le_bytes()[..]].concat();
             if site != NOP && site != *jump {
                 return Err(format!("the site at {code:#x} holds {site:02x?}, its jump is {jump:02x?}"));
             }
-            if let Some(record) = records.iter().find(|record| record.contains(key))
+            if let Some(record) = record
                 && (record.default != arm) != (site != NOP)
             {
                 return Err(format!("the site at {code:#x} of {} starts in the wrong state", record.name));
             }
-            for place in [code, target] {
-                if !self.is_code(place) {
-                    return Err(format!("{place:#x} is not in code"));
-                }
-            }
-            seen.push(code);
         }
         let count = seen.len();
         seen.sort_unstable();
@@ -186,6 +193,21 @@ impl<'data> Binary<'data> {
             count => Err(format!("{count} registrations")),
         }
     }
+}
+
+/// The function of a naked key: two instructions, the default in the first.
+fn naked(code: u64, target: u64, arm: bool, bytes: &[u8], record: Option<&Record>) -> Result<(), String> {
+    let &[0xb8, value @ 0..=1, 0, 0, 0, 0xc3] = bytes else {
+        return Err(format!("the function at {code:#x} holds {bytes:02x?}"));
+    };
+    if target != code {
+        return Err(format!("the function at {code:#x}: its jump is to {target:#x}"));
+    }
+    let Some(record) = record else { return Err(format!("the function at {code:#x} has no key record")) };
+    if arm || record.default != (value == 1) {
+        return Err(format!("the function at {code:#x} of {} starts in the wrong state", record.name));
+    }
+    Ok(())
 }
 
 impl Record {

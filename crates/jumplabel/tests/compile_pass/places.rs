@@ -28,7 +28,19 @@ fn either(on: &RawKey) -> bool {
     on.is_enabled()
 }
 
+mod naked {
+    jumplabel::naked_key! {
+        pub(crate) static FAR: true;
+        /// Documented.
+        #[allow(dead_code)]
+        pub static NEVER: cfg!(any());
+    }
+}
+
 fn main() {
+    jumplabel::naked_key! { static HERE_TOO: const { 1 + 1 == 3 }; }
+    assert_eq!([naked::FAR.get(), naked::NEVER.get(), HERE_TOO.get()], [true, false, false]);
+    assert!(either(&naked::FAR));
     static_key! { static HERE: const { 1 + 1 == 2 }; }
     let all = [
         static_branch_unlikely!(KEY),

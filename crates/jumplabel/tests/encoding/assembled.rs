@@ -3,9 +3,20 @@
 
 use jumplabel::arch::{self, Piece, SITE_SIZE, State};
 
+use super::Effect;
 use super::machine::{REACH, UNIT};
 
 pub const STATES: [State; 2] = [State::Pristine, State::Jump];
+
+/// Where a naked function has a site like any other.
+#[cfg_attr(target_arch = "riscv64", allow(dead_code))] // It has states of its own.
+pub const NAKED: [State; 2] = STATES;
+
+/// What a thread should do.
+#[cfg_attr(target_arch = "riscv64", allow(dead_code))]
+pub fn effect_of(state: State) -> Effect {
+    if state.falls_through() { Effect::FallsThrough } else { Effect::Jumps }
+}
 
 /// No two states hold the same bytes.
 pub const fn look_alike(_: State, _: State, _: i32) -> bool {

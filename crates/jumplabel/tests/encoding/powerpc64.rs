@@ -7,7 +7,7 @@ use jumplabel::arch::SITE_SIZE;
 
 use super::{Effect, Steps, assembled};
 
-pub use super::assembled::{STATES, look_alike};
+pub use super::assembled::{NAKED, STATES, effect_of, look_alike};
 
 /// What displacements count from.
 pub const ORIGIN: usize = 0;
@@ -16,6 +16,7 @@ pub const REACH: RangeInclusive<i32> = -0x200_0000..=0x1ff_fffc;
 pub const ENDS: bool = true;
 pub const DISPLACEMENTS: [i32; 7] = [*REACH.start(), *REACH.start() + 4, *REACH.end(), -4, 0, 4, 0x0155_5554];
 pub const BROKEN: [Steps; 2] = [assembled::half, assembled::elsewhere];
+pub const BROKEN_NAKED: [Steps; 2] = BROKEN;
 
 /// The effect of `bytes`, or what is wrong with them.
 pub fn effect(bytes: [u8; SITE_SIZE], displacement: i32) -> Result<Effect, String> {

@@ -7,7 +7,7 @@ use jumplabel::arch::{Piece, SITE_SIZE, State};
 
 use super::{Effect, Steps, assembled};
 
-pub use super::assembled::{STATES, look_alike};
+pub use super::assembled::{NAKED, STATES, effect_of, look_alike};
 
 /// What displacements count from.
 pub const ORIGIN: usize = 0;
@@ -16,6 +16,7 @@ pub const REACH: RangeInclusive<i32> = i32::MIN..=i32::MAX - 1;
 pub const ENDS: bool = true;
 pub const DISPLACEMENTS: [i32; 7] = [*REACH.start(), *REACH.start() + 2, *REACH.end(), -2, 0, 2, 0x5555_5554];
 pub const BROKEN: [Steps; 2] = [sometimes, opcode_too];
+pub const BROKEN_NAKED: [Steps; 2] = BROKEN;
 
 /// As if one bit of the mask came late.
 fn sometimes(_: u8, _: State, _: State, _: i32) -> Option<Piece> {

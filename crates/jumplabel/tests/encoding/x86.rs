@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use iced_x86::{Code, Decoder, DecoderOptions};
+use iced_x86::{Code, Decoder, DecoderOptions, Register};
 use jumplabel::arch::{self, Piece, SITE_SIZE, State};
 
-use super::{ADDRESS, Effect, STEPS, Steps, effect_of, mixtures};
+use super::{ADDRESS, Effect, STEPS, Steps, mixtures};
 
 pub const STATES: [State; 4] = [State::Pristine, State::Primed, State::Priming, State::Jump];
+pub const NAKED: [State; 2] = [State::False, State::True];
 
 /// What displacements count from.
 pub const ORIGIN: usize = SITE_SIZE;
@@ -54,9 +55,36 @@ pub fn effect(bytes: [u8; SITE_SIZE], displacement: i32) -> Result<Effect, Strin
     match instruction.code() {
         Code::Nop_rm32 if bytes == arch::encode(State::Pristine, displacement) => Ok(Effect::FallsThrough),
         Code::Test_EAX_imm32 => Ok(Effect::FallsThrough),
+        Code::Mov_r32_imm32 if instruction.op0_register() == Register::EAX => {
+            Ok(Effect::Loads(instruction.immediate32() as i32))
+        }
         Code::Jmp_rel32_64 | Code::Jmp_rel32_32 if instruction.near_branch_target() == target => Ok(Effect::Jumps),
         code => wrong(&format!("is {code:?}")),
     }
+}
+
+/// What a thread should do.
+pub fn effect_of(state: State) -> Effect {
+    match state {
+        State::False => Effect::Loads(0),
+        State::True => Effect::Loads(1),
+        State::Jump => Effect::Jumps,
+        State::Pristine | State::Primed | State::Priming => Effect::FallsThrough,
+    }
+}
+
+/// No value but these two is ours.
+#[test]
+fn other_values_are_foreign() {
+    let ours: Vec<u8> = (0..=255).filter(|&value| arch::decode([0xb8, value, 0, 0, 0], 0).is_some()).collect();
+    assert_eq!(ours, [0, 1]);
+}
+
+/// A naked function that returned -1 for true would have to change all four bytes.
+pub const BROKEN_NAKED: [Steps; 1] = [minus_one];
+
+fn minus_one(step: u8, _: State, to: State, _: i32) -> Option<Piece> {
+    (step == 2).then(|| Piece { offset: 1, len: 4, bytes: [if to == State::True { 0xff } else { 0 }; 4] })
 }
 
 pub const BROKEN: [Steps; 3] = [tail_under_the_nop, all_at_once, tail_last];

@@ -6,13 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::LazyLock;
 
 use jumplabel::arch::State;
 use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_branch_likely, static_branch_unlikely};
 
-/// Keys of each default. Each has two sites, none in the fallback.
+/// Keys of each kind and default.
 const POOL: usize = 64;
+/// Sites of a key, none in the fallback; a naked key has its function.
 const SITES: usize = if cfg!(any(miri, jumplabel_fallback)) { 0 } else { 2 };
+const NAKED_SITES: usize = SITES / 2;
 
 mod pool {
     jumplabel::static_key! {
@@ -22,28 +25,49 @@ mod pool {
 }
 use pool::{OFF, ON};
 
-fn off<const N: usize>() -> [bool; 2] {
-    [static_branch_likely!(OFF[N]), static_branch_unlikely!(OFF[N])]
+/// What a key's checks yield.
+type Check = fn() -> [bool; 2];
+/// A key of the pool, and its checks.
+type Place = (fn() -> &'static RawKey, Check);
+
+fn off<const N: usize>() -> Place {
+    (|| &OFF[N], || [static_branch_likely!(OFF[N]), static_branch_unlikely!(OFF[N])])
 }
 
-fn on<const N: usize>() -> [bool; 2] {
-    [static_branch_likely!(ON[N]), static_branch_unlikely!(ON[N])]
+fn on<const N: usize>() -> Place {
+    (|| &ON[N], || [static_branch_likely!(ON[N]), static_branch_unlikely!(ON[N])])
 }
 
-macro_rules! checks {
-    ($check:ident, $($at:literal)*) => { [$(
-        $check::<{ $at }>, $check::<{ $at + 1 }>, $check::<{ $at + 2 }>, $check::<{ $at + 3 }>,
-        $check::<{ $at + 4 }>, $check::<{ $at + 5 }>, $check::<{ $at + 6 }>, $check::<{ $at + 7 }>,
+macro_rules! places {
+    ($place:ident, $($at:literal)*) => { vec![$(
+        $place::<{ $at }>(), $place::<{ $at + 1 }>(), $place::<{ $at + 2 }>(), $place::<{ $at + 3 }>(),
+        $place::<{ $at + 4 }>(), $place::<{ $at + 5 }>(), $place::<{ $at + 6 }>(), $place::<{ $at + 7 }>(),
     )*] };
 }
 
-/// What a key's two sites yield.
-type Check = fn() -> [bool; 2];
+/// A naked key in a block of its own for each word: 8 for each one in the list.
+macro_rules! naked {
+    ($default:literal, $($eight:ident)*) => { [$(naked!(@ $eight $default, 0 1 2 3 4 5 6 7),)*].concat() };
+    (@ $eight:ident $default:literal, $($one:literal)*) => { [$({
+        jumplabel::naked_key! { static KEY: $default; }
+        let place: Place = (|| &KEY, || [KEY.get(), KEY.get()]);
+        let _ = (stringify!($eight), $one);
+        place
+    },)*] };
+}
 
-static CHECKS: [[Check; POOL]; 2] = [checks!(off, 0 8 16 24 32 40 48 56), checks!(on, 0 8 16 24 32 40 48 56)];
+/// The kinds, in the order of the keys of a case: the default, whether they are naked, the places.
+static POOLS: LazyLock<[(bool, bool, Vec<Place>); 4]> = LazyLock::new(|| {
+    [
+        (false, false, places!(off, 0 8 16 24 32 40 48 56)),
+        (true, false, places!(on, 0 8 16 24 32 40 48 56)),
+        (false, true, naked!(false, a b c d e f g h)),
+        (true, true, naked!(true, a b c d e f g h)),
+    ]
+});
 
-/// Keys of a case: two that start off, two that start on.
-pub const KEYS: usize = 4;
+/// Keys of a case: two that start off, two that start on, two naked ones that start off, two that start on.
+pub const KEYS: usize = 8;
 
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -108,6 +132,7 @@ pub enum Rules {
 struct Key {
     raw: &'static RawKey,
     check: Check,
+    sites: usize,
     model: Model,
 }
 
@@ -122,16 +147,17 @@ impl Case {
     pub fn new(rules: Rules) -> Case {
         let mut keys = Vec::new();
         let mut left = usize::MAX;
-        for default in [false, true] {
-            let raw = |at: usize| -> &'static RawKey { if default { &ON[at] } else { &OFF[at] } };
-            let open: Vec<usize> = (0..POOL).filter(|&at| !raw(at).is_sealed()).collect();
+        for (default, naked, places) in &*POOLS {
+            let open: Vec<&Place> = places.iter().filter(|(raw, _)| !raw().is_sealed()).collect();
             left = left.min(open.len());
-            keys.extend(open[..KEYS / 2].iter().map(|&at| Key {
-                raw: raw(at),
-                check: CHECKS[usize::from(default)][at],
-                model: Model { count: i32::from(default), sealed: false },
+            keys.extend(open[..KEYS / POOLS.len()].iter().map(|(raw, check)| Key {
+                raw: raw(),
+                check: *check,
+                sites: if *naked { NAKED_SITES } else { SITES },
+                model: Model { count: i32::from(*default), sealed: false },
             }));
         }
+        assert!(POOLS.iter().all(|(_, _, places)| places.len() == POOL));
         Case { keys, rules, may_seal: left > KEYS }
     }
 
@@ -151,14 +177,14 @@ impl Case {
                 key.model.count += i32::from(expected);
             }
             Op::Settle(at) => {
-                let key = self.keys[at].raw;
+                let Key { raw: key, sites, .. } = self.keys[at];
                 settle(key).map_err(|error| error.to_string())?;
                 let mut primed = 0;
                 let visited = for_each_site(key, |site| {
-                    primed +=
-                        usize::from(site.state.is_some_and(|state| state.falls_through() && state != State::Pristine));
+                    let emitted = |state: State| state == State::emitted(site.naked, !state.falls_through());
+                    primed += usize::from(!site.state.is_some_and(emitted));
                 });
-                same("sites that settle left primed", (visited, primed), (Ok(SITES), 0))?;
+                same("sites that settle left primed", (visited, primed), (Ok(sites), 0))?;
             }
             Op::Seal(at) if self.may_seal => {
                 same("seal", self.keys[at].raw.seal(), Ok(()))?;
@@ -183,7 +209,7 @@ impl Case {
         if let (Ok(outcome), Ok(count)) = (result, expected) {
             let flipped = (count > 0) != (key.model.count > 0);
             key.model.count = count;
-            compare_outcome(&outcome, usize::from(flipped))?;
+            compare_outcome(&outcome, if flipped { key.sites } else { 0 })?;
         }
         Ok(())
     }
@@ -214,7 +240,7 @@ impl Case {
         let mut flipped = 0;
         for (at, count) in counts {
             if let (Ok(count), true) = (count, result.is_ok() || self.rules == Rules::HalfABatch) {
-                flipped += usize::from((count > 0) != (before[at].count > 0));
+                flipped += if (count > 0) != (before[at].count > 0) { self.keys[at].sites } else { 0 };
                 self.keys[at].model.count = count;
             }
         }
@@ -233,7 +259,7 @@ impl Case {
             let sites = for_each_site(key.raw, |site| {
                 agree += usize::from(site.state.is_some_and(|state| state.falls_through() == (site.arm == on)));
             });
-            same("sites, and how many agree", (sites, agree), (Ok(SITES), SITES))?;
+            same("sites, and how many agree", (sites, agree), (Ok(key.sites), key.sites))?;
         }
         Ok(())
     }
@@ -249,9 +275,9 @@ impl Case {
     }
 }
 
-/// What a flip of that many keys reports.
+/// What a flip of that many sites reports.
 fn compare_outcome(outcome: &Outcome, flipped: usize) -> Compared {
-    same("sites flipped", outcome.sites, flipped * SITES)?;
+    same("sites flipped", outcome.sites, flipped)?;
     same("more primed than flipped", outcome.primed > outcome.sites, false)?;
     same("more pages than sites", outcome.pages > outcome.sites, false)?;
     same("whether something wrote", outcome.writer.is_some(), outcome.sites > 0)

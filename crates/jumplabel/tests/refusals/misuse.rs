@@ -189,6 +189,42 @@ fn foreign_bytes() {
     });
 }
 
+/// The same in a naked key's function; and neither kind of site may hold what is only the other's.
+#[test]
+fn foreign_bytes_in_a_naked_function() {
+    jumplabel::naked_key! { static NAKED: false; }
+    passes(|| {
+        let pages = sites();
+        let watch = Watch::new(pages.raw());
+        assert!(!NAKED.get());
+        let mut address = 0;
+        for_each_site(&NAKED, |site| address = site.address).unwrap();
+        let both = |on| pages.keys[..4].iter().fold(Batch::new().set(&NAKED, on), |batch, key| batch.set(key, on));
+        for (writer, on) in WRITERS.into_iter().flat_map(|writer| [(writer, false), (writer, true)]) {
+            set_writer(writer);
+            both(on).commit().unwrap();
+            let old = encode(State::emitted(true, on), 0);
+            let others = [State::Pristine, State::Primed, State::Jump].map(|state| encode(state, -5));
+            let broken = (0..5).map(|at| std::array::from_fn(|byte| if byte == at { 0xcc } else { old[byte] }));
+            for found in others.into_iter().chain(broken) {
+                assert_eq!(write_memory(address, found.as_ptr(), 5), 5);
+                for_each_site(&NAKED, |site| assert_eq!((site.state, site.bytes), (None, found))).unwrap();
+                let refusal = Error::ForeignBytes { address, expected: old, found };
+                assert_eq!(watch.refused(|| both(!on).commit()), refusal);
+                assert_eq!(write_memory(address, old.as_ptr(), 5), 5);
+                assert_eq!((NAKED.get(), NAKED.count()), (on, i32::from(on)));
+            }
+            // A site that has become a function.
+            let site = pages.site(3);
+            // SAFETY: five bytes of a function of ours.
+            let good = unsafe { *(site as *const [u8; 5]) };
+            assert_eq!(write_memory(site, old.as_ptr(), 5), 5);
+            assert!(matches!(watch.refused(|| both(!on).commit()), Error::ForeignBytes { found, .. } if found == old));
+            assert_eq!(write_memory(site, good.as_ptr(), 5), 5);
+        }
+    });
+}
+
 #[test]
 fn foreign_bytes_on_two_pages() {
     passes(|| {

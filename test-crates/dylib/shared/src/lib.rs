@@ -1,11 +1,16 @@
 //! A dynamic library whose keys are checked in other objects too.
 
-use jumplabel::{StaticKeyTrue, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{StaticKeyTrue, naked_key, static_branch_likely, static_branch_unlikely, static_key};
 
 static_key! {
     pub static PLAIN: false;
     pub static ARRAY: [true; 4];
     static PRIVATE: false;
+}
+
+naked_key! {
+    pub static NAKED: false;
+    static NAKED_PRIVATE: true;
 }
 
 /// A key that lies deep in a static.
@@ -32,4 +37,21 @@ pub fn generic<T>() -> bool {
 /// Flips the private key.
 pub fn flip_private(on: bool) {
     if on { PRIVATE.enable() } else { PRIVATE.disable() }.unwrap();
+}
+
+/// A check in the library itself.
+#[inline(never)]
+pub fn naked() -> bool {
+    NAKED.get()
+}
+
+/// A private naked key that is checked where this is compiled: in the caller's object.
+pub fn naked_generic<T>() -> bool {
+    std::hint::black_box(std::any::type_name::<T>());
+    NAKED_PRIVATE.get()
+}
+
+/// Flips the private naked key.
+pub fn flip_naked(on: bool) {
+    if on { NAKED_PRIVATE.enable() } else { NAKED_PRIVATE.disable() }.unwrap();
 }

@@ -3,7 +3,7 @@
 //! A private key that is checked in a generic or `#[inline]` function gets its sites in the crate that calls it; a function
 //! that nobody calls leaves nothing behind.
 
-use jumplabel::{RawKey, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{RawKey, naked_key, static_branch_likely, static_branch_unlikely, static_key};
 use std::hint::black_box;
 
 static_key! {
@@ -18,11 +18,22 @@ static_key! {
     static FORCED: true;
 }
 
+naked_key! {
+    /// Checked here and in the program.
+    pub static NAKED: false;
+    /// Checked by nobody: the linker drops its function.
+    pub static NAKED_DEAD: true;
+    static NAKED_GENERIC: true;
+    static NAKED_INLINE: false;
+}
+
 /// The private keys, to flip them.
 pub fn private(name: &str) -> &'static RawKey {
     match name {
         "generic" => &GENERIC,
         "inline" => &INLINE,
+        "naked generic" => &NAKED_GENERIC,
+        "naked inline" => &NAKED_INLINE,
         _ => &FORCED,
     }
 }
@@ -62,4 +73,23 @@ pub fn dead(x: u32) -> u32 {
     } else {
         black_box(x)
     }
+}
+
+/// A check in this crate, of a key that the program checks too.
+#[inline(never)]
+pub fn naked() -> bool {
+    NAKED.get()
+}
+
+/// Compiled where it is used.
+#[inline(never)]
+pub fn naked_generic<T>() -> bool {
+    black_box(std::any::type_name::<T>());
+    NAKED_GENERIC.get()
+}
+
+/// Compiled where it is used, if the compiler likes.
+#[inline]
+pub fn naked_inline() -> bool {
+    NAKED_INLINE.get()
 }

@@ -1,0 +1,192 @@
+//! Naked keys: a check is a call of a function of the key's own, two instructions long, and that function is what a flip
+//! changes.
+//!
+//! ```text
+//!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
+//!                                                \               |               /
+//!                                                 call        call           call
+//!                                                     \          |          /
+//!                                                      mov eax, 0  ◄── enable(): one byte, 0 -> 1
+//!                                                      ret
+//! ```
+//!
+//! The key is an ordinary one, with a record and a table entry; its only site is the function. So all that changes keys and
+//! lists sites works on naked keys too, and a batch may hold both kinds.
+//!
+//! ```
+//! jumplabel::naked_key! {
+//!     /// Take the new route.
+//!     pub static NEW_ROUTE: false;
+//! }
+//!
+//! fn route(x: u64) -> u64 {
+//!     if NEW_ROUTE.get() { x + 1 } else { x }
+//! }
+//!
+//! assert_eq!(route(1), 1);
+//! let outcome = NEW_ROUTE.enable()?; // changes one byte, however many checks there are
+//! assert_eq!(route(1), 2);
+//! assert!(outcome.sites <= 1);
+//! # Ok::<(), jumplabel::Error>(())
+//! ```
+//!
+//! | | key of `static_key!` | key of `naked_key!` |
+//! |---|---|---|
+//! | a check | one instruction that falls through or jumps | a call, two instructions, a test and a branch |
+//! | of memory, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and 8 of code |
+//! | a flip costs | more with the number of sites | the same for one check and for 10,000 |
+//! | while a flip is going on | some sites are new and others old | no thread finds a check old after it found one new |
+//! | a function that checks | stays a leaf | is aligned as one that calls |
+//! | keys | single, in arrays, in fields | single |
+//!
+//! Use `static_key!` where checks must cost nothing; use `naked_key!` for keys with very many checks, for keys whose checks
+//! must change together, and where flips are so frequent that their cost matters. docs/benchmarks.md has figures.
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use super::{Keys, RawKey};
+
+/// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
+/// it.
+#[repr(transparent)]
+pub struct NakedKey<F> {
+    raw: RawKey,
+    function: PhantomData<fn() -> F>,
+}
+
+impl<F: Function> NakedKey<F> {
+    /// A key in its default state, for [`naked_key!`](crate::naked_key): it belongs to the one static that `F` was made for.
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
+    pub const fn new() -> Self {
+        NakedKey { raw: RawKey::new(F::DEFAULT), function: PhantomData }
+    }
+
+    /// Whether the key is on: the check.
+    ///
+    /// A call of the key's function and no load: it writes the register with the result and no other, and no flags. Safe
+    /// anywhere, signal handlers included. Checks are not merged, not even two in a row.
+    ///
+    /// All checks change at one instant: when one on this thread has yielded the new state of a flip, no later one on this
+    /// thread yields the old one. When the flip has returned, none on any thread does (see
+    /// [`Visibility`](crate::Visibility) for the one exception). While it is going on, two threads may differ.
+    ///
+    /// [`is_enabled`](RawKey::is_enabled) loads the count instead; it changes after the checks.
+    #[must_use]
+    #[inline(always)] // A call of its own would double the cost.
+    pub fn get(&self) -> bool {
+        #[cfg(jumplabel_sites)]
+        return F::call();
+        #[cfg(not(jumplabel_sites))]
+        return self.raw.is_enabled();
+    }
+}
+
+impl<F> Deref for NakedKey<F> {
+    type Target = RawKey;
+    fn deref(&self) -> &RawKey {
+        &self.raw
+    }
+}
+
+impl<F> core::fmt::Debug for NakedKey<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
+/// The function of one key, as a type: what [`naked_key!`](crate::naked_key) makes for each.
+///
+/// # Safety
+/// `call` calls a function whose table entry names the one key with this type, made with `DEFAULT`.
+#[doc(hidden)]
+pub unsafe trait Function {
+    const DEFAULT: bool;
+    #[cfg(jumplabel_sites)]
+    fn call() -> bool;
+}
+
+impl<F: Function> Keys for NakedKey<F> {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = F::DEFAULT;
+}
+
+/// Declares naked keys, which are checked by [`get`](NakedKey::get).
+///
+/// ```
+/// jumplabel::naked_key! {
+///     /// A key that starts off.
+///     pub static ROUTE: false;
+///     /// One that starts on.
+///     static VERIFY: true;
+///     /// The default is any constant.
+///     static CHECKS: cfg!(debug_assertions);
+/// }
+/// assert_eq!([ROUTE.get(), VERIFY.get(), CHECKS.get()], [false, true, cfg!(debug_assertions)]);
+/// ```
+///
+/// May stand in a function, too; names in the default are then looked up in the module around it. There are no arrays of
+/// naked keys, because each has a function of its own.
+///
+/// Costs, for each key, 8 bytes of data, 8 of code with some 40 of unwind information, 16 of read-only table and 32 of
+/// read-only record, no relocation, no start-up work; for a check, nothing but its code.
+#[macro_export]
+macro_rules! naked_key {
+    () => {};
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$($array:tt)*]; $($rest:tt)*) => {
+        compile_error!("there are no arrays of naked keys: each has a function of its own; declare them one by one");
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $($rest:tt)*) => {
+        compile_error!("a naked key has no deferred `dec`: its flips cost the same for any number of checks");
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
+        compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $vis $name: $crate::NakedKey<__Function> = $crate::NakedKey::new();
+            $crate::__naked_function!($name, $default);
+        }
+        $crate::naked_key! { $($rest)* }
+    };
+}
+
+/// The function, and the type that stands for it.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_function {
+    ($key:ident, $default:expr) => {
+        #[doc(hidden)]
+        pub enum __Function {}
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: the entry of the function below names the key, whose type has this one in it.
+        unsafe impl $crate::key::naked::Function for __Function {
+            const DEFAULT: bool = $default;
+            #[inline(always)]
+            fn call() -> bool {
+                $crate::__naked_call!(__function)
+            }
+        }
+        $crate::__naked_function_asm!(__function, $key, <__Function as $crate::key::naked::Function>::DEFAULT);
+    };
+}
+
+/// Without sites there is no function: `get` loads the count.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_function {
+    ($key:ident, $default:expr) => {
+        #[doc(hidden)]
+        pub enum __Function {}
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: nothing is called.
+        unsafe impl $crate::key::naked::Function for __Function {
+            const DEFAULT: bool = $default;
+        }
+    };
+}

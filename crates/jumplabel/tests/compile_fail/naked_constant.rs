@@ -1,0 +1,16 @@
+//! The default of a naked key is a constant, of type bool; a check is not one.
+use jumplabel::naked_key;
+
+fn computed() -> bool {
+    true
+}
+
+naked_key! {
+    static COMPUTED: computed();
+    static NUMBER: 1;
+}
+
+naked_key! { static ROUTE: false; }
+const NOW: bool = ROUTE.get();
+
+fn main() {}

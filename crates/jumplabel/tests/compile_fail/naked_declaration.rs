@@ -1,0 +1,14 @@
+//! Naked keys come one by one, and without a deferred `dec`.
+use jumplabel::naked_key;
+
+naked_key! {
+    static KEYS: [false; 4];
+}
+naked_key! {
+    static SLOW: false, deferred std::time::Duration::from_secs(1);
+}
+naked_key! {
+    static ROUTE: false
+}
+
+fn main() {}
