@@ -19,7 +19,11 @@ macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, test) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, ".byte 0xa9\n.long 2f - . - 4");
     };
-    (@ $symbol:literal, $count:literal, $apart:literal, $first:literal $(, $key:path, $keys_apart:literal)?) => {
+    // Checks of a naked key in the place of sites: calls of its function.
+    ($symbol:literal, $count:literal, $apart:literal, naked $function:literal) => {
+        $crate::sites::site_functions!(@ $symbol, $count, $apart, concat!("call ", $function, "\ntest eax, eax\njne 2f"));
+    };
+    (@ $symbol:literal, $count:literal, $apart:literal, $first:expr $(, $key:path, $keys_apart:literal)?) => {
         core::arch::global_asm!(
             concat!(".pushsection .text.", $symbol, ", \"ax\", @progbits"),
             ".balign 4096",

@@ -47,6 +47,11 @@ fn flips() {
         }
         ensure(answer["first"].as_array().is_some_and(|rows| rows.len() == 3), "first flips")?;
         ensure(answer["crossover"]["sizes"].as_array().is_some_and(|sizes| sizes.len() == 7), "crossover")?;
+        let naked = answer["naked"].as_array().ok_or("no naked keys")?;
+        for (row, (is_naked, checks)) in naked.iter().zip([(true, 1), (true, 10_000), (false, 1), (false, 10_000)]) {
+            ensure(row["naked"] == is_naked && row["sites"] == checks && row["p10_us"].is_number(), "naked keys")?;
+        }
+        ensure(naked.len() == 4 && naked[1]["target"]["limit"].is_number(), "naked keys")?;
         let memory = &answer["memory"];
         ensure(memory["sites"].as_u64() > Some(10_400), "sites")?;
         ensure(memory["table_bytes_a_site"] == 16.0, "16 bytes a site")?;
@@ -65,6 +70,7 @@ fn flips() {
             ("/memory/index_bytes_a_site/figure", json!(8.5)),
             ("/mappings/after", json!(425)),
             ("/latency/0/pages", json!(7)),
+            ("/naked/1/sites", json!(1)),
         ],
     );
 }
@@ -75,7 +81,7 @@ fn site() {
     fn check(answer: &Value) -> Result<(), String> {
         for shape in ["latency_bound", "alu_saturated", "cold"] {
             let rows = answer[shape]["checks"].as_array().ok_or(shape)?;
-            ensure(rows.len() == 7 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
+            ensure(rows.len() == 9 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
             for row in rows {
                 ensure(
                     row["ns"].is_number() && row["ns_interval"].as_array().is_some_and(|ends| ends.len() == 2),
@@ -85,6 +91,8 @@ fn site() {
                     let name = row["check"].as_str().unwrap_or_default();
                     let one = name.starts_with("site, off");
                     ensure(!one || row["instructions"] == 1.0, "one instruction")?;
+                    let call = name.starts_with("naked");
+                    ensure(!call || row["instructions"].as_f64() >= Some(5.0), "a call, and what it calls")?;
                     ensure(row["loads"] == if row["load"] == true { 1.0 } else { 0.0 }, "loads")?;
                 }
             }

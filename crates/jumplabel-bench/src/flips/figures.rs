@@ -5,7 +5,7 @@ use jumplabel::{WriterKind, for_each_key};
 use serde_json::{Value, json};
 
 use super::groups::Group;
-use super::{Bench, Cell, FIRST_LIMIT, LIMITS, Variant};
+use super::{Bench, Cell, FIRST_LIMIT, LIMITS, NAKED_LIMIT, Variant};
 use crate::Result;
 use crate::report::{Report, Table, Target};
 
@@ -81,10 +81,55 @@ impl Bench {
         report.fact("first", Value::Array(rows));
     }
 
+    /// Naked keys with one check and with 10,000, beside a key with as many sites; in floors of one site.
+    pub(super) fn report_naked(&self, report: &mut Report, cells: &[Cell]) {
+        let head =
+            ["checks", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "to 1 check", "target", ""];
+        let mut table = Table::new("Flips of naked keys, beside a key with a site for each check", &head);
+        let floor = find(cells, 0, Variant::Floor).map_or(f64::NAN, |cell| cell.microseconds(0.1));
+        let mut rows = Vec::new();
+        for naked in [true, false] {
+            let groups = || self.groups.iter().enumerate().filter(move |(_, group)| group.naked == naked);
+            let p10 = |cell: &Cell| cell.microseconds(0.1);
+            let ends = groups().filter(|(_, group)| [1, 10_000].contains(&group.sites.count));
+            let ends: Vec<&Cell> = ends.filter_map(|(at, _)| find(cells, at, Variant::Automatic)).collect();
+            let [one, .., many] = ends[..] else { continue };
+            for cell in [one, many] {
+                let group = &self.groups[cell.group];
+                let target = Target { figure: p10(cell) / p10(one), limit: NAKED_LIMIT };
+                let judged = naked && group.sites.count > 1;
+                let [figure, limit, verdict] = target.cells();
+                table.row([
+                    format!("{} of a {} key", group.sites.count, if naked { "naked" } else { "site" }),
+                    cell.writer.map_or("", WriterKind::name).to_owned(),
+                    cell.samples.len().to_string(),
+                    format!("{:.0} %", 100.0 * cell.overlap()),
+                    format!("{:.1}", cell.microseconds(0.1)),
+                    format!("{:.1}", cell.microseconds(0.5)),
+                    format!("{:.1}", cell.microseconds(0.99)),
+                    format!("{:.2}", p10(cell) / floor),
+                    figure,
+                    if judged { limit } else { String::new() },
+                    if judged { verdict } else { String::new() },
+                ]);
+                let mut row = cell.json(group);
+                row["naked"] = json!(naked);
+                row["ratio"] = json!(p10(cell) / floor);
+                if judged {
+                    row["target"] = target.json();
+                }
+                rows.push(row);
+            }
+        }
+        report.table(table);
+        report.fact("naked", Value::Array(rows));
+    }
+
     /// Up to which size `procmem` is the cheaper writer.
     pub(super) fn report_crossover(&self, report: &mut Report, cells: &[Cell]) {
         let mut sizes: Vec<(f64, f64, f64)> = Vec::new();
-        for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100) {
+        for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100 && !group.naked)
+        {
             let p10 = |kind| find(cells, at, Variant::Forced(kind)).map(|cell| cell.microseconds(0.1));
             if let (Some(procmem), Some(mprotect)) = (p10(WriterKind::Procmem), p10(WriterKind::Mprotect)) {
                 sizes.push((group.sites.count as f64, procmem, mprotect));

@@ -17,24 +17,63 @@ static_key! {
     static KEY_16: false;
     static KEY_32: false;
     static KEY_64: false;
+    /// Naked keys: one site each, the function that all their checks call.
+    static NAKED_1: false;
+    static NAKED_10000: false;
     /// One site each, a page apart.
     static SPREAD: [false; 200];
 }
 
-/// Sites of one key.
+/// Sites of one key, or checks of a naked one.
 pub struct Group {
     pub key: &'static RawKey,
+    pub naked: bool,
     pub sites: Functions,
+}
+
+/// Emits the function of a naked key under the symbol `$symbol`, with its entry.
+macro_rules! naked_function {
+    ($symbol:literal, $key:path) => {
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", $symbol, ", \"ax\", @progbits"),
+            ".balign 8",
+            concat!(".globl ", $symbol),
+            concat!(".hidden ", $symbol),
+            concat!($symbol, ":"),
+            "mov eax, 0",
+            "ret",
+            ".balign 8, 0xcc",
+            concat!(".pushsection __jump_table, \"ao\", @progbits, ", $symbol),
+            ".balign 4",
+            concat!(".long ", $symbol, " - ."),
+            concat!(".long ", $symbol, " - ."),
+            ".long {key} - .",
+            ".long {naked}",
+            ".popsection",
+            ".popsection",
+            key = sym $key,
+            naked = const jumplabel::site::NAKED,
+        );
+    };
 }
 
 macro_rules! group {
     ($function:ident, $symbol:ident, $name:literal, $count:literal, $key:ident) => {
         site_functions!($name, $count, 128, nop, $key, 0);
+        group!(@ $function, $symbol, $count, $key, false);
+    };
+    ($function:ident, $symbol:ident, $name:literal, $count:literal, naked $key:ident, $naked:literal) => {
+        naked_function!($naked, $key);
+        site_functions!($name, $count, 128, naked $naked);
+        group!(@ $function, $symbol, $count, $key, true);
+    };
+    (@ $function:ident, $symbol:ident, $count:literal, $key:ident, $naked:literal) => {
         unsafe extern "C" {
             fn $symbol();
         }
         fn $function() -> Group {
-            Group { key: &$key, sites: Functions { first: $symbol as *const () as usize, count: $count, apart: APART } }
+            let first = $symbol as *const () as usize;
+            Group { key: &$key, naked: $naked, sites: Functions { first, count: $count, apart: APART } }
         }
     };
 }
@@ -47,6 +86,8 @@ group!(group_8, bench_sites_8, "bench_sites_8", 8, KEY_8);
 group!(group_16, bench_sites_16, "bench_sites_16", 16, KEY_16);
 group!(group_32, bench_sites_32, "bench_sites_32", 32, KEY_32);
 group!(group_64, bench_sites_64, "bench_sites_64", 64, KEY_64);
+group!(naked_1, bench_naked_1, "bench_naked_1", 1, naked NAKED_1, "bench_naked_function_1");
+group!(naked_10000, bench_naked_10000, "bench_naked_10000", 10000, naked NAKED_10000, "bench_naked_function_10000");
 site_functions!("bench_sites_spread", 200, 4096, nop, SPREAD, 8);
 site_functions!("bench_floor", 10000, 128, test);
 
@@ -63,6 +104,17 @@ pub fn groups() -> Result<Vec<Group>> {
 /// Groups of sizes around the point where one writer overtakes the other.
 pub fn steps() -> Result<Vec<Group>> {
     checked(vec![group_4(), group_8(), group_16(), group_32(), group_64()])
+}
+
+/// Naked keys with 1 check and with 10,000.
+pub fn naked() -> Result<Vec<Group>> {
+    let groups = vec![naked_1(), naked_10000()];
+    for group in &groups {
+        if for_each_site(group.key, |_| ())? != 1 {
+            return Err("the table does not list the function of a naked key".into());
+        }
+    }
+    Ok(groups)
 }
 
 /// 200 keys with one site each, on a page of its own.

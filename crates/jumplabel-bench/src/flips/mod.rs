@@ -28,6 +28,8 @@ use groups::Group;
 const LIMITS: [f64; 3] = [1.3, 3.5, 6.0];
 /// The most that the first flip of pristine sites may cost above a primed one, in floors.
 const FIRST_LIMIT: f64 = 3.0;
+/// The most that the p10 of a flip of a naked key with 10,000 checks may be, as a multiple of that with one.
+const NAKED_LIMIT: f64 = 1.25;
 /// How many flips of single sites the mappings must survive.
 const SINGLE_FLIPS: usize = 10_000;
 /// `swap`, and `procmem` for thousands of sites, take milliseconds: they take part in every eighth round only.
@@ -78,7 +80,8 @@ impl Cell {
     }
 }
 
-/// Everything that is measured. The groups with targets come first, then those around the writers' crossover.
+/// Everything that is measured. The groups with targets come first, then those around the writers' crossover, then those of
+/// naked keys.
 struct Bench {
     groups: Vec<Group>,
     executor: Executor,
@@ -87,6 +90,7 @@ struct Bench {
 pub fn run(quick: bool) -> Result<Report> {
     let mut groups = groups::groups()?;
     groups.extend(groups::steps()?);
+    groups.extend(groups::naked()?);
     floor::open()?;
     let mut targets: Vec<Functions> = groups.iter().map(|group| group.sites).collect();
     targets.extend(groups.iter().map(|group| groups::floor(group.sites.count)));
@@ -103,6 +107,7 @@ pub fn run(quick: bool) -> Result<Report> {
     bench.report_latency(&mut report, &cells);
     bench.report_first(&mut report, &cells, &very_first);
     bench.report_crossover(&mut report, &cells);
+    bench.report_naked(&mut report, &cells);
     report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
     report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
     figures::report_memory(&mut report)?;
@@ -159,6 +164,9 @@ impl Bench {
             let with_target = group < LIMITS.len();
             let forced = [WriterKind::Procmem, WriterKind::Mprotect].map(Variant::Forced);
             cells.extend(forced.map(|variant| Cell::new(group, variant)));
+            if self.groups[group].naked {
+                cells.push(Cell::new(group, Variant::Automatic));
+            }
             if with_target {
                 let more = [Variant::Floor, Variant::Automatic, Variant::Forced(WriterKind::Swap), Variant::First];
                 cells.extend(more.map(|variant| Cell::new(group, variant)));

@@ -1,8 +1,9 @@
-//! What is compared: the same check as a constant, as a site, and as a load of an atomic.
+//! What is compared: the same check as a constant, as a site, as a call of a naked key's function, and as a load of an
+//! atomic.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::{RawKey, settle, static_key};
+use jumplabel::{RawKey, naked_key, settle, static_key};
 
 use crate::Result;
 
@@ -11,6 +12,7 @@ use crate::Result;
 pub struct Flag(pub AtomicBool);
 
 static_key! { pub static KEY: false; }
+naked_key! { pub static NAKED: false; }
 pub static FLAG: Flag = Flag(AtomicBool::new(false));
 
 /// The variants, in the order of the report.
@@ -26,17 +28,23 @@ pub enum Check {
     SitePrimed,
     /// A site whose key is on: a jump, one instruction, a jump back.
     SiteOn,
+    /// A naked key that is off: a call, two instructions, a test and a branch.
+    NakedOff,
+    /// A naked key that is on.
+    NakedOn,
     Relaxed,
     Acquire,
     SeqCst,
 }
 
-pub const CHECKS: [Check; 8] = [
+pub const CHECKS: [Check; 10] = [
     Check::Baseline,
     Check::Constant,
     Check::SiteOff,
     Check::SitePrimed,
     Check::SiteOn,
+    Check::NakedOff,
+    Check::NakedOn,
     Check::Relaxed,
     Check::Acquire,
     Check::SeqCst,
@@ -50,6 +58,8 @@ impl Check {
             Check::SiteOff => "site, off (nop)",
             Check::SitePrimed => "site, off again (test)",
             Check::SiteOn => "site, on (jmp)",
+            Check::NakedOff => "naked key, off",
+            Check::NakedOn => "naked key, on",
             Check::Relaxed => "relaxed load",
             Check::Acquire => "acquire load",
             Check::SeqCst => "SeqCst load",
@@ -60,11 +70,16 @@ impl Check {
         matches!(self, Check::Relaxed | Check::Acquire | Check::SeqCst)
     }
 
+    pub fn is_naked(self) -> bool {
+        matches!(self, Check::NakedOff | Check::NakedOn)
+    }
+
     /// Brings `keys` to the state that the variant measures.
     pub fn prepare<'key>(self, keys: impl IntoIterator<Item = &'key RawKey>) -> Result<()> {
         for key in keys {
             match self {
-                Check::SiteOn => _ = key.enable()?,
+                Check::SiteOn | Check::NakedOn => _ = key.enable()?,
+                Check::NakedOff => _ = key.disable()?,
                 Check::SiteOff => {
                     key.disable()?;
                     settle(key)?;

@@ -54,6 +54,23 @@ cell!(relaxed, N, FLAGS[N].0.load(Ordering::Relaxed));
 cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
 
+/// A cell whose check is of a naked key of its own, for each name.
+macro_rules! naked_cells {
+    ($($name:ident)*) => {
+        /// The cells, and their keys.
+        static NAKED: [(Cell, fn() -> &'static RawKey); CELLS] = [$({
+            jumplabel::naked_key! { static KEY: false; }
+            cell!($name, N, KEY.get());
+            ($name::<0>, || &KEY)
+        },)*];
+    };
+}
+
+naked_cells! {
+    n00 n01 n02 n03 n04 n05 n06 n07 n08 n09 n10 n11 n12 n13 n14 n15 n16 n17 n18 n19 n20 n21 n22 n23 n24 n25 n26 n27 n28 n29 n30 n31
+    n32 n33 n34 n35 n36 n37 n38 n39 n40 n41 n42 n43 n44 n45 n46 n47 n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
+}
+
 /// The cells of one variant: number 29 * n of 64 follows number n, so that neighbours in memory are not in time.
 macro_rules! cells {
     ($name:ident) => {
@@ -69,14 +86,18 @@ pub fn cells_of(check: Check) -> [Cell; CELLS] {
         Check::Baseline => cells!(baseline),
         Check::Constant => cells!(constant),
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => cells!(site),
+        Check::NakedOff | Check::NakedOn => std::array::from_fn(|at| NAKED[29 * at % CELLS].0),
         Check::Relaxed => cells!(relaxed),
         Check::Acquire => cells!(acquire),
         Check::SeqCst => cells!(seq_cst),
     }
 }
 
-pub fn keys() -> impl Iterator<Item = &'static RawKey> {
-    KEYS.iter().map(|key| -> &RawKey { key })
+pub fn keys(check: Check) -> impl Iterator<Item = &'static RawKey> {
+    let sites = KEYS.iter().map(|key| -> &RawKey { key });
+    let naked = NAKED.iter().map(|(_, key)| key());
+    let (sites, naked) = if check.is_naked() { (None, Some(naked)) } else { (Some(sites), None) };
+    sites.into_iter().flatten().chain(naked.into_iter().flatten())
 }
 
 /// See [`super::checks::store`].

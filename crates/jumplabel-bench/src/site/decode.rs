@@ -9,13 +9,14 @@ use crate::Result;
 pub struct Path(Vec<Instruction>);
 
 impl Path {
-    /// One turn of the loop in the function at `entry`: conditional jumps are not taken, but for the one that closes the
-    /// loop.
+    /// One turn of the loop in the function at `entry`, and of what it calls directly: conditional jumps are not taken, but
+    /// for the one that closes the loop.
     pub fn of_loop(entry: usize) -> Result<Path> {
         let mut path: Vec<Instruction> = Vec::new();
-        let mut at = entry as u64;
+        let (mut at, mut returns) = (entry as u64, Vec::new());
         while path.len() < 2000 {
-            if let Some(start) = path.iter().position(|instruction| instruction.ip() == at) {
+            let again = path.iter().position(|instruction| instruction.ip() == at);
+            if let (Some(start), true) = (again, returns.is_empty()) {
                 return Ok(Path(path.split_off(start)));
             }
             let instruction = decode(at);
@@ -26,7 +27,15 @@ impl Path {
                     if closes { target } else { instruction.next_ip() }
                 }
                 FlowControl::UnconditionalBranch => instruction.near_branch_target(),
-                FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall => instruction.next_ip(),
+                FlowControl::Call => {
+                    returns.push(instruction.next_ip());
+                    instruction.near_branch_target()
+                }
+                FlowControl::Return => match returns.pop() {
+                    Some(caller) => caller,
+                    None => break,
+                },
+                FlowControl::Next | FlowControl::IndirectCall => instruction.next_ip(),
                 _ => break,
             };
             path.push(instruction);
@@ -62,7 +71,7 @@ impl Path {
         self.0.len()
     }
 
-    /// Instructions that read memory, but for those that return.
+    /// Instructions that read memory, but for those that call and return.
     pub fn loads(&self) -> usize {
         let mut factory = InstructionInfoFactory::new();
         let reads = |instruction: &&Instruction| {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use jumplabel::static_branch_unlikely;
 
-use super::checks::{Check, FLAG, KEY};
+use super::checks::{Check, FLAG, KEY, NAKED};
 
 /// Checks in each turn of a loop.
 pub const CHECKS_A_TURN: usize = 8;
@@ -81,11 +81,12 @@ macro_rules! alu {
 }
 
 macro_rules! variants {
-    ($($kind:ident: $baseline:ident $constant:ident $site:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
+    ($($kind:ident: $baseline:ident $constant:ident $site:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
         $(
             $kind!($baseline, hits, let _ = &mut hits;);
             $kind!($constant, hits, if false { arm!(hits) });
             $kind!($site, hits, if static_branch_unlikely!(KEY) { arm!(hits) });
+            $kind!($naked, hits, if NAKED.get() { unlikely(); arm!(hits) });
             $kind!($relaxed, hits, if FLAG.0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
             $kind!($acquire, hits, if FLAG.0.load(Ordering::Acquire) { unlikely(); arm!(hits) });
             $kind!($seq_cst, hits, if FLAG.0.load(Ordering::SeqCst) { unlikely(); arm!(hits) });
@@ -94,8 +95,8 @@ macro_rules! variants {
 }
 
 variants! {
-    latency: latency_baseline latency_constant latency_site latency_relaxed latency_acquire latency_seq_cst;
-    alu: alu_baseline alu_constant alu_site alu_relaxed alu_acquire alu_seq_cst;
+    latency: latency_baseline latency_constant latency_site latency_naked latency_relaxed latency_acquire latency_seq_cst;
+    alu: alu_baseline alu_constant alu_site alu_naked alu_relaxed alu_acquire alu_seq_cst;
 }
 
 /// One of the loops: takes the number of turns.
@@ -112,6 +113,7 @@ fn latency_of(check: Check) -> Loop {
         Check::Baseline => latency_baseline,
         Check::Constant => latency_constant,
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => latency_site,
+        Check::NakedOff | Check::NakedOn => latency_naked,
         Check::Relaxed => latency_relaxed,
         Check::Acquire => latency_acquire,
         Check::SeqCst => latency_seq_cst,
@@ -123,6 +125,7 @@ fn alu_of(check: Check) -> Loop {
         Check::Baseline => alu_baseline,
         Check::Constant => alu_constant,
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => alu_site,
+        Check::NakedOff | Check::NakedOn => alu_naked,
         Check::Relaxed => alu_relaxed,
         Check::Acquire => alu_acquire,
         Check::SeqCst => alu_seq_cst,
