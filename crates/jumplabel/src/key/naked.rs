@@ -33,14 +33,15 @@
 //! | | key of `static_key!` | key of `naked_key!` |
 //! |---|---|---|
 //! | a check | one instruction that falls through or jumps | a call, two instructions, a test and a branch |
-//! | of memory, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and 8 of code |
+//! | besides its code, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and 8 of code |
 //! | a flip costs | more with the number of sites | the same for one check and for 10,000 |
 //! | while a flip is going on | some sites are new and others old | no thread finds a check old after it found one new |
 //! | a function that checks | stays a leaf | is aligned as one that calls |
 //! | keys | single, in arrays, in fields | single |
 //!
-//! Use `static_key!` where checks must cost nothing; use `naked_key!` for keys with very many checks, for keys whose checks
-//! must change together, and where flips are so frequent that their cost matters. docs/benchmarks.md has figures.
+//! Use `static_key!` where checks must cost next to nothing. Use `naked_key!` for keys whose checks must change together, or are
+//! so many that their table and their flips are too much, and that must not lie in data which a stray store can change, or
+//! which is not in the cache. Where none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
