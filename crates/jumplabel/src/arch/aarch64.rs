@@ -159,7 +159,7 @@ macro_rules! __naked_call {
             $function,
             concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "w0",
+            "w0" u32,
             "x16" "x17" "x30"
         )
     };

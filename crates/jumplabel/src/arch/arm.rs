@@ -148,7 +148,7 @@ macro_rules! __naked_call {
             $function,
             concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "r0",
+            "r0" u32,
             "r12" "lr"
         )
     };

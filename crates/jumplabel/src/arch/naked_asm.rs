@@ -36,12 +36,13 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// The check: `$call` of `$function`, which writes `$result` and each `$written`. `$option` is what the arch file says of it.
+/// The check: `$call` of `$function`, which writes all bits of `$type` in `$result`, and each `$written`. `$option` is what
+/// the arch file says of it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_check {
-    ($function:path, $call:expr, ($($option:tt)*), $result:tt $(, $($written:tt)+)?) => {{
-        let value: u32;
+    ($function:path, $call:expr, ($($option:tt)*), $result:tt $type:ty $(, $($written:tt)+)?) => {{
+        let value: $type;
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: the function above, which writes nothing else.
         unsafe {

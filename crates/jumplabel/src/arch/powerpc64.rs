@@ -170,7 +170,7 @@ macro_rules! __naked_call {
             $function,
             concat!("bl ", $crate::__naked_callee_asm!(), "\nnop"),
             (nomem, nostack, preserves_flags),
-            "r3",
+            "r3" usize,
             "r11" "r12" "lr" "ctr"
         )
     };

@@ -210,7 +210,7 @@ macro_rules! __naked_call {
             $function,
             concat!("call t0, ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "a0",
+            "a0" usize,
             "t0"
         )
     };

@@ -146,7 +146,7 @@ macro_rules! __naked_call {
             $function,
             concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "r2",
+            "r2" usize,
             "r14"
         )
     };

@@ -287,7 +287,7 @@ macro_rules! __naked_call {
             $function,
             concat!("call ", $crate::__naked_callee_asm!()),
             (nomem, preserves_flags),
-            "eax"
+            "eax" u32
         )
     };
 }

@@ -6,7 +6,7 @@
 //!                                                \               |               /
 //!                                                 call        call           call
 //!                                                     \          |          /
-//!                                                      mov eax, 0  ◄── enable(): one byte, 0 -> 1
+//!                                                      mov eax, 0  ◄── enable(): one byte, 0 -> 1     (x86)
 //!                                                      ret
 //! ```
 //!
@@ -33,10 +33,10 @@
 //! | | key of `static_key!` | key of `naked_key!` |
 //! |---|---|---|
 //! | a check | one instruction that falls through or jumps | a call, two instructions, a test and a branch |
-//! | besides its code, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and 8 of code |
+//! | besides its code, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and a few of code |
 //! | a flip costs | more with the number of sites | the same for one check and for 10,000 |
 //! | while a flip is going on | some sites are new and others old | no thread finds a check old after it found one new |
-//! | a function that checks | stays a leaf | is aligned as one that calls |
+//! | a function that checks | stays a leaf | is aligned as one that calls (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
 //! Use `static_key!` where checks must cost next to nothing. Use `naked_key!` for keys whose checks must change together, or are
@@ -67,8 +67,8 @@ impl<F: Function> NakedKey<F> {
 
     /// Whether the key is on: the check.
     ///
-    /// A call of the key's function and no load: it writes the register with the result and no other, and no flags. Safe
-    /// anywhere, signal handlers included. Checks are not merged, not even two in a row.
+    /// A call of the key's function and no load: it writes the register with the result, what the call itself takes, and no
+    /// flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
     ///
     /// All checks change at one instant: when one on this thread has yielded the new state of a flip, no later one on this
     /// thread yields the old one. When the flip has returned, none on any thread does (see
@@ -132,8 +132,8 @@ impl<F: Function> Keys for NakedKey<F> {
 /// May stand in a function, too; names in the default are then looked up in the module around it. There are no arrays of
 /// naked keys, because each has a function of its own.
 ///
-/// Costs, for each key, 8 bytes of data, 8 of code with some 40 of unwind information, 16 of read-only table and 32 of
-/// read-only record, no relocation, no start-up work; for a check, nothing but its code.
+/// Costs, for each key, 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table
+/// and 32 of read-only record, no relocation, no start-up work; for a check, nothing but its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
