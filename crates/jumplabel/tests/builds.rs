@@ -113,6 +113,16 @@ fn linkers_and_debuginfo() {
     check_and_discard(&shapes().env(DEBUG, "full"));
 }
 
+/// Functions that check different keys are never the same code to a linker that folds it.
+#[test]
+fn identical_code_folding() {
+    for (program, link) in &LINKERS[2..] {
+        if installed(program) {
+            check_and_discard(&shapes().link(link).link(&["-Clink-arg=-Wl,--icf=all"]));
+        }
+    }
+}
+
 #[test]
 fn relocation_models() {
     check_and_discard(&shapes().env(RUSTFLAGS, "-Crelocation-model=static"));

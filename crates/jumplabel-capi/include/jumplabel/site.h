@@ -160,7 +160,9 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 #define JUMPLABEL_KEY_WORD_ ".long " JUMPLABEL_KEY_TEXT_ " - .\n"
 #endif
 
-/* The site: a statement expression, so that the address of the key is a constant at every level of optimisation. */
+/* The site: a statement expression, so that the address of the key is a constant at every level of optimisation. The
+   relocation against its entry does nothing but be there: without it, functions that check different keys can look alike
+   to a linker that folds identical code (--icf), which would leave one site for both. */
 #define JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark)                                                                  \
 	__extension__({                                                                                                \
 		__label__ jumplabel_jumped, jumplabel_done;                                                            \
@@ -172,8 +174,10 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 			".else\n"                                                                                      \
 			JUMPLABEL_NOP_(".Ljumplabel_site_%=")                                                          \
 			".endif\n"                                                                                     \
+			".reloc .Ljumplabel_site_%=, BFD_RELOC_NONE, .Ljumplabel_entry_%=\n"                           \
 			".pushsection __jump_table, \"ao?\", @progbits, .Ljumplabel_site_%=\n"                         \
 			".balign 4\n"                                                                                  \
+			".Ljumplabel_entry_%=:\n"                                                                      \
 			".long .Ljumplabel_site_%= - .\n"                                                              \
 			".long %l[jumplabel_jumped] - .\n"                                                             \
 			JUMPLABEL_KEY_WORD_                                                                            \
@@ -192,11 +196,20 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 		jumplabel_result;                                                                                      \
 	})
 
-/* Before version 17, clang believes that each asm goto may go to the labels of all others in the function, and refuses
-   those with an object between them that has a destructor. In a function of its own there is only one. */
+/* Before version 17, clang believes that each asm goto may go to the labels of all others in the function, lambdas in it
+   included, and refuses those with an object between them that has a destructor. In a function of its own there is only
+   one. */
 #if defined(__cplusplus) && defined(__clang__) && __clang_major__ < 17
 #define JUMPLABEL_SITE_(x, arm, starts_on, mark)                                                                       \
-	([]() __attribute__((always_inline)) -> bool { return JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark); }())
+	__extension__({                                                                                                \
+		struct jumplabel_alone {                                                                               \
+			__attribute__((always_inline)) static inline bool check()                                      \
+			{                                                                                              \
+				return JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark);                                  \
+			}                                                                                              \
+		};                                                                                                     \
+		jumplabel_alone::check();                                                                              \
+	})
 #else
 #define JUMPLABEL_SITE_(x, arm, starts_on, mark) JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark)
 #endif

@@ -85,6 +85,22 @@ fn other_flags() {
     }
 }
 
+/// tests/c/folded.c: linkers that fold identical code leave checks of different keys alone.
+#[test]
+fn identical_code_folding() {
+    let directory = scratch("conformance-folded");
+    for compiler in Compiler::ALL {
+        for linker in ["gold", "lld", "mold"] {
+            for fold in ["safe", "all"] {
+                let flags = format!("-O2 -ffunction-sections -fuse-ld={linker} -Wl,--icf={fold}");
+                let program =
+                    compiler.build(Language::C, &flags, &["folded.c"], "-ljumplabel", &directory.join("folded"));
+                assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {flags}");
+            }
+        }
+    }
+}
+
 /// tests/c/cxx.cc: where C++ puts keys and checks.
 #[test]
 fn cxx() {

@@ -29,8 +29,12 @@ macro_rules! __site_asm {
                 ".else",
                 $crate::__nop_asm!(".Ljumplabel_site_\\number\\():", "\\target"),
                 ".endif",
+                // Does nothing but be there: without it, functions that check different keys can look alike to a linker
+                // that folds identical code (--icf), which would leave one site for both.
+                ".reloc .Ljumplabel_site_\\number, BFD_RELOC_NONE, .Ljumplabel_entry_\\number",
                 ".pushsection __jump_table,\"ao?\",%progbits,.Ljumplabel_site_\\number",
                 ".balign 4",
+                ".Ljumplabel_entry_\\number\\():",
                 ".long .Ljumplabel_site_\\number - .",
                 ".long \\target - .",
                 ".endm",
