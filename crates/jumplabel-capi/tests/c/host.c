@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 DEFINE_STATIC_KEY_FALSE(program_off);
 DEFINE_STATIC_KEY_TRUE(program_on);
@@ -160,7 +161,29 @@ static void keys_that_are_gone(void)
 	jumplabel_set_warn(NULL, NULL);
 }
 
-static int stop, failures;
+/* A library that has a key with a deferred dec, and no sites: flushed, then unloaded. */
+static void deferred_key_that_is_gone(void)
+{
+	static DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 1);
+	void *keys = load(keys_path, RTLD_NOW);
+	struct static_key_false_deferred *gone = (struct static_key_false_deferred *)dlsym(keys, "library_late");
+
+	for (int i = 0; i < 2; i++) {
+		CHECK(static_branch_deferred_inc(gone));
+		static_branch_slow_dec_deferred(gone);
+		CHECK(static_key_count(&gone->key) == 1);
+		static_key_deferred_flush(gone);
+		CHECK(static_key_count(&gone->key) == 0);
+	}
+	CHECK(dlclose(keys) == 0 && !dlopen(keys_path, RTLD_NOW | RTLD_NOLOAD));
+	CHECK(static_branch_deferred_inc(&late));
+	static_branch_slow_dec_deferred(&late);
+	for (int i = 0; i < 2000 && static_key_enabled(&late.key); i++)
+		usleep(5000);
+	CHECK(!static_key_enabled(&late.key));
+}
+
+static int stop;
 
 static void *keep_flipping(void *nothing)
 {
@@ -183,7 +206,7 @@ static void load_in_a_loop(void)
 		CHECK(dlclose(handle) == 0);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
-	CHECK(pthread_join(thread, NULL) == 0 && failures == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
 	flip(&program_off, &program_on, true);
 	CHECK(program_state() == STATE_FLIPPED);
 }
@@ -242,6 +265,8 @@ int main(int count, char **arguments)
 		keys_in_a_library();
 	else if (!strcmp(arguments[1], "gone"))
 		keys_that_are_gone();
+	else if (!strcmp(arguments[1], "late"))
+		deferred_key_that_is_gone();
 	else if (!strcmp(arguments[1], "loop"))
 		load_in_a_loop();
 	else if (!strcmp(arguments[1], "namespace"))

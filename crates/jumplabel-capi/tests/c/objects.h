@@ -24,6 +24,7 @@ DECLARE_STATIC_KEY_TRUE(program_on);
 /* In the library of keys. */
 DECLARE_STATIC_KEY_FALSE(library_off);
 DECLARE_STATIC_KEY_TRUE(library_on);
+extern struct static_key_false_deferred library_late;
 
 /* In the plugin: sites of the program's keys, of the library's, of its own; what the first said in its constructor. */
 struct plugin {

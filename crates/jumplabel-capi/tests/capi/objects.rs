@@ -53,6 +53,7 @@ fn loaded_before_and_after_a_flip() {
             objects.passes("load", "libplugin.so");
             objects.passes("keys", "libunlinked.so");
             objects.passes("gone", "libplugin.so");
+            objects.passes("late", "libplugin.so");
             objects.passes("namespace", "libsolo.so");
         }
     }

@@ -21,7 +21,7 @@ use core::time::Duration;
 use super::count::{self, Change};
 use super::{Key, RawKey};
 use crate::error::Error;
-use crate::patch::{Lock, Outcome, commit_locked, plan::Request};
+use crate::patch::{self, Lock, Outcome};
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
@@ -101,18 +101,20 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
         worker::wake()
     }
 
-    /// Carries out now what is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to. To be
-    /// called before the object of the key is unloaded. `Ok(None)` where nothing is due. Costs a lock.
+    /// Carries out now what is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to, and forgets
+    /// the key until its next deferred dec. To be called before the object of the key is unloaded. `Ok(None)` where nothing
+    /// is due. Costs a lock.
     ///
     /// # Errors
     /// As [`RawKey::dec`]; the dec is due no more. Where the lock cannot be taken (as for [`RawKey::seal`]), it still is.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let lock = Lock::take()?;
+        forget(&(self.address()..self.address() + 1), &lock);
         if self.timer.due.swap(0, Ordering::Relaxed) == 0 {
             return Ok(None);
         }
-        commit_locked(&mut [Request::new(&self.raw, Change::Dec)], &lock).map(Some)
+        patch::change_locked(&self.raw, Change::Dec, &lock).map(Some)
     }
 }
 
@@ -154,8 +156,7 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
     Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
 }
 
-/// Under the lock: takes the keys in `addresses` off the list, because their object is about to be unloaded.
-#[cfg(jumplabel_sites)]
+/// Under the lock: takes the keys in `addresses` off the list, because their object is, or may be, about to be unloaded.
 pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     let mut link = &LIST;
     // SAFETY: as in `next`.
@@ -170,7 +171,7 @@ pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
 }
 
 pub(crate) mod worker {
-    use super::{AtomicU32, Change, Error, Lock, Ordering, Request, commit_locked, next, std};
+    use super::{AtomicU32, Change, Error, Lock, Ordering, next, patch, std};
     use crate::text;
 
     /// The process whose worker runs; 0 where there is none. A child of fork has none, whatever this says.
@@ -208,7 +209,7 @@ pub(crate) mod worker {
             match next(&lock) {
                 Ok(key) => {
                     key.timer.due.store(0, Ordering::Relaxed);
-                    match commit_locked(&mut [Request::new(&key.raw, Change::Dec)], &lock) {
+                    match patch::change_locked(&key.raw, Change::Dec, &lock) {
                         Ok(_) | Err(Error::Underflow | Error::Sealed) => {}
                         // The key stays on, which all users can live with, and the user that left is still to be counted
                         // off: no later dec would make up for it.
