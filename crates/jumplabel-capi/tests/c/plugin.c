@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+extern __attribute__((weak)) struct static_key_false nobody_defines;
 DEFINE_STATIC_KEY_FALSE(own_off);
 static DEFINE_STATIC_KEY_TRUE(own_on);
 
@@ -55,6 +56,8 @@ __attribute__((constructor(101))) static void loading(void)
 
 __attribute__((constructor)) static void loaded(void)
 {
+	if (static_branch_unlikely(&nobody_defines))
+		abort();
 	flip_own(true);
 	flip_own(false);
 }
