@@ -70,38 +70,45 @@ impl From<KeyInfo> for CKeyInfo {
     }
 }
 
-/// Calls `visit` for each site of the key; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each site of the key; how many there are, or an error.
 ///
 /// # Safety
 /// As for [`key`]; `visit` takes what `data` is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_site(
     at: Key,
-    visit: unsafe extern "C" fn(*const CSite, *mut c_void),
+    visit: Option<unsafe extern "C" fn(*const CSite, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
     // SAFETY: by the contract.
     let visited = unsafe { key(at) }.and_then(|key| {
-        // SAFETY: by the contract.
-        Ok(for_each_site(key, |site| unsafe { visit(&CSite::from(site), data) })?)
+        let visit = |site| {
+            if let Some(visit) = visit {
+                // SAFETY: by the contract.
+                unsafe { visit(&CSite::from(site), data) };
+            }
+        };
+        Ok(for_each_site(key, visit)?)
     });
     visited.map_or_else(|refusal| refusal.code().into(), |count| count as c_long)
 }
 
-/// Calls `visit` for each key that has a record; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each key that has a record; how many there are, or an error.
 ///
 /// # Safety
 /// `visit` takes what `data` is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_key(
-    visit: unsafe extern "C" fn(*const CKeyInfo, *mut c_void),
+    visit: Option<unsafe extern "C" fn(*const CKeyInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
     let mut count: c_long = 0;
     let visited = for_each_key(|info| {
         count += 1;
-        // SAFETY: by the contract.
-        unsafe { visit(&CKeyInfo::from(info), data) }
+        if let Some(visit) = visit {
+            // SAFETY: by the contract.
+            unsafe { visit(&CKeyInfo::from(info), data) };
+        }
     });
     visited.map_or_else(|error| Refusal::from(error).code().into(), |()| count)
 }

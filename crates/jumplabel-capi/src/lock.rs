@@ -1,12 +1,13 @@
 //! `jump_label_lock()`: the process-wide lock in the hands of a C caller.
 //!
 //! The lock is kept in a static of this copy of the library, which it guards itself, next to the name of the thread that
-//! took it: a `*_cpuslocked` form is refused on any other thread.
+//! took it: a `*_cpuslocked` form is refused on any other thread. In a child of fork, which does not hold the lock, the one
+//! thread has a new name, and what the static still holds is the parent's.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::ptr::null;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI32, Ordering};
 
 use jumplabel::Lock;
 
@@ -15,7 +16,7 @@ use crate::warn::warn;
 
 struct Held {
     /// [`me`] of the thread that took the lock by `jump_label_lock`, else 0.
-    owner: AtomicUsize,
+    owner: AtomicI32,
     /// Touched by the owner only.
     lock: UnsafeCell<Option<Lock>>,
 }
@@ -23,12 +24,11 @@ struct Held {
 // SAFETY: `lock` is touched by the thread that holds the process-wide lock only.
 unsafe impl Sync for Held {}
 
-static HELD: Held = Held { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None) };
+static HELD: Held = Held { owner: AtomicI32::new(0), lock: UnsafeCell::new(None) };
 
-/// Names the calling thread, without a system call.
-fn me() -> usize {
-    thread_local! { static NAME: u8 = const { 0 } }
-    NAME.with(|name| core::ptr::from_ref(name) as usize)
+/// Names the calling thread.
+fn me() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
@@ -43,13 +43,12 @@ pub(crate) fn with<T>(body: impl FnOnce(Option<&Lock>) -> T) -> T {
 /// Takes the lock that flips take.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_lock() {
-    // Before the lock: the loader may have to make room for the thread's variables.
-    let me = me();
     match Lock::take() {
         Ok(lock) => {
             // SAFETY: the lock is held.
-            unsafe { *HELD.lock.get() = Some(lock) };
-            HELD.owner.store(me, Ordering::Relaxed);
+            let copied = unsafe { (*HELD.lock.get()).replace(lock) };
+            core::mem::forget(copied); // The parent's, which is not this process's to release.
+            HELD.owner.store(me(), Ordering::Relaxed);
         }
         Err(error) => warn("jump_label_lock", null(), error.into()),
     }

@@ -2,29 +2,51 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::{self, Write};
-use std::sync::Mutex;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use jumplabel::Lock;
 
 use crate::result::{Key, Refusal};
 
 /// The hook's type.
 pub type Hook = unsafe extern "C" fn(message: *const c_char, data: *mut c_void);
 
-#[derive(Clone, Copy)]
-struct Chosen {
-    hook: Hook,
-    data: *mut c_void,
+/// The hook and its data, in two slots: that of the generation is the one that counts, and the next hook goes to the other.
+/// Whoever warns never waits, nor is turned away by others that warn: not on another thread, not in a signal handler that
+/// interrupts a change of the hook, not in a child of fork.
+static SLOTS: [Slot; 2] = [const { Slot { hook: AtomicPtr::new(null_mut()), data: AtomicPtr::new(null_mut()) } }; 2];
+static GENERATION: AtomicUsize = AtomicUsize::new(0);
+
+struct Slot {
+    hook: AtomicPtr<()>,
+    data: AtomicPtr<c_void>,
 }
-
-// SAFETY: the pointer is only handed back to the program's hook.
-unsafe impl Send for Chosen {}
-
-static CHOSEN: Mutex<Option<Chosen>> = Mutex::new(None);
 
 /// Sets the hook. Null: one line on standard error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_warn(hook: Option<Hook>, data: *mut c_void) {
-    let chosen = hook.map(|hook| Chosen { hook, data });
-    *CHOSEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = chosen;
+    // One at a time. Where this thread holds the lock already, it is the one.
+    let _lock = Lock::take();
+    let generation = GENERATION.load(Ordering::SeqCst).wrapping_add(1);
+    let slot = &SLOTS[generation % 2];
+    slot.hook.store(hook.map_or(null_mut(), |hook| hook as *mut ()), Ordering::SeqCst);
+    slot.data.store(data, Ordering::SeqCst);
+    GENERATION.store(generation, Ordering::SeqCst);
+}
+
+/// The hook, with the data that belongs to it.
+fn chosen() -> (Option<Hook>, *mut c_void) {
+    loop {
+        let generation = GENERATION.load(Ordering::SeqCst);
+        let slot = &SLOTS[generation % 2];
+        let (hook, data) = (slot.hook.load(Ordering::SeqCst), slot.data.load(Ordering::SeqCst));
+        // Else the slot may have been given to the hook after the next.
+        if GENERATION.load(Ordering::SeqCst) == generation {
+            // SAFETY: what `jumplabel_set_warn` stored; null is None.
+            return (unsafe { core::mem::transmute::<*mut (), Option<Hook>>(hook) }, data);
+        }
+    }
 }
 
 /// Warns that `function` was refused.
@@ -32,12 +54,10 @@ pub extern "C" fn jumplabel_set_warn(hook: Option<Hook>, data: *mut c_void) {
 pub(crate) fn warn(function: &str, key: Key, refusal: Refusal) {
     let mut message = Message { bytes: [0; 320], len: 0 };
     let _ = write!(message, "jumplabel: {function}({key:p}): {refusal}");
-    // Not waited for: the hook may be changed by the thread that a signal handler has interrupted.
-    let chosen = CHOSEN.try_lock().ok().and_then(|chosen| *chosen);
-    match chosen {
+    match chosen() {
         // SAFETY: the program says so. The message is terminated: `Message` leaves the last byte alone.
-        Some(Chosen { hook, data }) => unsafe { hook(message.bytes.as_ptr().cast(), data) },
-        None => message.print(),
+        (Some(hook), data) => unsafe { hook(message.bytes.as_ptr().cast(), data) },
+        (None, _) => message.print(),
     }
 }
 
