@@ -42,7 +42,11 @@ int jumplabel_settle(struct static_key *key);
 const char *jumplabel_strerror(int error);
 
 /* The struct static_key of a key of any type, for the functions above: jumplabel_enable(jumplabel_key(&trace)). */
-#define jumplabel_key(x) ((struct static_key *)(void *)(uintptr_t)JUMPLABEL_ANY_KEY_(x))
+#define jumplabel_key(x)                                                                                               \
+	__extension__({                                                                                                \
+		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
+		jumplabel_variable_(x);                                                                                \
+	})
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------- */
 
@@ -102,7 +106,8 @@ struct jumplabel_site {
 	const char *state;
 };
 
-/* Calls `visit` for each site of the key, after the lock is released: it may flip. How many there are, or an error. */
+/* Calls `visit` (NULL: nothing) for each site of the key, after the lock is released: it may flip. How many there are, or an
+   error. No exception may leave `visit`, nor the warning hook. */
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 

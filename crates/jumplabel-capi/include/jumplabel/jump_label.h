@@ -131,8 +131,8 @@ struct static_key_false {
 /* ---- Types of arguments ----------------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
-} /* extern "C" */
-template <class T> struct jumplabel_polarity_ {
+extern "C++" { /* Also where the header is included inside of extern "C". */
+template <class Pointer> struct jumplabel_polarity_ {
 	static constexpr int value = -1;
 };
 template <> struct jumplabel_polarity_<static_key_true *> {
@@ -143,14 +143,14 @@ template <> struct jumplabel_polarity_<static_key_false *> {
 };
 template <> struct jumplabel_polarity_<const static_key_true *> : jumplabel_polarity_<static_key_true *> {};
 template <> struct jumplabel_polarity_<const static_key_false *> : jumplabel_polarity_<static_key_false *> {};
-template <class T> struct jumplabel_untyped_ {
+template <class Pointer> struct jumplabel_untyped_ {
 	static constexpr bool value = false;
 };
 template <> struct jumplabel_untyped_<static_key *> {
 	static constexpr bool value = true;
 };
 template <> struct jumplabel_untyped_<const static_key *> : jumplabel_untyped_<static_key *> {};
-extern "C" {
+} /* extern "C++" */
 #define JUMPLABEL_IS_TRUE_(x) (jumplabel_polarity_<decltype((x) + 0)>::value == 1)
 #define JUMPLABEL_IS_FALSE_(x) (jumplabel_polarity_<decltype((x) + 0)>::value == 0)
 #define JUMPLABEL_IS_UNTYPED_(x) (jumplabel_untyped_<decltype((x) + 0)>::value)
@@ -170,18 +170,25 @@ extern "C" {
 #define JUMPLABEL_ASSERT_UNTYPED_(x)                                                                                   \
 	JUMPLABEL_ASSERT_(JUMPLABEL_IS_UNTYPED_(x), "static_key_*() takes the address of a struct static_key here")
 
-/* The struct static_key that is, or begins, what a pointer to a key of any of the three types points to. */
+/* The struct static_key that is, or begins, what a pointer to a key of any of the three types points to. Constant keys can
+   be looked at; the compiler complains where one is to be changed. */
+#define JUMPLABEL_ASSERT_ANY_(x)                                                                                       \
+	JUMPLABEL_ASSERT_(JUMPLABEL_IS_TRUE_(x) || JUMPLABEL_IS_FALSE_(x) || JUMPLABEL_IS_UNTYPED_(x),                 \
+			  "this takes the address of a struct static_key, static_key_true or static_key_false")
 #define JUMPLABEL_ANY_KEY_(x)                                                                                          \
 	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_(JUMPLABEL_IS_TRUE_(x) || JUMPLABEL_IS_FALSE_(x) || JUMPLABEL_IS_UNTYPED_(x),         \
-				  "this takes the address of a struct static_key, static_key_true or static_key_false"); \
+		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
 		(const struct static_key *)(const void *)(x);                                                          \
 	})
 #define JUMPLABEL_TYPED_KEY_(x)                                                                                        \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_TYPED_(x);                                                                            \
-		(struct static_key *)(void *)(x);                                                                      \
+		jumplabel_variable_(x);                                                                                \
 	})
+static inline struct static_key *jumplabel_variable_(void *key)
+{
+	return (struct static_key *)key;
+}
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
 

@@ -43,8 +43,8 @@ void __static_key_slow_dec_deferred(struct static_key_deferred *key);
 void __static_key_deferred_flush(struct static_key_deferred *key);
 
 #ifdef __cplusplus
-} /* extern "C" */
-template <class T> struct jumplabel_deferred_ {
+extern "C++" {
+template <class Pointer> struct jumplabel_deferred_ {
 	static constexpr bool typed = false, untyped = false;
 };
 template <> struct jumplabel_deferred_<static_key_deferred *> {
@@ -56,7 +56,7 @@ template <> struct jumplabel_deferred_<static_key_true_deferred *> {
 template <> struct jumplabel_deferred_<static_key_false_deferred *> {
 	static constexpr bool typed = true, untyped = false;
 };
-extern "C" {
+} /* extern "C++" */
 #define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype((x) + 0)>::typed)
 #define JUMPLABEL_IS_DEFERRED_(x) (JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype((x) + 0)>::untyped)
 #else
@@ -68,7 +68,7 @@ extern "C" {
 #define JUMPLABEL_DEFERRED_(x, condition)                                                                              \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_(condition(x), "this takes the address of a static key with a deferred dec");         \
-		(struct static_key_deferred *)(void *)(x);                                                             \
+		(struct static_key_deferred *)(void *)jumplabel_variable_(x);                                          \
 	})
 
 /* One user less; the last one leaves when the interval has passed. */

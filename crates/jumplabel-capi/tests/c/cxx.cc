@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Where C++ puts keys and checks: namespaces, static members, templates, lambdas, inline functions, inline variables; and the
 // guards of jumplabel.hpp. Prints "ok" at the end.
+extern "C" {
+#include <jumplabel.h> // as some do
+}
 #include <jumplabel.hpp>
 
 #include "check.h"
 
 #include <errno.h>
+#include <string>
 #include <utility>
 
 namespace outer {
@@ -50,6 +54,32 @@ inline bool in_an_inline_function()
 	return static_branch_likely(&local);
 }
 
+static DEFINE_STATIC_KEY_FALSE(among);
+
+/* Sites with destructors between them, in a function that has other jumps. */
+static std::string among_objects(int choice)
+{
+	std::string result = "a";
+
+	if (static_branch_unlikely(&among))
+		result += "b";
+	for (int i = 0; i < 2; i++) {
+		std::string more = "c";
+
+		if (static_branch_likely(&among))
+			continue;
+		result += more;
+	}
+	switch (choice) {
+	case 0: {
+		auto check = [&](std::string text) { return static_branch_unlikely(&among) ? text : result; };
+		return check("d");
+	}
+	default:
+		return static_branch_likely(&among) ? result : "e";
+	}
+}
+
 static void places()
 {
 	CHECK(!static_branch_unlikely(&outer::hidden) && static_branch_likely(&outer::inner::visible));
@@ -67,6 +97,10 @@ static void places()
 	STEP(static_branch_enable(&Templated<int>::key));
 	STEP(static_branch_disable(&Templated<long>::inline_key));
 	CHECK(Templated<int>::state() == 3 && Templated<long>::state() == 0);
+
+	CHECK(among_objects(0) == "acc" && among_objects(1) == "e");
+	STEP(static_branch_enable(&among));
+	CHECK(among_objects(0) == "d" && among_objects(1) == "ab");
 
 	CHECK(!by_reference_parameter<parameter>());
 	STEP(static_branch_enable(&parameter));
@@ -102,8 +136,8 @@ static void guards()
 	{
 		jumplabel::lock_scope lock;
 		STEP(static_branch_enable_cpuslocked(&scoped));
-		jumplabel::enabled_scope refused(scoped);
-		CHECK(!refused || static_key_count(&scoped) == 2);
+		jumplabel::enabled_scope another(scoped);
+		CHECK(another && static_key_count(&scoped) == 2);
 	}
 	CHECK(static_branch_unlikely(&scoped));
 	STEP(static_branch_disable(&scoped));

@@ -115,6 +115,30 @@ fn unsupported() {
     assert!(!said.contains("jumplabel has sites"), "{said}");
 }
 
+/// Constant keys can be looked at, not changed.
+#[test]
+fn constant_keys() {
+    const CONSTANT: &str = "static const DEFINE_STATIC_KEY_FALSE(fixed);";
+    for flags in ["", "-DJUMPLABEL_FALLBACK"] {
+        compiles(flags, &format!("{CONSTANT} return static_key_count(&fixed) + static_branch_unlikely(&fixed);"));
+        for change in ["static_branch_enable(&fixed)", "jumplabel_enable(jumplabel_key(&fixed))"] {
+            fails(flags, &format!("{CONSTANT} {change};"), "const");
+        }
+    }
+}
+
+/// tests/c/abuse.c: hooks, threads and forks where nobody expects them.
+#[test]
+fn abuse() {
+    for compiler in Compiler::ALL {
+        for flags in ["-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
+            let program = scratch("abuse").join("abuse");
+            let program = compiler.build(Language::C, flags, &["abuse.c"], "-ljumplabel", &program);
+            assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {flags}");
+        }
+    }
+}
+
 /// tests/c/damaged.c: entries that lead out of their object.
 #[test]
 fn damaged_tables() {
