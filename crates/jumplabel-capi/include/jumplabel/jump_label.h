@@ -301,15 +301,14 @@ static inline void jump_label_init(void)
 /* Seals the keys from `start` to `stop`. */
 void jumplabel_seal_keys_(struct static_key *start, struct static_key *stop);
 
-extern struct static_key jumplabel_ro_keys_start_[] __asm__("__start___jump_ro_keys")
-	__attribute__((weak, visibility("hidden")));
-extern struct static_key jumplabel_ro_keys_stop_[] __asm__("__stop___jump_ro_keys")
-	__attribute__((weak, visibility("hidden")));
+/* The linker's. By their own names: gcc forgets that a symbol is hidden where it has another (__asm__). */
+extern struct static_key __start___jump_ro_keys[] __attribute__((weak, visibility("hidden")));
+extern struct static_key __stop___jump_ro_keys[] __attribute__((weak, visibility("hidden")));
 
 /* Seals the _RO keys of the program or library that calls it: no change of them any more. */
 static inline void jump_label_init_ro(void)
 {
-	jumplabel_seal_keys_(jumplabel_ro_keys_start_, jumplabel_ro_keys_stop_);
+	jumplabel_seal_keys_(__start___jump_ro_keys, __stop___jump_ro_keys);
 }
 
 #ifdef __cplusplus

@@ -122,6 +122,31 @@ fn sites_in_the_program() {
     }
 }
 
+/// Each object seals keys of its own, and shows nobody where they are.
+#[test]
+fn sealed_by_their_object() {
+    let directory = scratch("objects-ro");
+    for compiler in Compiler::ALL {
+        for (name, linker) in linkers() {
+            for number in 1..=2 {
+                let flags = format!("-O2 -fPIC -shared {linker} -DLIBRARY={number}");
+                let library = directory.join(format!("libro{number}.so"));
+                compiler.build(Language::C, &flags, &["ro.c"], "-ljumplabel", &library);
+                let symbols = succeeds(Command::new("readelf").args(["-W", "--dyn-syms"]).arg(library));
+                // GNU ld lists them as hidden, others do not list them.
+                let shown = |line: &str| line.contains("__jump_ro_keys") && !line.contains("HIDDEN");
+                assert!(!printed(&symbols).lines().any(shown), "{compiler:?} {name}: {}", printed(&symbols));
+            }
+            for flags in ["-fno-pie -no-pie", "-fPIE -pie"] {
+                let flags = format!("-O0 {flags} {linker}");
+                let program = directory.join("ro");
+                compiler.build(Language::C, &flags, &["ro.c"], "-lro1 -lro2 -ljumplabel", &program);
+                assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {flags}");
+            }
+        }
+    }
+}
+
 /// A shared library with many sites has one relocation for each key and none for each site.
 #[test]
 fn relocations() {
