@@ -61,6 +61,21 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Nothing is written where a directory is not what `make` would make of it.
+#[test]
+fn bad_directories() {
+    let here = files(&file("")).len();
+    for variable in ["PREFIX=relative", "PREFIX=/tmp/with a blank", "DESTDIR=stage", "LIBDIR=lib64"] {
+        for goal in ["install", "uninstall"] {
+            let mut make = Command::new("make");
+            let output = make.arg("-C").arg(file("")).args([goal, variable]).env_remove("MAKEFLAGS").output().unwrap();
+            let said = printed(&output);
+            assert!(!output.status.success() && said.contains("must be an absolute path without blanks"), "{said}");
+        }
+    }
+    assert_eq!(files(&file("")).len(), here);
+}
+
 #[test]
 fn staged_and_uninstalled() {
     let stage = scratch("stage");
