@@ -1,5 +1,8 @@
 //! Flips and the process that they happen in: forks, clones, signals, constructors, threads, timers, mappings, descriptors.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, jumplabel_fallback))))]
+//!
+//! Under an emulator (JUMPLABEL_EMULATOR names it, for the processes that are started) some of them have nothing to say; see
+//! ci/targets.
+#![cfg(all(target_os = "linux", not(any(miri, jumplabel_fallback))))]
 
 #[path = "process/pages.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
@@ -9,6 +12,9 @@ mod pages;
 mod scenario;
 #[path = "process/twin.rs"]
 mod twin;
+
+#[path = "process/writers.rs"]
+mod writers;
 
 #[path = "process/deferred.rs"]
 mod deferred;

@@ -16,7 +16,7 @@
 //!
 //! The three writers share `JUMPLABEL_TORTURE_SECONDS`: 60 where nothing is said, 10 in debug builds. The twins take what
 //! they need until they are found out. `make torture` runs for an hour.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), not(any(miri, jumplabel_fallback))))]
 
 #[path = "torture/cells.rs"]
 mod cells;

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::patch::{EditList, Step};
 use jumplabel::text::{Token, Writer};
-use jumplabel::{Errno, Error, WriterKind, set_writer};
+use jumplabel::{Errno, Error, set_writer};
 
 use crate::pages::Pages;
 use crate::scenario::{Scenario, end, fork, passes, reap};
 use crate::twin::{PrivateLock, Twin, install, write_slowly};
+use crate::writers;
 
 crate::pages::pages! { batch: 4 keys, 24 sites, every 1 pages, at 4093 }
 crate::pages::pages! { childrens: 2 keys, 4 sites, every 1 pages, at 0 }
-
-const WRITERS: [Option<WriterKind>; 4] =
-    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
 
 /// Runs `body` while another thread flips the batch back and forth, with all writers in turn.
 fn while_flipping(body: impl FnOnce()) {
@@ -24,7 +22,7 @@ fn while_flipping(body: impl FnOnce()) {
         let flipper = scope.spawn(|| {
             let mut flips = 0;
             while !stop.load(Ordering::Relaxed) {
-                set_writer(WRITERS[flips / 2 % 4]);
+                set_writer(writers::turn(flips / 2));
                 batch().set(flips % 2 == 0).unwrap();
                 flips += 1;
             }
@@ -35,7 +33,7 @@ fn while_flipping(body: impl FnOnce()) {
         println!("{} batches meanwhile", flipper.join().unwrap());
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
-    for writer in WRITERS {
+    for writer in writers::all() {
         set_writer(writer);
         for on in [true, false] {
             batch().set(on).unwrap();

@@ -1,17 +1,45 @@
 //! Sites at chosen places: arrays of functions of one site each, every one on pages of its own.
 //!
 //! ```text
-//!   function 0    site of KEYS[0]              each is 5 bytes of nop, then "return 0" and, behind it, the other arm,
+//!   function 0    site of KEYS[0]              each is a nop, then "return 0" and, behind it, the other arm,
 //!   ...                                        "return 1", so that what the processor does can be compared with what
 //!   function 1    site of KEYS[1]              the table and the key say
 //!   ...
 //!   function n    site of KEYS[n % keys]
 //! ```
 
+use jumplabel::arch::WHOLE;
 use jumplabel::{RawKey, StaticKeyFalse};
 
-/// Bytes of a page, everywhere that this file's assembler is for.
-pub const PAGE: usize = 4096;
+/// Bytes of the largest page of this instruction set, so that "pages of its own" is true whatever the system uses.
+pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64")) { 65536 } else { 4096 };
+
+/// What a site must be aligned to.
+pub const ALIGN: usize = if WHOLE {
+    4
+} else if cfg!(target_arch = "s390x") {
+    2
+} else {
+    1
+};
+
+/// Around code whose length the linker must leave alone.
+#[cfg(not(target_arch = "riscv64"))]
+macro_rules! fixed_asm {
+    ($begin_or_end:ident) => {
+        ""
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! fixed_asm {
+    (begin) => {
+        ".option push\n.option norelax"
+    };
+    (end) => {
+        ".option pop"
+    };
+}
+pub(crate) use fixed_asm;
 
 /// Keys and their sites.
 #[derive(Clone, Copy)]
@@ -74,24 +102,22 @@ macro_rules! pages {
             mod $name {
                 jumplabel::static_key! { pub static KEYS: [false; $keys]; }
                 std::arch::global_asm!(
-                    concat!(".pushsection .text.pages.", stringify!($name), ", \"ax\", @progbits"),
-                    ".p2align 12",
-                    concat!(".type \"", module_path!(), "\", @function"),
+                    concat!(".pushsection .text.pages.", stringify!($name), ", \"ax\", %progbits"),
+                    crate::pages::fixed_asm!(begin),
+                    ".balign {page}",
+                    concat!(".type \"", module_path!(), "\", %function"),
                     concat!(".hidden \"", module_path!(), "\""),
                     concat!(".globl \"", module_path!(), "\""),
                     ".skip {at}",
                     concat!("\"", module_path!(), "\":"),
                     ".set .Lsite, 0",
                     ".rept {count}",
-                    "2:",
-                    ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00",
-                    "xor eax, eax",
-                    "ret",
+                    jumplabel::__nop_asm!("2:", "3f"),
+                    jumplabel::__return_asm!("0"),
                     "3:",
-                    "mov eax, 1",
-                    "ret",
+                    jumplabel::__return_asm!("1"),
                     ".skip {stride} - (. - 2b)",
-                    ".pushsection __jump_table, \"aR\", @progbits",
+                    ".pushsection __jump_table, \"aR\", %progbits",
                     ".balign 4",
                     ".long 2b - .",
                     ".long 3b - .",
@@ -100,12 +126,14 @@ macro_rules! pages {
                     ".popsection",
                     ".set .Lsite, .Lsite + 1",
                     ".endr",
+                    crate::pages::fixed_asm!(end),
                     ".popsection",
                     keys = sym KEYS,
                     number = const $keys,
                     count = const $count,
                     stride = const $pages * crate::pages::PAGE,
-                    at = const $at,
+                    page = const crate::pages::PAGE,
+                    at = const $at / crate::pages::ALIGN * crate::pages::ALIGN,
                 );
                 unsafe extern "C" {
                     #[link_name = module_path!()]

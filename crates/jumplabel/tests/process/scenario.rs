@@ -39,9 +39,22 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
+/// What runs programs of this instruction set, where the machine cannot.
+pub fn emulator() -> Option<std::ffi::OsString> {
+    std::env::var_os("JUMPLABEL_EMULATOR")
+}
+
 impl Scenario {
     pub fn new() -> Scenario {
-        Scenario(Command::new(std::env::current_exe().unwrap()))
+        let program = std::env::current_exe().unwrap();
+        Scenario(match emulator() {
+            None => Command::new(program),
+            Some(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(program);
+                command
+            }
+        })
     }
 
     /// With a variable in the child's environment.

@@ -7,6 +7,7 @@ use jumplabel::{Error, WriterKind, set_writer, static_key};
 
 use crate::scenario::{Scenario, fork, passes, reap};
 use crate::twin::{PrivateLock, Twin, install};
+use crate::writers;
 
 crate::pages::pages! { sites: 2 keys, 8 sites, every 1 pages, at 0 }
 crate::pages::pages! { handlers: 2 keys, 4 sites, every 1 pages, at 4094 }
@@ -37,10 +38,9 @@ fn storm(flips: usize) {
         let timer = libc::itimerval { it_interval: every, it_value: every };
         assert_eq!(libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()), 0);
     }
-    let writers = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
     let mut round = 0;
     while round < flips || HANDLED.load(Ordering::SeqCst) < 200 {
-        set_writer(Some(writers[round / 2 % 3]));
+        set_writer(writers::turn(round / 2));
         let on = round % 2 == 0;
         assert!(if on { sites().keys[0].enable() } else { sites().keys[0].disable() }.is_ok());
         assert!((0..8).step_by(2).all(|number| sites().check(number) == on));

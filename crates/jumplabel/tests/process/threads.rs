@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jumplabel::{WriterKind, set_writer};
+use jumplabel::set_writer;
+
+use crate::writers;
 
 use crate::scenario::passes;
 
@@ -29,8 +31,7 @@ fn the_same_key_and_different_keys() {
                         assert!(own().check(thread) == on && own().check(thread + 4) == on);
                         key.dec().unwrap();
                         let number = rounds.fetch_add(1, Ordering::Relaxed);
-                        let writers = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
-                        set_writer((number % 4 < 3).then(|| writers[number % 4]));
+                        set_writer(writers::turn(number));
                     }
                 });
             }

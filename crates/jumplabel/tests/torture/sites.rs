@@ -81,7 +81,7 @@ macro_rules! array {
             };
 
             std::arch::global_asm!(
-                ".pushsection .text.torture,\"ax\",@progbits",
+                ".pushsection .text.torture,\"ax\",%progbits",
                 ".balign 4096, 0xcc",
                 ".skip {first} - 6, 0xcc",
                 ".globl {name}",
@@ -107,7 +107,7 @@ macro_rules! array {
                 ".long .Ltorture_site * 2 + .Ltorture_arm",
                 "ret",
                 ".skip {stride} - 17 - .Ltorture_split, 0xcc",
-                ".pushsection __jump_table,\"aR\",@progbits",
+                ".pushsection __jump_table,\"aR\",%progbits",
                 ".balign 4",
                 ".long 3b - .",
                 ".long 2b - .",

@@ -123,6 +123,6 @@ fn word(edit: &Edit) {
     compiler_fence(Ordering::SeqCst);
     // SAFETY: one instruction that stores eight bytes.
     unsafe {
-        std::arch::asm!("mov qword ptr [{}], {}", in(reg) edit.address, in(reg) u64::from_le_bytes(word));
+        std::arch::asm!("movq [{}], {}", in(reg) edit.address, in(xmm_reg) f64::from_le_bytes(word));
     }
 }

@@ -1,6 +1,7 @@
 //! The few functions and types of the C library and of ELF that `rustix` has no stable name for, or asks the dynamic loader
 //! for when they are first called: its clock and its size of a page do, and a flip may do neither that nor wait for who does.
 
+use crate::error::Errno;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use core::time::Duration;
 
@@ -120,7 +121,28 @@ pub(super) fn page_size() -> usize {
     unsafe { getauxval(AT_PAGESZ) as usize }
 }
 
+/// Moves a mapping over another. `rustix` asks for `MAP_FIXED` where it means `MREMAP_FIXED` on the instruction sets on which
+/// it goes by way of the C library (1.1.6). Leaves `errno` as it is: the caller may be in a signal handler.
+///
+/// # Safety
+/// As `mremap`.
+pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_void) -> Result<(), Errno> {
+    const MREMAP_MAYMOVE: c_int = 1;
+    const MREMAP_FIXED: c_int = 2;
+    // SAFETY: by the contract; `errno` is this thread's own.
+    unsafe {
+        let errno = __errno_location();
+        let before = errno.read();
+        if mremap(old, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, new) == new {
+            return Ok(());
+        }
+        Err(Errno(errno.replace(before)))
+    }
+}
+
 unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+    fn mremap(old: *mut c_void, old_bytes: usize, new_bytes: usize, flags: c_int, ...) -> *mut c_void;
     pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
     pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
     pub(super) fn pthread_atfork(

@@ -17,13 +17,10 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::mm::{
-    MapFlags, MprotectFlags, MremapFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed, msync,
-    munmap,
-};
+use rustix::mm::{MapFlags, MprotectFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, mprotect, msync, munmap};
 
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
-use super::{Open, pages, sync};
+use super::{Open, libc, pages, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::Edit;
@@ -172,8 +169,7 @@ fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
 /// Replaces the mapping at `text`.
 fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
     // SAFETY: same length, same content but for verified sites; threads that run there fault and wait in the kernel.
-    unsafe { mremap_fixed(copy as *mut c_void, bytes, bytes, MremapFlags::MAYMOVE, text as *mut c_void) }?;
-    Ok(())
+    unsafe { libc::mremap_fixed(copy as *mut c_void, bytes, text as *mut c_void) }
 }
 
 impl Run {

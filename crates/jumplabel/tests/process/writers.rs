@@ -1,0 +1,21 @@
+//! The writers that work where the test runs. An emulator goes on running what it has translated when `procmem` changes the
+//! bytes under it; there the canary must say so.
+
+use jumplabel::WriterKind;
+
+use crate::scenario;
+
+pub fn works(writer: Option<WriterKind>) -> bool {
+    writer != Some(WriterKind::Procmem) || scenario::emulator().is_none()
+}
+
+/// The automatic choice and all others that work, in turn.
+pub fn turn(number: usize) -> Option<WriterKind> {
+    let all = all();
+    all[number % all.len()]
+}
+
+pub fn all() -> Vec<Option<WriterKind>> {
+    let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+    all.into_iter().filter(|&writer| works(writer)).collect()
+}
