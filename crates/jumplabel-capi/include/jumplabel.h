@@ -126,7 +126,7 @@ struct jumplabel_key_info {
 
 long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
 
-/* Picks what writes code from now on: "procmem", "mprotect", "swap", or NULL for the automatic choice. */
+/* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice. */
 int jumplabel_set_writer(const char *name);
 
 #ifdef __cplusplus

@@ -126,6 +126,10 @@ pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
     }
     // SAFETY: by the contract.
     let name = unsafe { CStr::from_ptr(name) };
+    if name == c"auto" {
+        set_writer(None);
+        return 0;
+    }
     match kinds.into_iter().find(|kind| kind.name().as_bytes() == name.to_bytes()) {
         Some(kind) => set_writer(Some(kind)),
         None => return Refusal::NotAWriter.code(),

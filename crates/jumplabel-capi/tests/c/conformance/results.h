@@ -82,8 +82,8 @@ static void results(void)
 	CHECK(jumplabel_for_each_key(list_key, &keys) == keys);
 
 	CHECK(jumplabel_set_writer("no such writer") == -EINVAL);
-	for (int i = 0; i < 4; i++) {
-		static const char *const writers[] = { "procmem", "mprotect", "swap", NULL };
+	for (int i = 0; i < 5; i++) {
+		static const char *const writers[] = { "procmem", "mprotect", "swap", "auto", NULL };
 
 		int result;
 
