@@ -1,33 +1,57 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What differs between instruction sets, as text for the assembler; <jumplabel/site.h> includes this. The same names in the
- * same order for each; docs/porting.md says what each must guarantee.
+ * same order for each; docs/porting.md says what each must guarantee. No text has a percent sign of its own: it is used
+ * with and without operands.
  *
- *     JUMP_LABEL_NOP_SIZE            bytes of a site
- *     JUMPLABEL_NOP_(label)          aligns, puts the label, falls through
- *     JUMPLABEL_JUMP_(label, target) aligns, puts the label, jumps
- *     JUMPLABEL_CLOBBERS_            what a site may change
- *     JUMPLABEL_ENTRY_(function)     the body of a constructor: calls the function with the object's record
- *     JUMPLABEL_KEY_CONSTRAINT_      the address of a key as an operand, and
- *     JUMPLABEL_KEY_TEXT_            as text, a constant
- *     JUMPLABEL_NUMBER_(name)        an operand that is a number, as text
+ *     JUMP_LABEL_NOP_SIZE              bytes of a site
+ *     JUMPLABEL_NOP_(label, target)    aligns, puts the label, falls through
+ *     JUMPLABEL_JUMP_(label, target)   aligns, puts the label, jumps
+ *     JUMPLABEL_CLOBBERS_              what a site may change
+ *     JUMPLABEL_ENTRY_(function)       the body of a constructor: calls the function with the object's record
+ *     JUMPLABEL_NAKED_(label, target, value)
+ *                                      the function of a naked key: its site behind the label, the return of the value
+ *     JUMPLABEL_SPARES_REGISTERS_      attribute of a function that writes no register but that of its result
+ *     JUMPLABEL_NAKED_CALL_(function, symbol)
+ *                                      calls such a function
+ *     JUMPLABEL_KEY_CONSTRAINT_        the address of a key as an operand, and
+ *     JUMPLABEL_KEY_TEXT_              as text, a constant
+ *     JUMPLABEL_NUMBER_(name)          an operand that is a number, as text
  */
 #ifndef JUMPLABEL_ARCH_H
 #define JUMPLABEL_ARCH_H
+
+/* A naked function with a site like any other, that falls through to one return or jumps to the other. */
+#define JUMPLABEL_TWO_RETURNS_(label, target, value, returns_0, returns_1)                                             \
+	".if " value "\n" JUMPLABEL_JUMP_(label, target) ".else\n" JUMPLABEL_NOP_(label, target) ".endif\n" returns_0 "\n" \
+		target ":\n" returns_1 "\n"
 
 #if defined(__x86_64__) && !defined(__ILP32__)
 
 /* Bytes where the spelling of an instruction depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
-#define JUMPLABEL_NOP_(label) label ":\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+#define JUMPLABEL_NOP_(label, target) label ":\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\n.byte 0xe9\n.long " target " - . - 4\n"
 #define JUMPLABEL_CLOBBERS_ "cc"
 /* lea __jumplabel_object(%rip), %rdi */
 #define JUMPLABEL_ENTRY_(function) ".byte 0x48, 0x8d, 0x3d\n.long __jumplabel_object - . - 4\njmp " function "@PLT\n"
+/* mov $value, %eax; ret */
+#define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
+#define JUMPLABEL_SPARES_REGISTERS_ __attribute__((no_caller_saved_registers))
 #ifdef __clang__
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "s"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #else
+/* gcc heeds the attribute in definitions only. It may keep something in the 128 bytes below the stack pointer. */
+#define JUMPLABEL_NAKED_CALL_(function, symbol)                                                                        \
+	__extension__({                                                                                                \
+		bool jumplabel_value;                                                                                  \
+		__asm__ __volatile__("{leaq -128(%%rsp), %%rsp|lea rsp, [rsp - 128]}\n\tcall " symbol                  \
+				     "\n\t{leaq 128(%%rsp), %%rsp|lea rsp, [rsp + 128]}"                               \
+				     : "=a"(jumplabel_value));                                                         \
+		jumplabel_value;                                                                                       \
+	})
 #define JUMPLABEL_KEY_CONSTRAINT_ "X"
 #define JUMPLABEL_KEY_TEXT_ "%p[key]"
 #endif
@@ -36,12 +60,16 @@
 #elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
 
 #define JUMP_LABEL_NOP_SIZE 4
-#define JUMPLABEL_NOP_(label) label ":\nnop\n"
+#define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
 /* hint #34 is `bti c`: the loader's call is an indirect one. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"hint #34\nadrp x0, __jumplabel_object\nadd x0, x0, :lo12:__jumplabel_object\nb " function "\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
+#define JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #else
@@ -54,17 +82,83 @@
 
 /* Aligned before compressed instructions are forbidden: the linker then knows that it has to keep the alignment. */
 #define JUMP_LABEL_NOP_SIZE 4
-#define JUMPLABEL_NOP_(label) ".option push\n.p2align 2\n.option norvc\n" label ":\nnop\n.option pop\n"
+#define JUMPLABEL_NOP_(label, target) ".option push\n.p2align 2\n.option norvc\n" label ":\nnop\n.option pop\n"
 #define JUMPLABEL_JUMP_(label, target)                                                                                 \
 	".option push\n.p2align 2\n.option norvc\n" label ":\njal zero, " target "\n.option pop\n"
 #define JUMPLABEL_CLOBBERS_
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
+#define JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
+#elif defined(__s390x__)
+
+#define JUMP_LABEL_NOP_SIZE 6
+#define JUMPLABEL_NOP_(label, target) label ":\nbrcl 0, " target "\n"
+#define JUMPLABEL_JUMP_(label, target) label ":\nbrcl 15, " target "\n"
+#define JUMPLABEL_CLOBBERS_
+#define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
+#define JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#define JUMPLABEL_KEY_CONSTRAINT_ "i"
+#define JUMPLABEL_KEY_TEXT_ "%[key]"
+#define JUMPLABEL_NUMBER_(name) "%[" name "]"
+
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+
+#define JUMP_LABEL_NOP_SIZE 4
+#define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
+#define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
+#define JUMPLABEL_CLOBBERS_
+/* The caller has put the function's address into r12, from which the TOC follows. */
+#define JUMPLABEL_ENTRY_(function)                                                                                     \
+	".L" function "_entry:\naddis 2, 12, .TOC.-.L" function "_entry@ha\naddi 2, 2, .TOC.-.L" function "_entry@l\n"  \
+	"mflr 0\nstd 0, 16(1)\nstdu 1, -32(1)\n"                                                                       \
+	"addis 3, 2, __jumplabel_object@toc@ha\naddi 3, 3, __jumplabel_object@toc@l\nbl " function "\nnop\n"           \
+	"addi 1, 1, 32\nld 0, 16(1)\nmtlr 0\nblr\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	JUMPLABEL_TWO_RETURNS_(label, target, value, "li 3, 0\nblr", "li 3, 1\nblr")
+#define JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#define JUMPLABEL_KEY_CONSTRAINT_ "i"
+#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_NUMBER_(name) "%c[" name "]"
+
+#elif defined(__arm__) && !defined(__thumb__) && __ARM_ARCH >= 7 && !defined(__ARM_BIG_ENDIAN)
+
+#define JUMP_LABEL_NOP_SIZE 4
+#define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
+#define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
+#define JUMPLABEL_CLOBBERS_
+#define JUMPLABEL_ENTRY_(function)                                                                                     \
+	"ldr r0, 3f\n2: add r0, pc, r0\nb " function "\n3: .long __jumplabel_object - (2b + 8)\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov r0, #0\nbx lr", "mov r0, #1\nbx lr")
+#define JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#define JUMPLABEL_KEY_CONSTRAINT_ "i"
+#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_NUMBER_(name) "%c[" name "]"
+
 #else
-#error "jumplabel has sites on x86-64, aarch64 and riscv64: define JUMPLABEL_FALLBACK for checks that load, test and jump"
+#error "jumplabel has no sites for this target (docs/porting.md): define JUMPLABEL_FALLBACK for checks that load, test and jump"
+#endif
+
+#if (defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__)
+#error "jumplabel: gcc takes no address as a constant in position-independent code here: use -fno-pie or clang, or define JUMPLABEL_FALLBACK"
+#endif
+
+/* Words of the size of a pointer. */
+#if __SIZEOF_POINTER__ == 8
+#define JUMPLABEL_POINTERS_(words) ".balign 8\n.quad " words "\n"
+#else
+#define JUMPLABEL_POINTERS_(words) ".balign 4\n.long " words "\n"
 #endif
 
 #endif

@@ -7,7 +7,7 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
@@ -64,6 +64,12 @@ static inline bool jump_entry_is_init(const struct jump_entry *entry)
 	return false;
 }
 
+/* The function of a naked key: <jumplabel/static_naked_key.h>. */
+static inline bool jump_entry_is_naked(const struct jump_entry *entry)
+{
+	return entry->meta & 4;
+}
+
 static inline int jump_entry_size(const struct jump_entry *entry)
 {
 	(void)entry;
@@ -78,23 +84,23 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 #define JUMPLABEL_OBJECT_                                                                                              \
 	".ifndef .Ljumplabel_object\n"                                                                                 \
 	".set .Ljumplabel_object, 1\n"                                                                                 \
-	".pushsection .text.__jumplabel_object, \"axG\", @progbits, __jumplabel_object, comdat\n"                      \
+	".pushsection .text.__jumplabel_object, \"axG\", \"progbits\", __jumplabel_object, comdat\n"                   \
 	".balign 4\n"                                                                                                  \
 	".weak __jumplabel_object_init\n"                                                                              \
 	".hidden __jumplabel_object_init\n"                                                                            \
-	".type __jumplabel_object_init, @function\n"                                                                   \
+	".type __jumplabel_object_init, STT_FUNC\n"                                                                    \
 	"__jumplabel_object_init:\n"                                                                                   \
 	JUMPLABEL_ENTRY_("jumplabel_register_object")                                                                  \
 	".weak __jumplabel_object_fini\n"                                                                              \
 	".hidden __jumplabel_object_fini\n"                                                                            \
-	".type __jumplabel_object_fini, @function\n"                                                                   \
+	".type __jumplabel_object_fini, STT_FUNC\n"                                                                    \
 	"__jumplabel_object_fini:\n"                                                                                   \
 	JUMPLABEL_ENTRY_("jumplabel_unregister_object")                                                                \
 	".popsection\n"                                                                                                \
-	".pushsection .data.__jumplabel_object, \"awG\", @progbits, __jumplabel_object, comdat\n"                      \
+	".pushsection .data.__jumplabel_object, \"awG\", \"progbits\", __jumplabel_object, comdat\n"                   \
 	".weak __jumplabel_object\n"                                                                                   \
 	".hidden __jumplabel_object\n"                                                                                 \
-	".type __jumplabel_object, @object\n"                                                                          \
+	".type __jumplabel_object, STT_OBJECT\n"                                                                       \
 	JUMPLABEL_BOUNDS_("__jump_table")                                                                              \
 	JUMPLABEL_BOUNDS_("__jump_keys")                                                                               \
 	JUMPLABEL_BOUNDS_("__jump_foreign")                                                                            \
@@ -104,7 +110,7 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".hidden __ehdr_start\n"                                                                                       \
 	".balign 8\n"                                                                                                  \
 	"__jumplabel_object:\n"                                                                                        \
-	".quad 0, 0, 0, 0\n"                                                                                           \
+	JUMPLABEL_POINTERS_("0, 0, 0, 0")                                                                              \
 	".long __start___jump_table - .\n"                                                                             \
 	".long __stop___jump_table - .\n"                                                                              \
 	".long __start___jump_keys - .\n"                                                                              \
@@ -115,26 +121,26 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".long 1\n" /* the version of the layouts */                                                                   \
 	".size __jumplabel_object, . - __jumplabel_object\n"                                                           \
 	".popsection\n"                                                                                                \
-	".pushsection .init_array.00000, \"aGwR\", @init_array, __jumplabel_object, comdat\n"                          \
+	".pushsection .init_array.00000, \"aGwR\", \"init_array\", __jumplabel_object, comdat\n"                       \
 	".balign 8\n"                                                                                                  \
-	".quad __jumplabel_object_init\n"                                                                              \
+	JUMPLABEL_POINTERS_("__jumplabel_object_init")                                                                 \
 	".popsection\n"                                                                                                \
-	".pushsection .fini_array.00000, \"aGwR\", @fini_array, __jumplabel_object, comdat\n"                          \
+	".pushsection .fini_array.00000, \"aGwR\", \"fini_array\", __jumplabel_object, comdat\n"                       \
 	".balign 8\n"                                                                                                  \
-	".quad __jumplabel_object_fini\n"                                                                              \
+	JUMPLABEL_POINTERS_("__jumplabel_object_fini")                                                                 \
 	".popsection\n"                                                                                                \
 	".endif\n"
 
 #define JUMPLABEL_BOUNDS_(section)                                                                                     \
 	".weak __start_" section "\n.hidden __start_" section "\n.weak __stop_" section "\n.hidden __stop_" section "\n"
 /* An empty piece of a section that may otherwise be missing: gold cannot link the bounds of one that does not exist. */
-#define JUMPLABEL_PIECE_(section) ".pushsection " section ", \"aR\", @progbits\n.popsection\n"
+#define JUMPLABEL_PIECE_(section) ".pushsection " section ", \"aR\", \"progbits\"\n.popsection\n"
 
 /* The mark: the sites of this object are looked at when it is loaded. */
 #define JUMPLABEL_MARK_                                                                                                \
 	".ifndef .Ljumplabel_mark\n"                                                                                   \
 	".set .Ljumplabel_mark, 1\n"                                                                                   \
-	".pushsection __jump_foreign, \"aR\", @progbits\n"                                                             \
+	".pushsection __jump_foreign, \"aR\", \"progbits\"\n"                                                          \
 	".balign 4\n"                                                                                                  \
 	".long 0\n"                                                                                                    \
 	".popsection\n"                                                                                                \
@@ -147,9 +153,9 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
 #define JUMPLABEL_SLOT_                                                                                                \
 	".ifndef " JUMPLABEL_SLOT_LABEL_ "\n"                                                                          \
-	".pushsection .data.rel.ro.__jump_slots, \"aw\", @progbits\n"                                                  \
+	".pushsection .data.rel.ro.__jump_slots, \"aw\", \"progbits\"\n"                                               \
 	".balign 8\n" JUMPLABEL_SLOT_LABEL_ ":\n"                                                                      \
-	".quad 0 + " JUMPLABEL_KEY_TEXT_ "\n"                                                                          \
+	JUMPLABEL_POINTERS_("0 + " JUMPLABEL_KEY_TEXT_)                                                                \
 	".popsection\n"                                                                                                \
 	".endif\n"
 #define JUMPLABEL_KEY_WORD_ ".long " JUMPLABEL_SLOT_LABEL_ " - .\n"
@@ -172,10 +178,10 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 			".if " JUMPLABEL_NUMBER_("jump") "\n"                                                          \
 			JUMPLABEL_JUMP_(".Ljumplabel_site_%=", "%l[jumplabel_jumped]")                                 \
 			".else\n"                                                                                      \
-			JUMPLABEL_NOP_(".Ljumplabel_site_%=")                                                          \
+			JUMPLABEL_NOP_(".Ljumplabel_site_%=", "%l[jumplabel_jumped]")                                  \
 			".endif\n"                                                                                     \
 			".reloc .Ljumplabel_site_%=, BFD_RELOC_NONE, .Ljumplabel_entry_%=\n"                           \
-			".pushsection __jump_table, \"ao?\", @progbits, .Ljumplabel_site_%=\n"                         \
+			".pushsection __jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%=\n"                      \
 			".balign 4\n"                                                                                  \
 			".Ljumplabel_entry_%=:\n"                                                                      \
 			".long .Ljumplabel_site_%= - .\n"                                                              \

@@ -18,6 +18,7 @@
 #include "conformance/deferred.h"
 #include "conformance/lock.h"
 #include "conformance/load.h"
+#include "conformance/naked.h"
 #include "conformance/results.h"
 
 #ifdef BREAK_A_BYTE
@@ -60,6 +61,7 @@ int conformance(void)
 	reserved();
 	many_sites();
 	threads();
+	naked();
 	results();
 	sealed();
 

@@ -7,7 +7,7 @@ use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 const OPTIMISATIONS: [&str; 3] = ["-O0", "-O2", "-O3 -flto"];
-const ALL: [&str; 3] = ["conformance.c", "base.c", "main.c"];
+const ALL: [&str; 4] = ["conformance.c", "elsewhere.c", "base.c", "main.c"];
 
 /// The smallest number of checks with sites (bytes of 300 sites, many times) and without.
 fn least_checks(mode: &str) -> usize {
@@ -40,7 +40,7 @@ fn conforms(compiler: Compiler) {
                 compiler.build(language, &shared, &["base.c"], "-ljumplabel", &directory.join("libbase.so"));
                 let libraries = "-lbase -ljumplabel";
                 let library = directory.join("libconformance.so");
-                compiler.build(language, &shared, &["conformance.c"], libraries, &library);
+                compiler.build(language, &shared, &["conformance.c", "elsewhere.c"], libraries, &library);
                 compiler.build(language, &flags, &["main.c"], "-lconformance -lbase", &program);
                 run("shared");
             }
@@ -126,5 +126,26 @@ fn broken_twins() {
         let program = GCC.build(Language::C, &flags, &ALL, "-ljumplabel", &directory.join(broken));
         let output = Command::new(program).output().unwrap();
         assert!(!output.status.success() && printed(&output).contains(complaint), "{broken}: {}", printed(&output));
+    }
+}
+
+/// A check of a naked key is one call, around which nothing is saved; gcc steps over the red zone.
+#[test]
+fn naked_checks() {
+    let directory = scratch("naked");
+    let source = directory.join("naked.c");
+    let text = "#include <jumplabel.h>\nDEFINE_STATIC_NAKED_KEY_FALSE(key);\nlong f(long a, long b, long c, long d);\n\
+                long f(long a, long b, long c, long d)\n{\n\treturn static_naked_key(key) ? a + b * c : c - d;\n}\n";
+    std::fs::write(&source, text).unwrap();
+    for compiler in Compiler::ALL {
+        let object = directory.join("naked.o");
+        succeeds(compiler.command(Language::C, "-O2 -c").arg(&source).arg("-o").arg(&object));
+        let code = printed(&succeeds(Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&object)));
+        let code = code.split("<f>:").nth(1).unwrap().split("\n\n").next().unwrap();
+        let count = |mnemonic: &str| code.lines().filter(|line| line.contains(mnemonic)).count();
+        assert_eq!(count("call"), 1, "{compiler:?}{code}");
+        // clang aligns the stack.
+        let aligns = usize::from(compiler.c != "gcc");
+        assert_eq!((count("push"), count("pop")), (aligns, aligns), "{compiler:?}{code}");
     }
 }

@@ -98,10 +98,7 @@ fn unsupported() {
     for compiler in Compiler::ALL {
         let said = |flags: &str| compile(compiler, Language::C, flags, "").1;
         let with_sites = said("-U__x86_64__");
-        assert!(
-            with_sites.contains("jumplabel has sites on x86-64, aarch64 and riscv64: define JUMPLABEL_FALLBACK"),
-            "{with_sites}"
-        );
+        assert!(with_sites.contains("define JUMPLABEL_FALLBACK for checks that load, test and jump"), "{with_sites}");
         assert!(said("-std=c99").contains("jumplabel needs C11 or later"));
         let said = compile(compiler, Language::Cxx, "-std=c++14", "").1;
         assert!(said.contains("jumplabel needs C++17 or later"), "{said}");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use jumplabel::text::Token;
-use jumplabel::{Error, WriterKind, set_writer, static_key};
+use jumplabel::{Error, set_writer, static_key};
 
 use crate::scenario::{Scenario, fork, passes, reap};
 use crate::twin::{PrivateLock, Twin, install};
@@ -114,7 +114,7 @@ fn caught() -> String {
 fn handlers_stay_as_they_are(handler: impl FnOnce()) {
     static_key! { static LATER: false, deferred std::time::Duration::from_millis(1); }
     let before = caught();
-    for writer in [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)] {
+    for writer in writers::all() {
         set_writer(writer);
         for on in [true, false, true] {
             sites().set(on).unwrap();

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Naked keys: a check is a call of a function of the key's own, two instructions long, and that function is what a flip
+ * changes.
+ *
+ *     DEFINE_STATIC_NAKED_KEY_FALSE(new_route);
+ *
+ *     if (static_naked_key(new_route))              a call of `mov eax, 0; ret`, until
+ *             ...
+ *     static_key_enable(&new_route.key);            makes it `mov eax, 1; ret`: all checks change at one instant
+ *
+ * For keys whose checks must change together, for keys with very many checks (a flip costs the same for one check and for
+ * 10,000), and where a check's 16 bytes of table are too many. A check costs more than static_branch_unlikely(): a call and
+ * a return. On x86-64 it writes no register but that of the result (gcc: and
+ * steps over the red zone, two instructions); elsewhere it is an ordinary call. No memory is read.
+ *
+ * A naked key is known in one program or shared library, by DECLARE_STATIC_NAKED_KEY() in other files of it. It is never
+ * `static`, so that its name has to be the only one of its kind there. All functions that take a struct static_key take
+ * its member `key`.
+ */
+#ifndef JUMPLABEL_STATIC_NAKED_KEY_H
+#define JUMPLABEL_STATIC_NAKED_KEY_H
+
+#include "jump_label.h"
+
+struct static_naked_key {
+	struct static_key key;
+};
+
+#ifdef JUMPLABEL_FALLBACK
+
+#define DECLARE_STATIC_NAKED_KEY(name) extern struct static_naked_key name __attribute__((visibility("hidden")))
+#define DEFINE_STATIC_NAKED_KEY_TRUE(name)                                                                             \
+	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
+	struct static_naked_key name = { STATIC_KEY_INIT_TRUE }
+#define DEFINE_STATIC_NAKED_KEY_FALSE(name)                                                                            \
+	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
+	struct static_naked_key name = { STATIC_KEY_INIT_FALSE }
+#define static_naked_key(name) static_key_enabled(&(name).key)
+
+#else
+
+#define DECLARE_STATIC_NAKED_KEY(name)                                                                                 \
+	extern struct static_naked_key name __asm__("__jumplabel_naked_key_" #name)                                    \
+		__attribute__((visibility("hidden")));                                                                 \
+	bool jumplabel_naked_##name##_(void) __asm__("__jumplabel_naked_" #name)                                       \
+		__attribute__((visibility("hidden"))) JUMPLABEL_SPARES_REGISTERS_
+
+#define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, "1")
+#define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, "0")
+
+/* The key, the function, and its table entry (flag 4: naked). The assembler defines all three, so that the compiler does not
+   give one of them another name or another file. */
+#define JUMPLABEL_NAKED_KEY_(name, function, value)                                                                    \
+	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
+	__asm__(JUMPLABEL_OBJECT_                                                                                      \
+		".pushsection .data.__jumplabel_naked_key_" #name ", \"aw\", \"progbits\"\n"                           \
+		".balign 8\n"                                                                                          \
+		".globl __jumplabel_naked_key_" #name "\n"                                                             \
+		".hidden __jumplabel_naked_key_" #name "\n"                                                            \
+		".type __jumplabel_naked_key_" #name ", STT_OBJECT\n"                                                  \
+		".size __jumplabel_naked_key_" #name ", 8\n"                                                           \
+		"__jumplabel_naked_key_" #name ":\n"                                                                   \
+		".long " value ", " value "\n"                                                                         \
+		".popsection\n"                                                                                        \
+		".pushsection .text." function ", \"ax\", \"progbits\"\n"                                              \
+		".balign 8\n"                                                                                          \
+		".globl " function "\n"                                                                                \
+		".hidden " function "\n"                                                                               \
+		".type " function ", STT_FUNC\n"                                                                       \
+		function ":\n"                                                                                         \
+		JUMPLABEL_NAKED_(".L" function "_site", ".L" function "_target", value)                                \
+		".size " function ", . - " function "\n"                                                               \
+		".balign 8\n"                                                                                          \
+		".reloc .L" function "_site, BFD_RELOC_NONE, __jumplabel_naked_key_" #name "\n"                        \
+		".popsection\n"                                                                                        \
+		".pushsection __jump_table, \"ao\", \"progbits\", " function "\n"                                      \
+		".balign 4\n"                                                                                          \
+		".long .L" function "_site - .\n"                                                                      \
+		".long .L" function "_target - .\n"                                                                    \
+		".long __jumplabel_naked_key_" #name " - .\n"                                                          \
+		".long 4\n"                                                                                            \
+		".popsection\n")
+
+/* Whether the key is on. Checks are not merged, not even two in a row. Safe anywhere, signal handlers included. */
+#define static_naked_key(name) JUMPLABEL_NAKED_CALL_(jumplabel_naked_##name##_, "__jumplabel_naked_" #name)
+
+#endif
+
+#endif
