@@ -134,19 +134,12 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+/// The function of a naked key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
-    ($site:literal, $target:literal, $default:literal) => {
-        concat!(
-            $site,
-            "\n.if ",
-            $default,
-            "\nb 4f\n.else\nnop\n.endif\nmov w0, #0\nret\n",
-            $target,
-            "\n4: mov w0, #1\nret\n",
-        )
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
     };
 }
 

@@ -15,7 +15,7 @@ macro_rules! __naked_function_asm {
             ::core::arch::naked_asm!(
                 $crate::__object_asm!(),
                 ".cfi_startproc",
-                $crate::__naked_asm!("2:", "3:", "{default}"),
+                $crate::__naked_asm!("{default}"),
                 ".cfi_endproc",
                 ".balign 8",
                 ".reloc 2b, BFD_RELOC_NONE, {key}",
@@ -33,6 +33,26 @@ macro_rules! __naked_function_asm {
                 meta = const $crate::site::NAKED_META,
             )
         }
+    };
+}
+
+/// The function as a site like any other, with a return behind it and a return where it jumps to: label 2, label 3.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_branch_asm {
+    ($default:literal) => {
+        concat!(
+            ".if ",
+            $default,
+            "\n",
+            $crate::__jump_asm!("2:", "3f"),
+            ".else\n",
+            $crate::__nop_asm!("2:", "3f"),
+            ".endif\n",
+            $crate::__return_asm!("0"),
+            "3:\n",
+            $crate::__return_asm!("1"),
+        )
     };
 }
 

@@ -144,33 +144,25 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+/// The function of a naked key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
-    ($site:literal, $target:literal, $default:literal) => {
-        concat!(
-            $site,
-            "\n.if ",
-            $default,
-            "\nb 4f\n.else\nnop\n.endif\nli 3, 0\nblr\n",
-            $target,
-            "\n4: li 3, 1\nblr\n",
-        )
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
     };
 }
 
-/// Calls `$function`, which writes r3, and no flags. The link register changes, and a linker's stub may write r11, r12 and the
-/// count register. The nop is where a linker that needs one restores the TOC.
+/// Calls `$function`, which writes r3; the link register changes, and a linker's stub may write r11, r12 and ctr.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("bl ", $crate::__naked_callee_asm!(), "\nnop"),
+            concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "r3" usize,
+            "r3" u64,
             "r11" "r12" "lr" "ctr"
         )
     };

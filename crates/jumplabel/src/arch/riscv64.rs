@@ -183,18 +183,14 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The function of a naked key, its site behind `$site`. It jumps nowhere. Not compressed, so that the site is one word; it
+/// The function of a naked key: its site, behind label 2. It jumps nowhere. Not compressed, so that the site is one word; it
 /// returns by way of t0, so that its caller's own return address stays where it is.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
-    ($site:literal, $target:literal, $default:literal) => {
+    ($default:literal) => {
         concat!(
-            ".cfi_register ra, t0\n.option push\n.p2align 2\n.option norvc\n",
-            $site,
-            "\n",
-            $target,
-            "\nli a0, ",
+            ".cfi_register ra, t0\n.option push\n.p2align 2\n.option norvc\n2:\n3:\nli a0, ",
             $default,
             "\njr t0\n.option pop\n",
         )

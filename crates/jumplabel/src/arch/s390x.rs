@@ -121,19 +121,12 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The function of a naked key, its site behind `$site`: falls through to one return, or jumps to the other.
+/// The function of a naked key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
-    ($site:literal, $target:literal, $default:literal) => {
-        concat!(
-            $site,
-            "\n.if ",
-            $default,
-            "\nbrcl 15, 4f\n.else\nbrcl 0, 4f\n.endif\nlghi %r2, 0\nbr %r14\n",
-            $target,
-            "\n4: lghi %r2, 1\nbr %r14\n",
-        )
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
     };
 }
 
@@ -146,7 +139,7 @@ macro_rules! __naked_call {
             $function,
             concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
-            "r2" usize,
+            "r2" u64,
             "r14"
         )
     };
