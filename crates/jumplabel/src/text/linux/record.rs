@@ -84,6 +84,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(jumplabel_sites), ignore = "nothing is written without sites")]
     fn stores_maintenance_core_sync() {
         let mut used = 0;
         for writer in [WriterKind::Mprotect, WriterKind::Procmem] {
