@@ -90,7 +90,13 @@ unsafe impl Text for Linux {
 
     fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
         use WriterKind::{Mprotect, Procmem, Swap};
-        let forced = forced()?;
+        /// What was asked for when the transaction began: another thread may change its mind between two attempts. Guarded
+        /// by the lock.
+        static ASKED: AtomicU8 = AtomicU8::new(AUTOMATIC);
+        if attempt == 0 {
+            ASKED.store(FORCED.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let forced = forced(ASKED.load(Ordering::Relaxed))?;
         let order: &[WriterKind] = match forced {
             // It never writes to running code.
             _ if summary.unsynced => &[Swap],
@@ -235,6 +241,7 @@ pub(super) fn image(header: usize) -> Option<Image> {
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
 const BAD: u8 = UNKNOWN - 1;
+/// What [`set_writer`] or the environment asks for.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 const KINDS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
@@ -244,10 +251,10 @@ pub(super) fn set_writer(kind: Option<WriterKind>) {
     FORCED.store(number, Ordering::Relaxed);
 }
 
-/// The writer that was asked for by [`set_writer`] or the environment; `Some(None)` for the automatic choice, `None` for a
-/// name that is no writer's.
-fn forced() -> Option<Option<WriterKind>> {
-    match FORCED.load(Ordering::Relaxed) {
+/// The writer that `number` in [`FORCED`] stands for; `Some(None)` for the automatic choice, `None` for a name that is no
+/// writer's.
+fn forced(number: u8) -> Option<Option<WriterKind>> {
+    match number {
         UNKNOWN | AUTOMATIC => Some(None),
         BAD => None,
         number => Some(KINDS.get(usize::from(number) - 1).copied()),
