@@ -3,10 +3,11 @@
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 ALWAYS := $(shell bash -c '. ci/targets; echo $$always')
 OTHERS := $(shell bash -c '. ci/targets; echo $$others')
+GUESTS := $(shell bash -c '. ci/targets; echo $$guests')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all torture bench doc setup lint unit arches fallback instrumented model miri fuzz package install uninstall
+.PHONY: demo test test-all test-guests torture bench doc setup lint unit arches fallback instrumented model miri fuzz package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -20,6 +21,11 @@ test: setup lint unit arches torture-short fallback instrumented model miri fuzz
 test-all: test
 	ci/setup $(OTHERS)
 	ci/arches $(OTHERS)
+
+# Under real kernels of other instruction sets, in qemu-system.
+test-guests: cargo
+	ci/setup --guests $(GUESTS)
+	ci/guests $(GUESTS)
 
 setup: cargo
 	@ci/setup
