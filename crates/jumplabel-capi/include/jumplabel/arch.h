@@ -39,7 +39,6 @@
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
 #define JUMPLABEL_SPARES_REGISTERS_ __attribute__((no_caller_saved_registers))
 #ifdef __clang__
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "s"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #else
@@ -68,8 +67,6 @@
 	"hint #34\nadrp x0, __jumplabel_object\nadd x0, x0, :lo12:__jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
-#define JUMPLABEL_SPARES_REGISTERS_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #else
@@ -89,8 +86,6 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
-#define JUMPLABEL_SPARES_REGISTERS_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -104,8 +99,6 @@
 #define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
-#define JUMPLABEL_SPARES_REGISTERS_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -124,8 +117,6 @@
 	"addi 1, 1, 32\nld 0, 16(1)\nmtlr 0\nblr\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "li 3, 0\nblr", "li 3, 1\nblr")
-#define JUMPLABEL_SPARES_REGISTERS_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -140,8 +131,6 @@
 	"ldr r0, 3f\n2: add r0, pc, r0\nb " function "\n3: .long __jumplabel_object - (2b + 8)\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov r0, #0\nbx lr", "mov r0, #1\nbx lr")
-#define JUMPLABEL_SPARES_REGISTERS_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -152,6 +141,14 @@
 
 #if (defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__)
 #error "jumplabel: gcc takes no address as a constant in position-independent code here: use -fno-pie or clang, or define JUMPLABEL_FALLBACK"
+#endif
+
+/* An ordinary call of an ordinary function. */
+#ifndef JUMPLABEL_SPARES_REGISTERS_
+#define JUMPLABEL_SPARES_REGISTERS_
+#endif
+#ifndef JUMPLABEL_NAKED_CALL_
+#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #endif
 
 /* Words of the size of a pointer. */
