@@ -21,7 +21,7 @@ fn main() {
         "powerpc64" => is_at_least(95) && endian == "little",
         "s390x" => true,
         "x86" => width == "32",
-        "x86_64" | "aarch64" | "riscv64" => (&*width, &*endian) == ("64", "little"),
+        "x86_64" | "aarch64" | "riscv64" | "loongarch64" => (&*width, &*endian) == ("64", "little"),
         _ => false,
     };
     let is_elf = os == "linux" || os == "none";

@@ -16,6 +16,7 @@
 #[cfg_attr(target_arch = "s390x", path = "encoding/s390x.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "encoding/powerpc64.rs")]
 #[cfg_attr(target_arch = "arm", path = "encoding/arm.rs")]
+#[cfg_attr(target_arch = "loongarch64", path = "encoding/loongarch64.rs")]
 mod machine;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]

@@ -36,6 +36,7 @@
 #[cfg_attr(target_arch = "s390x", path = "s390x.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
 #[cfg_attr(target_arch = "arm", path = "arm.rs")]
+#[cfg_attr(target_arch = "loongarch64", path = "loongarch64.rs")]
 mod machine;
 #[cfg(not(jumplabel_sites))]
 #[path = "fallback.rs"]

@@ -12,7 +12,11 @@ use jumplabel::arch::WHOLE;
 use jumplabel::{RawKey, StaticKeyFalse};
 
 /// Bytes of the largest page of this instruction set, so that "pages of its own" is true whatever the system uses.
-pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64")) { 65536 } else { 4096 };
+pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "loongarch64")) {
+    65536
+} else {
+    4096
+};
 
 /// What a site must be aligned to.
 pub const ALIGN: usize = if WHOLE {
