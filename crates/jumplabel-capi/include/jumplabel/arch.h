@@ -135,6 +135,19 @@
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
 
+#elif defined(__loongarch__) && __loongarch_grlen == 64
+
+#define JUMP_LABEL_NOP_SIZE 4
+#define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
+#define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
+#define JUMPLABEL_CLOBBERS_
+#define JUMPLABEL_ENTRY_(function) "la.local $a0, __jumplabel_object\nb " function "\n"
+#define JUMPLABEL_NAKED_(label, target, value)                                                                         \
+	JUMPLABEL_TWO_RETURNS_(label, target, value, "ori $a0, $zero, 0\njr $ra", "ori $a0, $zero, 1\njr $ra")
+#define JUMPLABEL_KEY_CONSTRAINT_ "i"
+#define JUMPLABEL_KEY_TEXT_ "%[key]"
+#define JUMPLABEL_NUMBER_(name) "%[" name "]"
+
 #else
 #error "jumplabel has no sites for this target (docs/porting.md): define JUMPLABEL_FALLBACK for checks that load, test and jump"
 #endif

@@ -119,6 +119,8 @@ static inline void expect(unsigned char *expected, size_t site, bool jumps, cons
 	far = jumps ? 0x14000000 | (far >> 2 & 0x3ffffff) : 0xd503201f;
 #elif defined(__arm__)
 	far = jumps ? 0xea000000 | ((far - 8) >> 2 & 0xffffff) : 0xe320f000;
+#elif defined(__loongarch__)
+	far = jumps ? 0x50000000 | (far >> 2 & 0xffff) << 10 | (far >> 18 & 0x3ff) : 0x03400000;
 #elif defined(__powerpc64__)
 	far = jumps ? 0x48000000 | (far & 0x3fffffc) : 0x60000000;
 #else
