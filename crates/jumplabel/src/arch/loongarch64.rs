@@ -10,8 +10,8 @@
 //! that runs a word while another stores it. Linux's own jump labels rely on one of the two being run, for this nop and this
 //! `b`; so a naked key's function has such a site, too, and not an immediate that changes.
 //!
-//! `IBAR` is for one processor, and Linux has no membarrier that makes the others execute it: they see a flip soon, or, where
-//! the program opts in to core sync by signal, at once.
+//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it: they see a flip soon, or,
+//! where the program opts in to core sync by signal, at once.
 
 use super::word::{self, State as Word};
 use super::{Act, Caches, Piece};

@@ -1,7 +1,7 @@
 //! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and
 //! makes it serialise (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1).
 //!
-//! Where membarrier is refused (always on loongarch64: Linux has none there that serialises), a program may opt in to a signal
+//! Where membarrier is refused (always on loongarch64: Linux 7.2 has none there that serialises), a program may opt in to a signal
 //! to each thread: the library installs no handler, the program does, and calls [`core_sync_handler`] in it. Else a flip of
 //! primed sites reports [`Visibility::Eventual`](crate::Visibility::Eventual), and one of pristine sites needs the `swap`
 //! writer or one thread.
