@@ -61,17 +61,18 @@ fn mappings_of_mprotect() {
     passes(|| few_mappings(Some(WriterKind::Mprotect)));
 }
 
-/// A page that was swapped is a mapping of its own, which cannot merge with its neighbours; but it is never more than one,
-/// and pages that are swapped together become one mapping again.
+/// A page that was swapped is a mapping of its own, which cannot merge with its neighbours, and so is what lies between two
+/// of them; but it is never more than one, and pages that are swapped together become one mapping again.
 #[test]
 fn mappings_of_swap() {
     passes(|| {
         let (before, after) = single_flips(Some(WriterKind::Swap));
-        assert!(after < before + 500 + 30, "{before} mappings have become {after}");
+        let adjacent = builtin().page_size() == PAGE;
+        assert!(after < before + if adjacent { 500 } else { 1000 } + 30, "{before} mappings have become {after}");
         let batch = many().keys.iter().fold(Batch::<500>::with_capacity(), |batch, key| batch.disable(key));
         batch.commit().unwrap();
         assert!(many().all(false));
-        assert!(mappings() < before + 30, "{before} mappings have become {}", mappings());
+        assert!(!adjacent || mappings() < before + 30, "{before} mappings have become {}", mappings());
     });
 }
 

@@ -9,11 +9,13 @@
 //!   close   the span's own protection
 //! ```
 //!
-//! *Priming*: the first time a mapping is met, all of it is opened and closed once. A part of a private file mapping that
-//! was ever writable is accounted differently from the rest and never merges back with it: without priming, single flips
-//! leave hundreds of mappings behind.
+//! *Priming*: the first time a mapping is met, all of it is opened, one page of it is written to, and all of it is closed. A
+//! part of a private file mapping that was ever writable is accounted differently from the rest, and one that was ever
+//! written to has an `anon_vma` of its own (which Linux before 6.16 does not merge with none: `is_mergeable_anon_vma`);
+//! neither merges back with the rest. Without priming, each single flip leaves two mappings behind.
 
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
 
@@ -55,8 +57,10 @@ pub(super) fn close_remaining() -> bool {
 /// What lies in `addresses` is about to be unmapped: something else may be mapped there when the next flip comes.
 pub(super) fn forget(addresses: &core::ops::Range<usize>) {
     // SAFETY: the lock is held.
-    let spans = unsafe { SPANS.get() };
-    spans.keep(|span| span.end <= addresses.start || addresses.end <= span.start);
+    let (spans, primed) = unsafe { (SPANS.get(), PRIMED.get()) };
+    let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
+    spans.keep(|span| is_other(span.start, span.end));
+    primed.retain(is_other);
 }
 
 impl Writer for Mprotect {
@@ -162,7 +166,9 @@ impl Spans {
         }
         // On the list while it is open, for a process that is copied meanwhile; and longer, where it cannot be closed.
         self.push(Span { start: found.start, end: found.end, protection: found.protection, open: false })?;
-        if self.list.as_mut_slice().last_mut().is_none_or(prime) {
+        // SAFETY: the lock is held.
+        let primed = unsafe { PRIMED.get() };
+        if self.list.as_mut_slice().last_mut().is_none_or(|mapping| primed.prime(mapping, address)) {
             self.list.truncate(self.list.len() - 1);
         }
         Ok(Bounds { end: found.end, protection: found.protection })
@@ -217,24 +223,50 @@ fn mapping_end(bounds: Option<Bounds>) -> usize {
     bounds.map_or(0, |bounds| bounds.end)
 }
 
-/// Mappings that were primed, and how many.
-static PRIMED: Guarded<([(usize, usize); 64], usize)> = Guarded::new(([(0, 0); 64], 0));
+static PRIMED: Guarded<Primed> = Guarded::new(Primed { list: [(0, 0); 64], len: 0 });
 
-/// False where the mapping could be opened and not closed again.
-fn prime(mapping: &mut Span) -> bool {
-    // SAFETY: the lock is held.
-    let (list, len) = unsafe { PRIMED.get() };
-    let known = list[..*len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
-    if *len == list.len() {
-        *len = 0; // Many objects have come and gone. Priming again is harmless.
+/// Mappings that were primed.
+struct Primed {
+    list: [(usize, usize); 64],
+    len: usize,
+}
+
+impl Primed {
+    /// Primes `mapping` by its page at `address`. False where it could be opened and not closed again.
+    fn prime(&mut self, mapping: &mut Span, address: usize) -> bool {
+        let known = self.list[..self.len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
+        if known || mapping.end - mapping.start <= pages::size() {
+            return true;
+        }
+        if mapping.open().is_err() {
+            return true; // The spans will meet the same refusal, and report it.
+        }
+        write_to(address);
+        if self.len == self.list.len() {
+            self.len = 0; // Many objects have come and gone. Priming again is harmless.
+        }
+        self.list[self.len] = (mapping.start, mapping.end);
+        self.len += 1;
+        mapping.close()
     }
-    if known || mapping.end - mapping.start <= pages::size() {
-        return true;
+
+    fn retain(&mut self, keep: impl Fn(usize, usize) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len {
+            let (start, end) = self.list[at];
+            if keep(start, end) {
+                self.list[kept] = (start, end);
+                kept += 1;
+            }
+        }
+        self.len = kept;
     }
-    if mapping.open().is_err() {
-        return true; // The spans will meet the same refusal, and report it.
-    }
-    list[*len] = (mapping.start, mapping.end);
-    *len += 1;
-    mapping.close()
+}
+
+/// Writes what is there. By compare and swap, so that what a debugger writes at the same time is not lost.
+fn write_to(address: usize) {
+    // SAFETY: an aligned word of text, in a mapping that is open.
+    let word = unsafe { AtomicU32::from_ptr((address & !3) as *mut u32) };
+    let value = word.load(Ordering::Relaxed);
+    let _ = word.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
 }
