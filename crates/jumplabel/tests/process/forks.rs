@@ -8,7 +8,7 @@ use jumplabel::text::{Token, Writer};
 use jumplabel::{Errno, Error, set_writer};
 
 use crate::pages::Pages;
-use crate::scenario::{Scenario, end, fork, passes, reap};
+use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness};
 use crate::twin::{PrivateLock, Twin, install, write_slowly};
 use crate::writers;
 
@@ -68,7 +68,7 @@ fn storm(forks: usize, flip: bool) {
 
 #[test]
 fn storm_of_forks() {
-    passes(|| storm(400, true));
+    passes(|| storm(rounds(400), true));
 }
 
 /// The built-in lock under batches that take their time.
@@ -84,7 +84,7 @@ impl Twin for Slow {
 fn storm_of_forks_during_slow_batches() {
     passes(|| {
         install(Slow);
-        storm(100, true);
+        storm(rounds(100), true);
     });
 }
 
@@ -114,8 +114,10 @@ fn broken_twin_fork_does_not_take_the_lock() {
 
 /// A child made by a system call, without the handlers that `fork` runs, whatever the other threads were doing.
 fn clone(body: impl FnOnce() -> bool) -> i32 {
+    // The flags come second on s390x, after a stack, which is this one.
+    let (first, second) = if cfg!(target_arch = "s390x") { (0, libc::SIGCHLD) } else { (libc::SIGCHLD, 0) };
     // SAFETY: as fork, on a copy of this stack.
-    match unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } {
+    match unsafe { libc::syscall(libc::SYS_clone, first, second, 0, 0, 0) } {
         0 => end(body),
         child => child as i32,
     }
@@ -127,14 +129,14 @@ fn storm_of_clones(clones: usize, body: impl Fn() -> bool) {
 
 #[test]
 fn storm_of_raw_clones() {
-    passes(|| storm_of_clones(400, || flips(batch()) && flips(childrens())));
+    passes(|| storm_of_clones(rounds(400), || flips(batch()) && flips(childrens())));
 }
 
 #[test]
 fn storm_of_raw_clones_during_slow_batches() {
     passes(|| {
         install(Slow);
-        storm_of_clones(100, || flips(batch()) && flips(childrens()));
+        storm_of_clones(rounds(100), || flips(batch()) && flips(childrens()));
     });
 }
 
@@ -142,7 +144,7 @@ fn storm_of_raw_clones_during_slow_batches() {
 #[test]
 fn raw_clones_find_whole_instructions() {
     passes(|| {
-        storm_of_clones(400, || {
+        storm_of_clones(rounds(400), || {
             let run = (0..batch().count).filter(|&number| batch().check(number)).count();
             let mut states = 0;
             for key in batch().keys {
@@ -157,7 +159,7 @@ fn raw_clones_find_whole_instructions() {
 #[test]
 fn raw_clones_close_what_was_open() {
     passes(|| {
-        storm_of_clones(200, || {
+        storm_of_clones(rounds(200), || {
             set_writer(None);
             childrens().set(true).unwrap();
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -172,7 +174,7 @@ fn broken_twin_lock_is_not_wiped() {
         install(Unforked::default());
         storm_of_clones(400, || {
             // SAFETY: a deadline.
-            unsafe { libc::alarm(1) };
+            unsafe { libc::alarm(slowness()) };
             flips(childrens())
         });
     });
@@ -182,7 +184,7 @@ fn broken_twin_lock_is_not_wiped() {
 fn spawned_programs() {
     passes(|| {
         while_flipping(|| {
-            for _ in 0..50 {
+            for _ in 0..rounds(50) {
                 assert!(std::process::Command::new("/bin/true").status().unwrap().success());
             }
         });

@@ -20,11 +20,14 @@ const CHILD: &str = "JUMPLABEL_SCENARIO";
 /// How a child ends whose body has come to its end: unlike 0, not how a test binary ends that has run no test at all.
 const DONE: i32 = 77;
 
-/// How long a scenario that should end may take on a busy machine.
+/// How long a scenario that should end may take on a busy machine; [`slowness`] times that, where there is one.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// How long one that should hang is watched.
 const WATCHED: Duration = Duration::from_secs(3);
+
+/// How long a child of a scenario may live, in seconds.
+const ALARM: u32 = 30;
 
 /// A child process to be.
 pub struct Scenario(Command);
@@ -42,6 +45,16 @@ pub fn is_child() -> bool {
 /// What runs programs of this instruction set, where the machine cannot.
 pub fn emulator() -> Option<std::ffi::OsString> {
     std::env::var_os("JUMPLABEL_EMULATOR")
+}
+
+/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (ci/guests) says so.
+pub fn slowness() -> u32 {
+    std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
+}
+
+/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
+pub fn rounds(number: usize) -> usize {
+    number.div_ceil(slowness() as usize)
 }
 
 impl Scenario {
@@ -68,7 +81,7 @@ impl Scenario {
         let (status, output) = self.run(body, LIMIT);
         print!("{output}");
         match status {
-            None => panic!("still running after {LIMIT:?}: a deadlock?\n{output}"),
+            None => panic!("still running after {:?}: a deadlock?\n{output}", LIMIT * slowness()),
             Some(status) => assert!(status.code() == Some(DONE), "{status}\n{output}"),
         }
     }
@@ -100,7 +113,7 @@ impl Scenario {
         self.0.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
         // A group of its own, so that what it starts can be ended with it.
         let mut child = self.0.process_group(0).spawn().unwrap();
-        (wait(&mut child, limit), contents(output))
+        (wait(&mut child, limit * slowness()), contents(output))
     }
 }
 
@@ -169,7 +182,7 @@ pub fn fork(body: impl FnOnce() -> bool) -> i32 {
 pub fn end(body: impl FnOnce() -> bool) -> ! {
     // SAFETY: a deadline for this process, and its end.
     unsafe {
-        libc::alarm(30);
+        libc::alarm(ALARM * slowness());
         let well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
         libc::_exit(i32::from(!well))
     }

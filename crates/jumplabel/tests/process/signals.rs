@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use jumplabel::text::Token;
 use jumplabel::{Error, set_writer, static_key};
 
-use crate::scenario::{Scenario, fork, passes, reap};
+use crate::scenario::{Scenario, fork, passes, reap, rounds, slowness};
 use crate::twin::{PrivateLock, Twin, install};
 use crate::writers;
 
@@ -34,12 +34,12 @@ fn storm(flips: usize) {
         action.sa_sigaction = flip as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
         assert_eq!(libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut()), 0);
-        let every = libc::timeval { tv_sec: 0, tv_usec: 700 };
+        let every = libc::timeval { tv_sec: 0, tv_usec: 700 * slowness() as libc::suseconds_t };
         let timer = libc::itimerval { it_interval: every, it_value: every };
         assert_eq!(libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()), 0);
     }
     let mut round = 0;
-    while round < flips || HANDLED.load(Ordering::SeqCst) < 200 {
+    while round < flips || HANDLED.load(Ordering::SeqCst) < rounds(200) as u32 {
         set_writer(writers::turn(round / 2));
         let on = round % 2 == 0;
         assert!(if on { sites().keys[0].enable() } else { sites().keys[0].disable() }.is_ok());
@@ -58,7 +58,7 @@ fn storm(flips: usize) {
 
 #[test]
 fn timer_signals_that_flip() {
-    passes(|| storm(2000));
+    passes(|| storm(rounds(2000)));
 }
 
 /// The signal reaches all threads, and all of them flip.
@@ -76,7 +76,7 @@ fn timer_signals_on_many_threads() {
                     }
                 });
             }
-            storm(500);
+            storm(rounds(500));
             stop.store(true, Ordering::Relaxed);
         });
         assert!(sites().agree() && sites().keys[1].count() == 0);

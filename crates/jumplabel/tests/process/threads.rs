@@ -6,7 +6,7 @@ use jumplabel::set_writer;
 
 use crate::writers;
 
-use crate::scenario::passes;
+use crate::scenario::{self, passes};
 
 crate::pages::pages! { common: 2 keys, 6 sites, every 1 pages, at 4093 }
 crate::pages::pages! { own: 4 keys, 8 sites, every 1 pages, at 0 }
@@ -20,7 +20,7 @@ fn the_same_key_and_different_keys() {
             for thread in 0..4 {
                 let rounds = &rounds;
                 scope.spawn(move || {
-                    for round in 0..400 {
+                    for round in 0..scenario::rounds(400) {
                         let key = &common().keys[(thread + round) % 2];
                         key.inc().unwrap();
                         let mine = |number: &usize| number % 2 == (thread + round) % 2;
@@ -45,7 +45,7 @@ fn the_same_key_and_different_keys() {
 #[test]
 fn threads_that_come_and_go() {
     passes(|| {
-        for round in 0..60 {
+        for round in 0..scenario::rounds(60) {
             std::thread::scope(|scope| {
                 for thread in 0..4 {
                     scope.spawn(move || {

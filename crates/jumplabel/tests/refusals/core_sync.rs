@@ -3,116 +3,129 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jumplabel::text::{core_sync_by_signal, core_sync_handler};
-use jumplabel::{Batch, Errno, Error, Visibility, WriterKind, set_writer};
+use jumplabel::{Visibility, WriterKind, set_writer};
 
 use crate::scenario::{fork, passes, reap};
-use crate::seccomp::{Fault, Faults, deny};
-use crate::state::Watch;
+use crate::seccomp::{CORE_SYNC, Call, deny};
 
 crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
 
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
-const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM) };
+
+/// What a flip reports where nothing is refused: no kernel of s390x has a membarrier that serialises.
+const ALLOWED: Visibility = if cfg!(target_arch = "s390x") { Visibility::Eventual } else { Visibility::Immediate };
 
 /// Runs `body` on a thread that may not use membarrier, with `denied` besides. Others may.
-fn without_membarrier(denied: &'static [i64], body: impl FnOnce() + Send) {
+fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            deny(&[denied, &[libc::SYS_membarrier]].concat(), libc::EPERM);
+            deny(&[denied, CORE_SYNC].concat(), libc::EPERM);
             body();
         });
     });
 }
 
-/// Several bytes may not change under threads without core sync; `swap` does not change bytes under anybody.
-#[test]
-fn pristine_sites_with_threads() {
-    passes(|| {
-        without_membarrier(&[], || {
+/// Where a change takes several steps, with a core sync between them.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+mod several_steps {
+    use jumplabel::{Batch, Errno, Error};
+
+    use super::*;
+    use crate::seccomp::{Fault, Faults};
+    use crate::state::Watch;
+
+    const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM) };
+
+    /// Several bytes may not change under threads without core sync; `swap` does not change bytes under anybody.
+    #[test]
+    fn pristine_sites_with_threads() {
+        passes(|| {
+            without_membarrier(&[], || {
+                let watch = Watch::new(sites().raw());
+                for writer in [WriterKind::Procmem, WriterKind::Mprotect] {
+                    set_writer(Some(writer));
+                    assert_eq!(watch.refused(|| sites().set(true)), REFUSED);
+                }
+                for writer in [None, Some(WriterKind::Swap)] {
+                    set_writer(writer);
+                    let outcome = sites().set(true).unwrap();
+                    assert!(outcome.writer == Some(WriterKind::Swap) && outcome.primed == 4 && sites().all(true));
+                    sites().settle();
+                }
+            });
+            // The cause is gone: this thread may.
+            set_writer(None);
+            assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
+            assert!(sites().all(true));
+        });
+    }
+
+    #[test]
+    fn pristine_sites_with_threads_and_no_swap() {
+        passes(|| {
+            without_membarrier(&[libc::SYS_mremap], || {
+                let watch = Watch::new(sites().raw());
+                for writer in WRITERS {
+                    set_writer(writer);
+                    let error = watch.refused(|| sites().set(true));
+                    let swap = Error::Denied {
+                        mprotect: Errno::NONE,
+                        procmem: Errno::NONE,
+                        swap: Errno(libc::EPERM),
+                        custom: Errno::NONE,
+                    };
+                    assert!(error == REFUSED || (error == swap && writer == Some(WriterKind::Swap)), "{error:?}");
+                }
+            });
+            set_writer(None);
+            sites().set(true).unwrap();
+            assert!(sites().all(true));
+        });
+    }
+
+    /// One batch turns pristine sites on and jumping sites off, and core sync is refused from the k-th time on: those that went
+    /// off in the first step go on again.
+    #[test]
+    fn pristine_and_jumping_sites() {
+        passes(|| {
+            let faults = Faults::new(&[libc::SYS_membarrier]);
+            let [off, on] = [&sites().keys[0], &sites().keys[1]];
             let watch = Watch::new(sites().raw());
             for writer in [WriterKind::Procmem, WriterKind::Mprotect] {
+                let mut met = 0;
                 set_writer(Some(writer));
-                assert_eq!(watch.refused(|| sites().set(true)), REFUSED);
-            }
-            for writer in [None, Some(WriterKind::Swap)] {
-                set_writer(writer);
-                let outcome = sites().set(true).unwrap();
-                assert!(outcome.writer == Some(WriterKind::Swap) && outcome.primed == 4 && sites().all(true));
-                sites().settle();
+                sites().set(true).unwrap(); // proves the writer
+                for ordinal in 1.. {
+                    sites().settle();
+                    on.enable().unwrap();
+                    let before = watch.state();
+                    faults.arm(libc::SYS_membarrier, ordinal, u32::MAX, Fault::Errno(libc::EPERM));
+                    let result = Batch::new().enable(off).disable(on).commit();
+                    if faults.disarm() == 0 {
+                        break;
+                    }
+                    let after = watch.state();
+                    if let Err(error) = result {
+                        assert_eq!(error, REFUSED);
+                        assert_eq!(after.behaviour(), before.behaviour(), "{writer:?}, core sync number {ordinal}");
+                        met += 1;
+                    }
+                    assert!(sites().agree());
+                    sites().set(true).unwrap();
+                    assert!(sites().all(true));
+                }
+                assert!(met >= 2, "core sync was hardly refused between two steps");
             }
         });
-        // The cause is gone: this thread may.
-        set_writer(None);
-        assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
-        assert!(sites().all(true));
-    });
-}
-
-#[test]
-fn pristine_sites_with_threads_and_no_swap() {
-    passes(|| {
-        without_membarrier(&[libc::SYS_mremap], || {
-            let watch = Watch::new(sites().raw());
-            for writer in WRITERS {
-                set_writer(writer);
-                let error = watch.refused(|| sites().set(true));
-                let swap = Error::Denied {
-                    mprotect: Errno::NONE,
-                    procmem: Errno::NONE,
-                    swap: Errno(libc::EPERM),
-                    custom: Errno::NONE,
-                };
-                assert!(error == REFUSED || (error == swap && writer == Some(WriterKind::Swap)), "{error:?}");
-            }
-        });
-        set_writer(None);
-        sites().set(true).unwrap();
-        assert!(sites().all(true));
-    });
-}
-
-/// One batch turns pristine sites on and jumping sites off, and core sync is refused from the k-th time on: those that went
-/// off in the first step go on again.
-#[test]
-fn pristine_and_jumping_sites() {
-    passes(|| {
-        let faults = Faults::new(&[libc::SYS_membarrier]);
-        let [off, on] = [&sites().keys[0], &sites().keys[1]];
-        let watch = Watch::new(sites().raw());
-        for writer in [WriterKind::Procmem, WriterKind::Mprotect] {
-            let mut met = 0;
-            set_writer(Some(writer));
-            sites().set(true).unwrap(); // proves the writer
-            for ordinal in 1.. {
-                sites().settle();
-                on.enable().unwrap();
-                let before = watch.state();
-                faults.arm(libc::SYS_membarrier, ordinal, u32::MAX, Fault::Errno(libc::EPERM));
-                let result = Batch::new().enable(off).disable(on).commit();
-                if faults.disarm() == 0 {
-                    break;
-                }
-                let after = watch.state();
-                if let Err(error) = result {
-                    assert_eq!(error, REFUSED);
-                    assert_eq!(after.behaviour(), before.behaviour(), "{writer:?}, core sync number {ordinal}");
-                    met += 1;
-                }
-                assert!(sites().agree());
-                sites().set(true).unwrap();
-                assert!(sites().all(true));
-            }
-            assert!(met >= 2, "core sync was hardly refused between two steps");
-        }
-    });
+    }
 }
 
 #[test]
 fn pristine_sites_without_threads() {
     passes(|| {
         reap(fork(|| {
-            deny(&[libc::SYS_membarrier], libc::EPERM);
+            deny(CORE_SYNC, libc::EPERM);
             for writer in WRITERS {
                 set_writer(writer);
                 for on in [true, false] {
@@ -142,7 +155,7 @@ fn primed_sites() {
             }
         });
         set_writer(None);
-        assert_eq!(sites().set(false).unwrap().visibility, Visibility::Immediate);
+        assert_eq!(sites().set(false).unwrap().visibility, ALLOWED);
     });
 }
 
@@ -226,6 +239,6 @@ fn by_signal_that_a_thread_blocks() {
             });
             done.wait();
         });
-        assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
+        assert_eq!(sites().set(true).unwrap().visibility, ALLOWED);
     });
 }

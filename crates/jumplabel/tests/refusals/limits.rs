@@ -61,7 +61,7 @@ fn limit(resource: u32, soft: Option<u64>) {
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         assert_eq!(libc::getrlimit(resource as _, &raw mut limit), 0);
-        limit.rlim_cur = soft.unwrap_or(limit.rlim_max);
+        limit.rlim_cur = soft.map_or(limit.rlim_max, |soft| soft as _);
         assert_eq!(libc::setrlimit(resource as _, &raw const limit), 0);
     }
 }
@@ -163,7 +163,7 @@ fn mdwe() {
 #[test]
 fn sealed_page() {
     passes(|| {
-        const SYS_MSEAL: i64 = 462;
+        const SYS_MSEAL: libc::c_long = 462;
         let page = sites().site(3) & !(PAGE - 1);
         let begin = || {
             // SAFETY: seals a page of code, which nobody unmaps.

@@ -3,18 +3,18 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use jumplabel::arch::{State, displacement, encode};
+use jumplabel::arch::{SITE_SIZE, State, displacement, encode};
 use jumplabel::patch::{EditList, Step};
-use jumplabel::text::Writer;
+use jumplabel::text::{Writer, builtin};
 use jumplabel::{Batch, Errno, Error, RawKey, WriterKind, for_each_site, set_writer, static_key};
 
-use crate::pages::PAGE;
 use crate::scenario::{fork, passes, reap};
 use crate::seccomp::write_memory;
 use crate::state::Watch;
 use crate::twin::{Twin, install};
 
 crate::pages::pages! { sites: 4 keys, 8 sites, every 1 pages, at 0 }
+#[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "s390x"))] // Sites of others are aligned.
 crate::pages::pages! { crossing: 1 keys, 2 sites, every 2 pages, at 4094 }
 
 const WRITERS: [Option<WriterKind>; 4] =
@@ -145,7 +145,15 @@ extern "C" fn register_before_all() {
 #[unsafe(link_section = ".preinit_array")]
 static REGISTER: extern "C" fn() = register_before_all;
 
-/// What a debugger's breakpoint, a uprobe or another patcher leaves, on each of the five bytes, in each state.
+/// The states of a site, and whether its key is on there.
+const STATES: &[(State, bool)] = &[
+    (State::Pristine, false),
+    (State::Jump, true),
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    (State::Primed, false),
+];
+
+/// What a debugger's breakpoint, a uprobe or another patcher leaves, on each byte of a site, in each state.
 #[test]
 fn foreign_bytes() {
     passes(|| {
@@ -153,7 +161,7 @@ fn foreign_bytes() {
         let watch = Watch::new(pages.raw());
         for writer in WRITERS {
             set_writer(writer);
-            for (state, on) in [(State::Pristine, false), (State::Jump, true), (State::Primed, false)] {
+            for &(state, on) in STATES {
                 pages.set(on).unwrap();
                 if state == State::Pristine {
                     pages.settle();
@@ -166,19 +174,20 @@ fn foreign_bytes() {
                         target = if site.address == address { site.target } else { target };
                     })
                     .unwrap();
-                    let old = encode(state, displacement(address, target).unwrap());
-                    let expected = if on { old } else { encode(State::Pristine, 0) };
-                    for at in 0..5 {
+                    let displacement = displacement(address, target).unwrap();
+                    let old = encode(state, displacement);
+                    let expected = if on { old } else { encode(State::Pristine, displacement) };
+                    for at in 0..SITE_SIZE {
                         let mut found = old;
                         found[at] = 0xcc;
-                        assert_eq!(write_memory(address, found.as_ptr(), 5), 5);
+                        write_site(address, found);
                         let error = watch.refused(|| pages.set(!on));
                         let Error::ForeignBytes { address: reported, expected: wanted, found: bytes } = error else {
                             panic!("{error:?}");
                         };
                         assert_eq!((reported, bytes), (address, found));
                         assert!(wanted == expected || wanted == old, "{wanted:02x?} was never there");
-                        assert_eq!(write_memory(address, old.as_ptr(), 5), 5);
+                        write_site(address, old);
                     }
                 }
                 pages.set(!on).unwrap();
@@ -197,44 +206,57 @@ fn foreign_bytes_in_a_naked_function() {
         let pages = sites();
         let watch = Watch::new(pages.raw());
         assert!(!NAKED.get());
-        let mut address = 0;
-        for_each_site(&NAKED, |site| address = site.address).unwrap();
+        let (mut address, mut target) = (0, 0);
+        for_each_site(&NAKED, |site| (address, target) = (site.address, site.target)).unwrap();
+        let displacement = displacement(address, target).unwrap();
         let both = |on| pages.keys[..4].iter().fold(Batch::new().set(&NAKED, on), |batch, key| batch.set(key, on));
         for (writer, on) in WRITERS.into_iter().flat_map(|writer| [(writer, false), (writer, true)]) {
             set_writer(writer);
             both(on).commit().unwrap();
-            let old = encode(State::emitted(true, on), 0);
-            let others = [State::Pristine, State::Primed, State::Jump].map(|state| encode(state, -5));
-            let broken = (0..5).map(|at| std::array::from_fn(|byte| if byte == at { 0xcc } else { old[byte] }));
-            for found in others.into_iter().chain(broken) {
-                assert_eq!(write_memory(address, found.as_ptr(), 5), 5);
+            let state = State::emitted(true, on);
+            let old = encode(state, displacement);
+            let others = STATES.iter().filter(|(state, _)| !state.is_of(true)).map(|&(state, _)| encode(state, -8));
+            let broken = (0..SITE_SIZE).map(|at| std::array::from_fn(|byte| if byte == at { 0xcc } else { old[byte] }));
+            for found in others.chain(broken) {
+                write_site(address, found);
                 for_each_site(&NAKED, |site| assert_eq!((site.state, site.bytes), (None, found))).unwrap();
                 let refusal = Error::ForeignBytes { address, expected: old, found };
                 assert_eq!(watch.refused(|| both(!on).commit()), refusal);
-                assert_eq!(write_memory(address, old.as_ptr(), 5), 5);
+                write_site(address, old);
                 assert_eq!((NAKED.get(), NAKED.count()), (on, i32::from(on)));
+            }
+            if state.is_of(false) {
+                continue;
             }
             // A site that has become a function.
             let site = pages.site(3);
-            // SAFETY: five bytes of a function of ours.
-            let good = unsafe { *(site as *const [u8; 5]) };
-            assert_eq!(write_memory(site, old.as_ptr(), 5), 5);
+            // SAFETY: the bytes of a function of ours.
+            let good = unsafe { *(site as *const [u8; SITE_SIZE]) };
+            write_site(site, old);
             assert!(matches!(watch.refused(|| both(!on).commit()), Error::ForeignBytes { found, .. } if found == old));
-            assert_eq!(write_memory(site, good.as_ptr(), 5), 5);
+            write_site(site, good);
         }
     });
 }
 
+fn write_site(address: usize, bytes: [u8; SITE_SIZE]) {
+    assert_eq!(write_memory(address, bytes.as_ptr(), SITE_SIZE), SITE_SIZE as isize);
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "s390x"))]
 #[test]
 fn foreign_bytes_on_two_pages() {
     passes(|| {
         let pages = crossing();
         let watch = Watch::new(pages.raw());
-        assert_eq!(pages.site(1) % PAGE, PAGE - 2);
-        let byte = [0xcc];
-        assert_eq!(write_memory(pages.site(1) + 4, byte.as_ptr(), 1), 1);
-        assert!(matches!(watch.refused(|| pages.set(true)), Error::ForeignBytes { found: [_, _, _, _, 0xcc], .. }));
-        assert_eq!(write_memory(pages.site(1) + 4, [0].as_ptr(), 1), 1);
+        assert_eq!(pages.site(1) % builtin().page_size(), builtin().page_size() - 2);
+        // SAFETY: the bytes of a function of ours.
+        let good = unsafe { *(pages.site(1) as *const [u8; SITE_SIZE]) };
+        let mut bad = good;
+        bad[4] = 0xcc;
+        write_site(pages.site(1), bad);
+        assert!(matches!(watch.refused(|| pages.set(true)), Error::ForeignBytes { found, .. } if found == bad));
+        write_site(pages.site(1), good);
         for writer in WRITERS {
             set_writer(writer);
             for on in [true, false] {
@@ -265,8 +287,10 @@ unsafe extern "C" {
     static TABLE: [i32; 4];
     #[link_name = "__stop___jump_table"]
     static TABLE_END: [i32; 4];
+    #[cfg(target_pointer_width = "64")]
     #[link_name = "__jumplabel_object"]
     static mut OBJECT: [i32; 16];
+    #[cfg(target_pointer_width = "64")]
     #[link_name = "__ehdr_start"]
     static HEADER: u8;
 }
@@ -274,7 +298,7 @@ unsafe extern "C" {
 /// Makes this program's table writable, which is what no program does. Its words, four for each entry.
 fn table() -> &'static mut [i32] {
     let (start, end) = (&raw const TABLE as usize, &raw const TABLE_END as usize);
-    let page = start & !(PAGE - 1);
+    let page = start & !(builtin().page_size() - 1);
     // SAFETY: the pages of the table and what lies beside it, private to this process.
     unsafe {
         assert_eq!(libc::mprotect(page as *mut c_void, end - page, libc::PROT_READ | libc::PROT_WRITE), 0);
@@ -308,7 +332,9 @@ fn damaged_tables() {
 }
 
 /// A target beyond the reach of a jump lies outside of any real object and is refused as damage; so the object must have
-/// no bounds to be checked against, as on a platform without program headers.
+/// no bounds to be checked against, as on a platform without program headers. With 32
+/// bits, a jump reaches everything.
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn out_of_range() {
     passes(|| {

@@ -16,21 +16,42 @@ pub enum Fault {
     Everything(i32),
 }
 
+/// The number of a system call.
+pub type Call = libc::c_long;
+
+/// How memory and a file's status are asked for.
+#[cfg(target_pointer_width = "64")]
+pub use libc::{SYS_mmap as MMAP, SYS_newfstatat as STATUS};
+#[cfg(target_pointer_width = "32")]
+pub use libc::{SYS_mmap2 as MMAP, SYS_statx as STATUS};
+
+/// All that gives a core sync.
+pub const CORE_SYNC: &[Call] = &[
+    libc::SYS_membarrier,
+    #[cfg(target_arch = "riscv64")]
+    259, // riscv_flush_icache
+];
+
 /// From now on, the calls of this thread with these numbers fail with `errno`.
-pub fn deny(calls: &[i64], errno: i32) {
+pub fn deny(calls: &[Call], errno: i32) {
     install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, 0);
 }
 
-/// Old calls under the names of those that do the same today: programs use either.
-const OLD: [(i64, i64); 2] = [(libc::SYS_open, libc::SYS_openat), (libc::SYS_stat, libc::SYS_newfstatat)];
+/// Old calls under the names of those that do the same today: programs use either, where there are both.
+const OLD: &[(Call, Call)] = &[
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64")))]
+    (libc::SYS_open, libc::SYS_openat),
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64")))]
+    (libc::SYS_stat, STATUS),
+];
 
-fn current(call: i64) -> i64 {
+fn current(call: Call) -> Call {
     OLD.iter().find(|&&(old, _)| old == call).map_or(call, |&(_, new)| new)
 }
 
-fn install(calls: &[i64], action: u32, flags: libc::c_ulong) -> i32 {
+fn install(calls: &[Call], action: u32, flags: libc::c_ulong) -> i32 {
     let old = OLD.iter().filter(|(_, new)| calls.contains(new)).map(|&(old, _)| old);
-    let calls: Vec<i64> = calls.iter().copied().chain(old).collect();
+    let calls: Vec<Call> = calls.iter().copied().chain(old).collect();
     let statement = |code: u32, k: u32, jt: u8| libc::sock_filter { code: code as u16, jt, jf: 0, k };
     // The number of the call is the first word of what the filter sees.
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
@@ -72,7 +93,7 @@ pub struct Faults(&'static Plan);
 
 impl Faults {
     /// Filters this thread: `calls` can be made to fail from now on.
-    pub fn new(calls: &[i64]) -> Faults {
+    pub fn new(calls: &[Call]) -> Faults {
         // SAFETY: a new mapping of zeros, which are a valid plan, never unmapped.
         let plan: &'static Plan = unsafe {
             let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
@@ -93,7 +114,7 @@ impl Faults {
     }
 
     /// The calls with number `call` and ordinals `first` to `last`, counted from 1 and from now, meet `fault`.
-    pub fn arm(&self, call: i64, first: u32, last: u32, fault: Fault) {
+    pub fn arm(&self, call: Call, first: u32, last: u32, fault: Fault) {
         let (kind, number) = match fault {
             Fault::Errno(errno) => (0, errno),
             Fault::Lie => (1, 0),
@@ -149,7 +170,7 @@ fn answer(listener: i32, plan: &Plan) {
 
 /// What becomes of a call: `None` lets it happen.
 fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
-    let armed = i64::from(plan.call.load(Ordering::SeqCst));
+    let armed = Call::from(plan.call.load(Ordering::SeqCst));
     let number = plan.number.load(Ordering::SeqCst);
     let fault = plan.fault.load(Ordering::SeqCst);
     if armed >= 0 && fault == 3 && plan.fired.load(Ordering::SeqCst) > 0 {
@@ -185,7 +206,7 @@ pub fn write_memory(address: usize, bytes: *const u8, length: usize) -> isize {
     // SAFETY: the callers name bytes of theirs and code that may change.
     unsafe {
         let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
-        let written = libc::pwrite(memory, bytes.cast(), length, address as libc::off_t);
+        let written = libc::pwrite64(memory, bytes.cast(), length, address as i64);
         libc::close(memory);
         written
     }

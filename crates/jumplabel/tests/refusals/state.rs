@@ -4,22 +4,32 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read, Seek};
 
+use jumplabel::arch::{SITE_SIZE, decode, displacement};
 use jumplabel::{Error, Outcome, RawKey, for_each_site};
 
 /// Looks at some keys and their sites, and at the map by a descriptor that stays open whatever becomes of /proc or of
 /// limits.
 pub struct Watch {
     keys: Vec<&'static RawKey>,
-    sites: Vec<usize>,
+    /// The address of each site, and where it jumps to.
+    sites: Vec<(usize, usize)>,
     maps: RefCell<File>,
 }
 
 /// What was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    sites: Vec<(usize, [u8; 5])>,
+    sites: Vec<Site>,
     counts: Vec<(i32, bool)>,
     pub map: Vec<Mapping>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Site {
+    address: usize,
+    bytes: [u8; SITE_SIZE],
+    /// `None`: another instruction.
+    jumps: Option<bool>,
 }
 
 /// A stretch of executable addresses with one protection and one file behind it, however many mappings it takes.
@@ -37,16 +47,15 @@ impl Watch {
         let keys: Vec<&RawKey> = keys.into_iter().collect();
         let mut sites = Vec::new();
         for key in &keys {
-            for_each_site(key, |site| sites.push(site.address)).unwrap();
+            for_each_site(key, |site| sites.push((site.address, site.target))).unwrap();
         }
         Watch { keys, sites, maps: RefCell::new(File::open("/proc/self/maps").unwrap()) }
     }
 
     pub fn state(&self) -> State {
-        // SAFETY: five bytes of code of this program.
-        let bytes = |&site: &usize| (site, unsafe { (site as *const [u8; 5]).read_volatile() });
+        let sites = self.sites.iter().map(|&(address, target)| Site::at(address, target)).collect();
         let counts = self.keys.iter().map(|key| (key.count(), key.is_enabled())).collect();
-        State { sites: self.sites.iter().map(bytes).collect(), counts, map: self.map() }
+        State { sites, counts, map: self.map() }
     }
 
     /// Demands that `flip` is refused and has changed nothing. The error.
@@ -79,8 +88,17 @@ impl Watch {
 impl State {
     /// What a program can tell from what is there: which arm each site takes, and the counts. The rest is left out.
     pub fn behaviour(&self) -> State {
-        let arm = |&(address, bytes): &(usize, [u8; 5])| (address, [u8::from(bytes[0] == 0xe9); 5]);
+        let arm = |&site: &Site| Site { bytes: [0; SITE_SIZE], ..site };
         State { sites: self.sites.iter().map(arm).collect(), counts: self.counts.clone(), map: Vec::new() }
+    }
+}
+
+impl Site {
+    fn at(address: usize, target: usize) -> Site {
+        // SAFETY: code of this program.
+        let bytes = unsafe { (address as *const [u8; SITE_SIZE]).read_volatile() };
+        let state = displacement(address, target).and_then(|displacement| decode(bytes, displacement));
+        Site { address, bytes, jumps: state.map(|state| !state.falls_through()) }
     }
 }
 
