@@ -1,6 +1,6 @@
 //! Misuse is a compile-time error whose message helps. The messages are the compiler's, so they are compared for one version
 //! of it; `TRYBUILD=overwrite cargo test --test compile_fail` writes them anew.
-#![cfg(not(any(miri, jumplabel_fallback, jumplabel_dylib)))]
+#![cfg(all(jumplabel_sites, not(jumplabel_dylib)))]
 
 /// The compiler that the .stderr files were written with.
 const VERSION: &str = "rustc 1.95.";

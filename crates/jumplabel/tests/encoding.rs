@@ -8,7 +8,7 @@
 //!
 //! What is known of one instruction set is in encoding/: the decoder, the displacements to look at, the broken twins. Where
 //! a site is one word, encoding/assembled.rs also compares all of the reach with what the compiler's assembler makes of it.
-#![cfg(not(any(miri, jumplabel_fallback)))]
+#![cfg(jumplabel_sites)]
 
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "encoding/x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "encoding/aarch64.rs")]

@@ -11,7 +11,7 @@
 //! not keep the second.
 //!
 //! It takes processors that run at the same time, which emulated ones do not.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
 
 #[path = "torture/clock.rs"]
 #[allow(dead_code, reason = "shared with other tests")]

@@ -2,7 +2,7 @@
 //!
 //! Under an emulator (JUMPLABEL_EMULATOR names it, for the processes that are started) some of them have nothing to say; see
 //! ci/targets.
-#![cfg(all(target_os = "linux", not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", jumplabel_sites))]
 
 #[path = "process/pages.rs"]
 #[allow(dead_code, reason = "shared with other tests")]

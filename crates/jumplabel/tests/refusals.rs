@@ -1,6 +1,6 @@
 //! Every way in which a flip can be refused, reached for real: after each one the sites, the counts and the map are as
 //! before, and a later flip works once the cause is gone.
-#![cfg(all(target_os = "linux", not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", jumplabel_sites))]
 
 #[path = "process/pages.rs"]
 #[allow(dead_code, reason = "shared with other tests")]

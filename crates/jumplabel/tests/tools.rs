@@ -1,6 +1,6 @@
 //! Programs that look into this one while it flips: a debugger that stops it and sets breakpoints on sites, a profiler
 //! that wants to name the code that runs. Skipped, with a message, where a tool is missing.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", jumplabel_sites))]
 
 #[path = "process/pages.rs"]
 #[allow(dead_code, reason = "shared with other tests")]

@@ -14,7 +14,7 @@ use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_bra
 /// Keys of each kind and default.
 const POOL: usize = 64;
 /// Sites of a key, none in the fallback; a naked key has its function.
-const SITES: usize = if cfg!(any(miri, jumplabel_fallback)) { 0 } else { 2 };
+const SITES: usize = if cfg!(jumplabel_sites) { 2 } else { 0 };
 const NAKED_SITES: usize = SITES / 2;
 
 mod pool {
