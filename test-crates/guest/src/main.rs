@@ -13,6 +13,9 @@ fn mount(kind: &str, at: &str) {
 }
 
 fn main() {
+    if std::process::id() != 1 {
+        return; // It is /bin/true as well, for the tests that start a program.
+    }
     mount("proc", "/proc");
     mount("sysfs", "/sys");
     mount("devtmpfs", "/dev");

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use jumplabel::{Error, Visibility, WriterKind, set_writer};
 
 use crate::pages::Pages;
-use crate::scenario::{fork, passes, wait_for};
+use crate::scenario::{fork, passes, slowness, wait_for};
 use crate::seccomp::{Call, Fault, Faults, MMAP, STATUS};
 use crate::state::{Watch, is_open};
 
@@ -138,10 +138,12 @@ fn every_call(sites: Pages, writer: Option<WriterKind>) {
     let faults = Faults::new(&CALLS);
     let mut met = [0; CALLS.len()];
     let mut failed = 0;
+    // Each case is a process: a slow machine gets every third.
+    let stride = if slowness() > 1 { 3 } else { 1 };
     for (met, call) in met.iter_mut().zip(CALLS) {
         for (lasting, threads) in [(false, false), (true, true)] {
             for (used, primed) in [(false, false), (true, false), (true, true)] {
-                for ordinal in 1.. {
+                for ordinal in (1..).step_by(stride) {
                     let case = Case { sites, writer, call, ordinal, lasting, used, primed, threads };
                     let (well, fired) = case.run(faults);
                     failed += i32::from(!well);
@@ -155,7 +157,7 @@ fn every_call(sites: Pages, writer: Option<WriterKind>) {
     }
     println!("{writer:?}: faults met of each kind {met:?}");
     assert!(failed == 0, "{failed} cases failed");
-    assert!(met.iter().sum::<i32>() > 50, "the faults hardly reach the patcher");
+    assert!(met.iter().sum::<i32>() > 50 / stride as i32, "the faults hardly reach the patcher");
 }
 
 #[test]

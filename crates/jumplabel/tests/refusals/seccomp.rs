@@ -180,7 +180,9 @@ fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
         return None;
     }
     let ordinal = plan.seen.fetch_add(1, Ordering::SeqCst) + 1;
-    let (length, address) = (call.args[2], call.args[3]);
+    // 64 bits lie in two registers where that is the size of two, on arm in an even and an odd one.
+    let offset = if cfg!(target_arch = "arm") { 4 } else { 3 };
+    let (length, address) = (call.args[2], call.args[offset]);
     if fault == 2 && plan.rest.swap(0, Ordering::SeqCst) == address {
         return Some(Err(libc::EIO));
     }
