@@ -284,7 +284,8 @@ bool static_key_fast_inc_not_disabled(struct static_key *key);
 #define static_branch_dec_cpuslocked(x) static_key_slow_dec_cpuslocked(JUMPLABEL_TYPED_KEY_(x))
 
 /* The lock that flips take: nobody else flips, and no object with sites comes or goes. All signals of the thread are
-   blocked meanwhile. Nothing under it may call dlopen() or dlclose(). A child of fork() does not hold it. */
+   blocked meanwhile, and it cannot be cancelled. Nothing under it may call dlopen() or dlclose(). A child of fork() does
+   not hold it. */
 void jump_label_lock(void);
 void jump_label_unlock(void);
 

@@ -33,9 +33,9 @@ use plan::{Edit, Edits, Request};
 /// [`Batch`](crate::Batch). While it lives, flip with [`RawKey::enable_locked`] and the like; what takes the lock itself
 /// returns [`Error::Reentrant`] on this thread, and waits on others.
 ///
-/// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile. Under it, do not call the
-/// dynamic loader: its constructors wait for this lock while they hold the loader's. A child of `fork` does not hold it,
-/// and must neither use nor drop it.
+/// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile, and it cannot be cancelled.
+/// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
+/// `fork` does not hold it, and must neither use nor drop it.
 pub struct Lock {
     text: &'static dyn Text,
     token: Token,

@@ -1,12 +1,14 @@
-//! Threads that flip at once: the same keys, and keys of their own.
+//! Threads that flip at once, the same keys and keys of their own, and threads that are to end while they flip.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jumplabel::set_writer;
+use jumplabel::text::{Token, builtin};
+use jumplabel::{Error, set_writer};
 
+use crate::scenario::{self, Scenario, passes};
+use crate::twin::{Twin, install};
 use crate::writers;
 
-use crate::scenario::{self, passes};
 
 crate::pages::pages! { common: 2 keys, 6 sites, every 1 pages, at 4093 }
 crate::pages::pages! { own: 4 keys, 8 sites, every 1 pages, at 0 }
@@ -60,5 +62,85 @@ fn threads_that_come_and_go() {
             });
         }
         assert!(own().all(false));
+    });
+}
+
+const PTHREAD_CANCEL_ENABLE: i32 = 0;
+const PTHREAD_CANCEL_DISABLE: i32 = 1;
+
+type Start = extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void;
+
+unsafe extern "C" {
+    fn pthread_create(
+        thread: *mut libc::pthread_t,
+        attributes: *const (),
+        start: Start,
+        data: *mut libc::c_void,
+    ) -> i32;
+    fn pthread_cancel(thread: libc::pthread_t) -> i32;
+    fn pthread_setcancelstate(state: i32, old: *mut i32) -> i32;
+}
+
+/// Flips with a cancellation pending, by each writer.
+extern "C-unwind" fn flip_cancelled(_: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: this thread, which does nothing between here and the end that a cancellation could interrupt, but flip.
+    unsafe { pthread_cancel(libc::pthread_self()) };
+    let flips = writers::all().into_iter().filter(|&writer| {
+        set_writer(writer);
+        common().keys[0].enable().is_ok() && common().keys[0].disable().is_ok()
+    });
+    let flips = flips.count();
+    let mut state = -1;
+    // SAFETY: writes to a place of ours.
+    unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut state) };
+    assert_eq!(state, PTHREAD_CANCEL_ENABLE, "the state is not what it was");
+    FLIPS.store(flips, Ordering::SeqCst);
+    std::ptr::null_mut()
+}
+
+static FLIPS: AtomicUsize = AtomicUsize::new(0);
+
+fn cancelled() {
+    // SAFETY: a thread, waited for.
+    unsafe {
+        let mut thread = std::mem::zeroed();
+        let nothing = std::ptr::null_mut();
+        assert_eq!(pthread_create(&raw mut thread, std::ptr::null(), flip_cancelled, nothing), 0);
+        let mut result = nothing;
+        assert_eq!(libc::pthread_join(thread, &raw mut result), 0);
+        assert!(result.is_null(), "cancelled in the middle of a flip");
+    }
+    assert_eq!(FLIPS.load(Ordering::SeqCst), writers::all().len());
+}
+
+/// A thread that is cancelled while it flips ends behind the flip: to close a descriptor is a cancellation point.
+#[test]
+fn cancelled_threads() {
+    passes(|| {
+        cancelled();
+        assert!(common().agree() && common().keys[1].enable().is_ok());
+    });
+}
+
+/// Takes the lock and lets the thread be cancelled.
+struct Cancellable;
+
+impl Twin for Cancellable {
+    fn lock(&self) -> Result<Token, Error> {
+        let token = builtin().lock()?;
+        let mut state = 0;
+        // SAFETY: writes to a place of ours.
+        unsafe { pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &raw mut state) };
+        Ok(token)
+    }
+}
+
+/// musl ends the thread on the spot, with the lock; glibc unwinds its stack.
+#[test]
+#[cfg(target_env = "gnu")]
+fn broken_twin_lets_threads_be_cancelled() {
+    Scenario::new().fails("cancelled in the middle of a flip", || {
+        install(Cancellable);
+        cancelled();
     });
 }

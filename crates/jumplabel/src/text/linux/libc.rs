@@ -145,6 +145,7 @@ unsafe extern "C" {
     fn mremap(old: *mut c_void, old_bytes: usize, new_bytes: usize, flags: c_int, ...) -> *mut c_void;
     pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
     pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
+    pub(super) fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
     pub(super) fn pthread_atfork(
         prepare: Option<extern "C" fn()>,
         parent: Option<extern "C" fn()>,

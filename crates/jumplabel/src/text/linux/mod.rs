@@ -10,6 +10,7 @@
 
 mod caches;
 mod canary;
+mod cancellation;
 mod fork;
 mod futex;
 mod libc;

@@ -20,7 +20,7 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::lock::{Lock, Reentrant};
-use super::{libc, pages, signals};
+use super::{cancellation, libc, pages, signals};
 use crate::error::Error;
 use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED, VERSION};
 use crate::text::Token;
@@ -37,12 +37,15 @@ impl Shared {
         unsafe { self.lock.as_ref() }
     }
 
-    /// Blocks all signals, then takes the lock.
+    /// Blocks all signals, then takes the lock. The thread cannot be cancelled while it has it.
     pub(super) fn take(&self) -> Result<Token, Error> {
         let token = signals::block();
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         match self.lock().acquire(me) {
-            Ok(()) => Ok(token),
+            Ok(()) => {
+                cancellation::disable();
+                Ok(token)
+            }
             Err(Reentrant) => {
                 signals::restore(token);
                 Err(Error::Reentrant)
@@ -52,14 +55,18 @@ impl Shared {
 
     /// Releases what [`take`](Self::take) took.
     pub(super) fn release(&self, token: Token) {
+        let cancellable = cancellation::before();
         self.lock().release();
         signals::restore(token);
+        cancellation::restore(cancellable);
     }
 
     /// The same in a child of fork.
     pub(super) fn reset(&self, token: Token) {
+        let cancellable = cancellation::before();
         self.lock().reset();
         signals::restore(token);
+        cancellation::restore(cancellable);
     }
 
     /// Under the lock: the list of copies, with this one on it.
