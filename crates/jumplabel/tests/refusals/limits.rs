@@ -182,6 +182,37 @@ fn sealed_page() {
     });
 }
 
+/// A page of code that the program writes to: what it writes while the page is copied would be lost.
+#[test]
+fn writable_page() {
+    passes(|| {
+        let sites = sites();
+        let page = sites.site(3) & !(PAGE - 1);
+        let protect = |protection| {
+            // SAFETY: a page of code, which stays readable and executable.
+            assert_eq!(unsafe { libc::mprotect(page as *mut _, PAGE, protection) }, 0);
+        };
+        protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+        let watch = Watch::new(sites.raw());
+        set_writer(SWAP);
+        assert!(denied(SWAP, libc::EACCES)(watch.refused(|| sites.set(true))));
+        sites.keys[1].enable().unwrap(); // No site there.
+        sites.keys[1].disable().unwrap();
+        for writer in [MPROTECT, PROCMEM, None] {
+            set_writer(writer);
+            for on in [true, false] {
+                sites.set(on).unwrap();
+                assert!(sites.all(on));
+            }
+        }
+        assert!(is_open(&watch.map()), "closed what the program had opened");
+        protect(libc::PROT_READ | libc::PROT_EXEC);
+        set_writer(SWAP);
+        sites.set(true).unwrap();
+        assert!(sites.all(true));
+    });
+}
+
 fn is_root() -> bool {
     // SAFETY: a number.
     let root = unsafe { libc::geteuid() } == 0;

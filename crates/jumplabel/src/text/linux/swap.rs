@@ -83,8 +83,9 @@ impl Swap {
             }
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
-                if mapping.shared {
-                    return Err(rustix::io::Errno::ACCESS.into()); // A private copy would part it from its file.
+                // A private copy would part it from its file, or lack what is written between the copy and the move.
+                if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
+                    return Err(rustix::io::Errno::ACCESS.into());
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
