@@ -26,6 +26,7 @@ const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
 const RUSTFLAGS: &str = "RUSTFLAGS";
 
 const MSRV: &str = "1.88.0";
+const GNU: &str = "x86_64-unknown-linux-gnu";
 const MUSL: &str = "x86_64-unknown-linux-musl";
 const BARE: &str = "x86_64-unknown-none";
 const WASM: &str = "wasm32-unknown-unknown";
@@ -145,6 +146,25 @@ fn oldest_compiler() {
     for level in ["0", "3"] {
         check_and_discard(&Build { toolchain: Some(MSRV), ..shapes().env(OPT_LEVEL, level).link(&[DROP_DEAD]) });
     }
+}
+
+/// ThreadSanitizer keeps a shadow of code that cannot be written: a store to code that it saw would be the last. (It says that
+/// std, which it did not compile, has races; that is not what is asked.)
+#[test]
+fn thread_sanitizer() {
+    let build = shapes().env(RUSTFLAGS, "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
+    let build = Build { toolchain: Some("nightly"), target: Some(GNU), ..build };
+    if !cargo::has_target(build.toolchain, GNU) {
+        println!("skipped: rustup toolchain install nightly");
+        return;
+    }
+    let results = build.results(&["shapes"]);
+    for writer in ["procmem", "mprotect", "swap"] {
+        let mut program = Command::new(&results[0]);
+        let printed = cargo::run(program.env("JUMPLABEL_WRITER", writer).env("TSAN_OPTIONS", "report_bugs=0"));
+        assert!(printed.ends_with("ok\n"), "{writer}: {printed}");
+    }
+    cargo::discard(&results);
 }
 
 /// The checks of naked keys, as an optimising compiler leaves them: see [`code`].

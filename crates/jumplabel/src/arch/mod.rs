@@ -82,12 +82,35 @@ impl Piece {
         let first = site + usize::from(self.offset);
         if WHOLE {
             // SAFETY: by the contract, an aligned word.
-            unsafe { (first as *mut u32).write_volatile(u32::from_ne_bytes(self.bytes)) };
+            unsafe { store_word(first, u32::from_ne_bytes(self.bytes)) };
             return;
         }
         for (byte, address) in self.bytes().iter().zip(first..) {
             // SAFETY: by the contract, a byte of the site.
-            unsafe { (address as *mut u8).write_volatile(*byte) };
+            unsafe { store_byte(address, *byte) };
         }
+    }
+}
+
+/// Stores a word. In assembler where ThreadSanitizer is most used: it writes down each store that the compiler knows of, and may
+/// not do so for code: the process would die.
+unsafe fn store_word(address: usize, word: u32) {
+    // SAFETY: by the caller's contract, a word that may be written.
+    unsafe {
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
+        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
+        (address as *mut u32).write_volatile(word);
+    }
+}
+
+/// Stores a byte, in the same way.
+unsafe fn store_byte(address: usize, byte: u8) {
+    // SAFETY: by the caller's contract, a byte that may be written.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("mov byte ptr [{}], {}", in(reg) address, in(reg_byte) byte, options(nostack, preserves_flags));
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        (address as *mut u8).write_volatile(byte);
     }
 }
