@@ -218,3 +218,18 @@ fn left_behind_while_leaving() {
     // A count that is sealed would be this mark.
     assert_eq!(seal(&AtomicI32::new(i32::MAX)), Err(Misuse::Overflow));
 }
+
+/// A dec that is due is carried out by itself, on every platform that has threads and a clock.
+#[test]
+fn deferred() {
+    use std::time::{Duration, Instant};
+    static_key! { static LATE: true, deferred core::time::Duration::from_millis(1); }
+    LATE.dec_deferred().unwrap();
+    let start = Instant::now();
+    while LATE.is_enabled() {
+        assert!(start.elapsed() < Duration::from_secs(60), "still on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!static_branch_likely!(LATE));
+    std::thread::sleep(Duration::from_millis(50)); // Miri wants the worker to end before its process.
+}

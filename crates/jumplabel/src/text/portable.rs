@@ -28,6 +28,18 @@ const fn thread() -> usize {
     1
 }
 
+/// Time since the first call: deferred keys wait by it.
+#[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
+fn now() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
+}
+/// No clock.
+#[cfg(not(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown")))))]
+const fn now() -> Duration {
+    Duration::ZERO
+}
+
 // SAFETY: the owner word excludes; nothing is ever opened.
 unsafe impl Text for Portable {
     fn lock(&self) -> Result<Token, Error> {
@@ -74,7 +86,7 @@ unsafe impl Text for Portable {
     }
 
     fn now(&self) -> Duration {
-        Duration::ZERO
+        now()
     }
 }
 
