@@ -174,8 +174,11 @@ pub(crate) mod worker {
     use super::{AtomicU32, Change, Error, Lock, Ordering, next, patch, std};
     use crate::text;
 
-    /// The process whose worker runs; 0 where there is none. A child of fork has none, whatever this says.
+    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 where there is none. A child of fork has
+    /// none, whatever this says.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
+    /// No process has a number as large.
+    const STARTING: u32 = 1 << 31;
 
     /// In a child of fork: there is none.
     #[cfg(jumplabel_linux)]
@@ -186,13 +189,28 @@ pub(crate) mod worker {
     /// Makes sure that a worker will look at the list.
     pub(super) fn wake() -> Result<(), Error> {
         let me = std::process::id();
-        if RUNS_IN.swap(me, Ordering::AcqRel) == me {
-            return Ok(()); // It looks again before it sleeps long, see MOMENT.
+        loop {
+            let now = RUNS_IN.load(Ordering::Acquire);
+            if now == me {
+                return Ok(()); // It looks again before it sleeps long, see MOMENT.
+            }
+            if now == me | STARTING {
+                std::thread::yield_now(); // Another thread starts it, and may be refused: then this one has to know.
+            } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return start(me);
+            }
         }
+    }
+
+    fn start(me: u32) -> Result<(), Error> {
         text::keep_loaded(); // The worker runs this object's code.
         // The worker must not be given the program's signals.
         let token = text::block_signals();
-        let started = std::thread::Builder::new().name("jumplabel".into()).spawn(run);
+        let worker = move || {
+            RUNS_IN.store(me, Ordering::Release);
+            run();
+        };
+        let started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker);
         text::restore_signals(token);
         started.map(drop).map_err(|_| {
             RUNS_IN.store(0, Ordering::Release);

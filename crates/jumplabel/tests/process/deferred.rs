@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jumplabel::{Error, static_branch_unlikely, static_key};
+use jumplabel::{DeferredKey, Error, static_branch_unlikely, static_key};
 
 use crate::scenario::{fork, passes, reap};
 
@@ -13,6 +13,8 @@ static_key! {
     static NEVER: false, deferred core::time::Duration::from_secs(3600);
     static AT_ONCE: false, deferred core::time::Duration::ZERO;
 }
+
+static MANY_LATE: [DeferredKey<false>; 4] = [const { DeferredKey::new(Duration::from_secs(3600)) }; 4];
 
 #[inline(never)]
 fn slow() -> bool {
@@ -168,5 +170,49 @@ fn children_of_fork() {
         assert!(never() && NEVER.count() == 1);
         NEVER.flush().unwrap().unwrap();
         wait_until(|| SLOW.count() == 0);
+    });
+}
+
+/// A dec that no worker will carry out is never reported as one that will be: not by a thread either that finds another one in
+/// the middle of starting the worker, in vain.
+#[test]
+fn no_worker_can_be_started() {
+    passes(|| {
+        // SAFETY: drops this process's rights, and then the right to another thread; root would not be bound by it.
+        let forbid = || unsafe {
+            if libc::geteuid() != 0 {
+                println!("skipped: not root");
+                crate::scenario::skip();
+            }
+            assert!(libc::setresgid(65534, 65534, 65534) == 0 && libc::setresuid(65534, 65534, 65534) == 0);
+            let none = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
+            assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &raw const none), 0);
+        };
+        for key in &MANY_LATE {
+            key.inc().unwrap();
+        }
+        let barrier = std::sync::Barrier::new(MANY_LATE.len() + 1);
+        std::thread::scope(|scope| {
+            for key in &MANY_LATE {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    barrier.wait();
+                    let mut promised = 0;
+                    for _ in 0..2000 {
+                        barrier.wait();
+                        promised += usize::from(key.dec_deferred() != Err(Error::OutOfMemory));
+                    }
+                    assert_eq!(promised, 0, "decs that nobody carries out");
+                });
+            }
+            forbid();
+            barrier.wait();
+            for _ in 0..2000 {
+                barrier.wait();
+            }
+        });
+        for key in &MANY_LATE {
+            assert!(key.is_enabled() && key.flush().unwrap().is_some() && !key.is_enabled());
+        }
     });
 }
