@@ -44,7 +44,7 @@ mod machine;
 pub use machine::*;
 
 mod caches;
-#[cfg_attr(not(feature = "std"), allow(dead_code))]
+#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 mod canary;
 mod naked_asm;
 mod object_asm;
@@ -88,6 +88,33 @@ impl Piece {
         for (byte, address) in self.bytes().iter().zip(first..) {
             // SAFETY: by the contract, a byte of the site.
             unsafe { store_byte(address, *byte) };
+        }
+    }
+}
+
+/// Writes to the aligned word at `address` what is there, at one instant: what a debugger writes at the same time is not lost.
+///
+/// # Safety
+/// The word is writable.
+#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
+pub(crate) unsafe fn touch_word(address: usize) {
+    // SAFETY: by the contract. In assembler for the reason that `store_word` has.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!(
+            "2: ldxr {word:w}, [{address}]",
+            "stxr {failed:w}, {word:w}, [{address}]",
+            "cbnz {failed:w}, 2b",
+            address = in(reg) address, word = out(reg) _, failed = out(reg) _, options(nostack, preserves_flags),
+        );
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        {
+            use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+            let word = AtomicU32::from_ptr(address as *mut u32);
+            let value = word.load(Relaxed);
+            let _ = word.compare_exchange(value, value, Relaxed, Relaxed);
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::scenario::{self, Scenario, passes};
 use crate::twin::{Twin, install};
 use crate::writers;
 
-
 crate::pages::pages! { common: 2 keys, 6 sites, every 1 pages, at 4093 }
 crate::pages::pages! { own: 4 keys, 8 sites, every 1 pages, at 0 }
 

@@ -15,7 +15,6 @@
 //! neither merges back with the rest. Without priming, each single flip leaves two mappings behind.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
 
@@ -241,7 +240,8 @@ impl Primed {
         if mapping.open().is_err() {
             return true; // The spans will meet the same refusal, and report it.
         }
-        write_to(address);
+        // SAFETY: a word of a page of text, in a mapping that is open.
+        unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
             self.len = 0; // Many objects have come and gone. Priming again is harmless.
         }
@@ -261,12 +261,4 @@ impl Primed {
         }
         self.len = kept;
     }
-}
-
-/// Writes what is there. By compare and swap, so that what a debugger writes at the same time is not lost.
-fn write_to(address: usize) {
-    // SAFETY: an aligned word of text, in a mapping that is open.
-    let word = unsafe { AtomicU32::from_ptr((address & !3) as *mut u32) };
-    let value = word.load(Ordering::Relaxed);
-    let _ = word.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
 }
