@@ -46,7 +46,7 @@ fn the_same_key_and_different_keys() {
 #[test]
 fn threads_that_come_and_go() {
     passes(|| {
-        for round in 0..scenario::rounds(60) {
+        for round in 0..2 * scenario::rounds(30) {
             std::thread::scope(|scope| {
                 for thread in 0..4 {
                     scope.spawn(move || {
