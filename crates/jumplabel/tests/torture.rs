@@ -16,7 +16,21 @@
 //!
 //! The three writers share `JUMPLABEL_TORTURE_SECONDS`: 60 where nothing is said, 10 in debug builds. The twins take what
 //! they need until they are found out. `make torture` runs for an hour.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), not(any(miri, jumplabel_fallback))))]
+//!
+//! Every instruction set that has sites has arrays of them (number_asm). Elsewhere than on x86 a flip is one store, which no
+//! writer can tear: there are no twins that do (torn). Under an emulator (JUMPLABEL_EMULATOR names it, for the runs) all of
+//! it is slower, and no processor shows what it has fetched ahead; the threads, the locks and the mappings are real.
+#![cfg(all(target_os = "linux", not(any(miri, jumplabel_fallback))))]
+
+#[path = "process/pages.rs"]
+#[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
+mod pages;
+#[path = "process/scenario.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod scenario;
+#[path = "process/writers.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod writers;
 
 #[path = "torture/cells.rs"]
 mod cells;
@@ -26,6 +40,8 @@ mod child;
 mod clock;
 #[path = "torture/flips.rs"]
 mod flips;
+#[path = "torture/number_asm.rs"]
+mod number_asm;
 #[path = "torture/promise.rs"]
 mod promise;
 #[path = "torture/random.rs"]
@@ -40,12 +56,14 @@ mod report;
 mod run;
 #[path = "torture/sites.rs"]
 mod sites;
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+#[path = "torture/torn.rs"]
+mod torn;
 #[path = "torture/twins.rs"]
 mod twins;
 #[path = "torture/wrapped.rs"]
 mod wrapped;
 
-use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -66,6 +84,9 @@ const TWIN: Duration = Duration::from_secs(20);
 
 #[test]
 fn procmem() {
+    if !writers::works(Some(WriterKind::Procmem)) {
+        return println!("procmem: skipped, because the emulator goes on running what it has translated");
+    }
     torture("procmem", WriterKind::Procmem);
 }
 
@@ -82,23 +103,13 @@ fn swap() {
 /// The control of the twins: the same writer without the fault.
 #[test]
 fn twin_that_takes_all_steps_passes() {
-    let report = twin("twin_that_takes_all_steps_passes", Duration::from_secs(1), Twin::Steps);
+    let report = twin("twin_that_takes_all_steps_passes", Duration::from_secs(1), Twin::STEPS);
     assert!(report.is_good(), "{}", report.ended());
 }
 
 #[test]
-fn twin_that_writes_byte_by_byte_is_found_out() {
-    trapped(&twin("twin_that_writes_byte_by_byte_is_found_out", TWIN, Twin::Bytes));
-}
-
-#[test]
-fn twin_that_writes_unaligned_words_is_found_out() {
-    trapped(&twin("twin_that_writes_unaligned_words_is_found_out", TWIN, Twin::Word));
-}
-
-#[test]
 fn twin_that_forgets_a_site_is_found_out() {
-    let report = twin("twin_that_forgets_a_site_is_found_out", TWIN, Twin::Forgets);
+    let report = twin("twin_that_forgets_a_site_is_found_out", TWIN, Twin::FORGETS);
     complained(&report, "while its key was");
 }
 
@@ -139,15 +150,6 @@ fn twin(test: &str, time: Duration, twin: Twin) -> Report {
         twin.install();
         run(WriterKind::Custom, time, |cell| ["crosses 64", "crosses page"].contains(&cell.name))
     })
-}
-
-/// A torn instruction was executed: a signal, or a result that is none of the site's.
-fn trapped(report: &Report) {
-    let traps = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGILL, libc::SIGBUS];
-    let signal = report.status.and_then(|status| status.signal());
-    let trapped = signal.is_some_and(|signal| traps.contains(&signal));
-    assert!(trapped || !report.failures.is_empty(), "not found out: {}", report.ended());
-    println!("found out: {}", report.ended());
 }
 
 /// The suite itself reported the fault.

@@ -47,6 +47,15 @@ pub fn emulator() -> Option<std::ffi::OsString> {
     std::env::var_os("JUMPLABEL_EMULATOR")
 }
 
+/// What starts this program again.
+pub fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let Some(emulator) = emulator() else { return Command::new(program) };
+    let mut command = Command::new(emulator);
+    command.arg(program);
+    command
+}
+
 /// How many times slower than a processor the machine is that this runs on, where an emulated kernel (ci/guests) says so.
 pub fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
@@ -59,15 +68,7 @@ pub fn rounds(number: usize) -> usize {
 
 impl Scenario {
     pub fn new() -> Scenario {
-        let program = std::env::current_exe().unwrap();
-        Scenario(match emulator() {
-            None => Command::new(program),
-            Some(emulator) => {
-                let mut command = Command::new(emulator);
-                command.arg(program);
-                command
-            }
-        })
+        Scenario(this_program())
     }
 
     /// With a variable in the child's environment.

@@ -3,11 +3,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::report::{Row, grouped};
+use crate::scenario::this_program;
 
 const CHILD: &str = "JUMPLABEL_TORTURE_CHILD";
 
@@ -53,7 +54,7 @@ pub fn run_in_child(test: &str, time: Duration, run: impl FnOnce(Duration)) -> R
         unreachable!("a run ends its process");
     }
     let start = Instant::now();
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let mut child = this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(CHILD, test)
         .stdout(Stdio::piped())

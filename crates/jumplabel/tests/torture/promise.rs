@@ -5,9 +5,15 @@
 //!   reader     a = read, execute sites, b = read   a == b and a promise: every site must have taken that arm
 //! ```
 //!
-//! The reader began after the flip had returned, and no other flip had begun when it ended.
+//! The reader began after the flip had returned, and no other flip had begun when it ended. Where Linux has no core sync, so
+//! that a flip is visible in the end only, a reader that serialises after it has read sees it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use jumplabel::arch;
+
+/// Whether Linux has core sync: a membarrier that makes threads serialise.
+pub const CORE_SYNC: bool = !cfg!(any(target_arch = "s390x", target_arch = "loongarch64"));
 
 const NONE: u64 = 2;
 const MASK: u64 = 3;
@@ -35,11 +41,21 @@ impl Promise {
 
     /// The word as it is now.
     pub fn read(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        let word = self.0.load(Ordering::SeqCst);
+        serialise();
+        word
     }
 
     /// What a word promises.
     pub fn meaning(word: u64) -> Option<bool> {
         (word & NONE == 0).then_some(word & 1 != 0)
+    }
+}
+
+/// Makes this thread see all flips that have returned, where they do not do so themselves.
+pub fn serialise() {
+    if !CORE_SYNC {
+        // SAFETY: nothing changes but what was fetched ahead.
+        unsafe { arch::act(arch::Act::Serialise) };
     }
 }

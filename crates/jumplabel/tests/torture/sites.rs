@@ -3,21 +3,32 @@
 //! ```text
 //!              boundary
 //!                 │
-//!   ..cc b8 ret [ site ] b8 ret cc..    cc..    ..cc b8 ret [ site ] b8 ret cc..
-//!        ▲        │    │  └ falls through: returns 2 * number + arm
-//!        └ jumps ─┘    └─── 5 bytes, moved along by one byte from function to function: each split of a boundary
-//!          returns 2 * number + !arm
+//!   ..trap mov ret [ site ] mov ret trap..    trap..    ..trap mov ret [ site ] mov ret trap..
+//!           ▲        │    │  └ falls through: returns 2 * number + arm
+//!           └ jumps ─┘    └─── moved along by one byte from function to function: each split of a boundary
+//!             returns 2 * number + !arm
 //! ```
 //!
-//! What lies between the functions is `int3`, and every function returns a number of its own, so a thread that executes a
-//! torn instruction traps or gives itself away. The target lies before the site: the displacement, -11, differs from the
+//! What lies between the functions traps, and every function returns a number of its own, so a thread that executes a torn
+//! instruction traps or gives itself away. The target lies before the site: on x86 the displacement, -11, differs from the
 //! nop in all four bytes. Half of the sites are likely (arm 1), half unlikely.
+//!
+//! Where instructions are aligned, so are the sites. A word crosses no boundary: it is the last one before it.
+//!
+//! The arrays are a section of their own: between the two halves of the text, 45 MB are more than some jumps reach.
 
 use std::ops::Range;
 
 use jumplabel::StaticKeyFalse;
 
+use crate::number_asm::{LENGTH, TRAP, number_asm};
+use crate::pages::{ALIGN, fixed_asm};
 use crate::promise::Promise;
+
+/// How many splits of a boundary there are, where `bytes` of a site may lie before it.
+const fn splits(bytes: usize) -> usize {
+    bytes.div_ceil(ALIGN)
+}
 
 /// One array of sites. Site `n` belongs to key `n % keys`.
 pub struct Array {
@@ -27,7 +38,7 @@ pub struct Array {
     pub sites: usize,
     /// Bytes from one site to the next, but for the split.
     stride: usize,
-    /// The site's distance from where the first one lies goes round from 0 to one less than this.
+    /// The site's distance from where the first one lies goes round from 0 to one less than so many times [`ALIGN`].
     splits: usize,
     /// The keys.
     pub keys: &'static [StaticKeyFalse],
@@ -39,8 +50,8 @@ impl Array {
     /// Executes site `number`: 2 * `number` + whether its key is on.
     pub fn execute(&self, number: usize) -> u32 {
         debug_assert!(number < self.sites);
-        let address = self.start as usize + number * self.stride + number % self.splits;
-        // SAFETY: where the assembly below puts the function of that number; it touches eax and the flags only.
+        let address = self.start as usize + number * self.stride + number % self.splits * ALIGN;
+        // SAFETY: where the assembly below puts the function of that number; it touches the result and the flags only.
         let function: unsafe extern "C" fn() -> u32 = unsafe { std::mem::transmute(address) };
         // SAFETY: as above.
         unsafe { function() }
@@ -58,11 +69,11 @@ impl Array {
     }
 }
 
-/// Declares an array: `name: sites with keys, stride; the first site at an offset in its page, splits`.
+/// Declares an array: `name: sites with keys, stride; the first site at an offset in its page, splits in bytes`.
 macro_rules! array {
     ($name:ident: $sites:literal sites, $keys:literal keys, every $stride:literal, at $first:literal, $splits:literal splits) => {
         pub mod $name {
-            use super::{Array, Promise};
+            use super::*;
 
             jumplabel::static_key! { pub static KEYS: [false; $keys]; }
             static PROMISES: [Promise; $keys] = [const { Promise::new() }; $keys];
@@ -75,38 +86,35 @@ macro_rules! array {
                 start: $name,
                 sites: $sites,
                 stride: $stride,
-                splits: $splits,
+                splits: splits($splits),
                 keys: &KEYS,
                 promises: &PROMISES,
             };
 
             std::arch::global_asm!(
-                ".pushsection .text.torture,\"ax\",%progbits",
+                ".pushsection .torture,\"ax\",%progbits",
+                fixed_asm!(begin),
                 ".balign 4096, 0xcc",
-                ".skip {first} - 6, 0xcc",
+                ".fill ({first} - {length}) / {align}, {align}, {trap}",
                 ".globl {name}",
                 ".hidden {name}",
-                ".set {name}, . + 6",
+                ".set {name}, . + {length}",
                 ".set .Ltorture_site, 0",
                 ".rept {sites}",
-                ".set .Ltorture_split, .Ltorture_site % {splits}",
-                ".set .Ltorture_arm, (.Ltorture_site / {splits}) % 2",
-                ".skip .Ltorture_split, 0xcc",
+                ".set .Ltorture_split, .Ltorture_site % {splits} * {align}",
+                ".set .Ltorture_arm, (.Ltorture_site / {half}) % 2",
+                ".fill .Ltorture_split / {align}, {align}, {trap}",
                 "2:",
-                ".byte 0xb8", // mov eax, imm32
-                ".long .Ltorture_site * 2 + 1 - .Ltorture_arm",
-                "ret",
-                "3:",
+                ".set .Ltorture_number, .Ltorture_site * 2 + 1 - .Ltorture_arm",
+                number_asm!(),
                 ".if .Ltorture_arm",
-                ".byte 0xe9",
-                ".long 2b - . - 4",
+                jumplabel::__jump_asm!("3:", "2b"),
                 ".else",
-                ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00",
+                jumplabel::__nop_asm!("3:", "2b"),
                 ".endif",
-                ".byte 0xb8",
-                ".long .Ltorture_site * 2 + .Ltorture_arm",
-                "ret",
-                ".skip {stride} - 17 - .Ltorture_split, 0xcc",
+                ".set .Ltorture_number, .Ltorture_site * 2 + .Ltorture_arm",
+                number_asm!(),
+                ".fill ({stride} - {length} * 2 - {site} - .Ltorture_split) / {align}, {align}, {trap}",
                 ".pushsection __jump_table,\"aR\",%progbits",
                 ".balign 4",
                 ".long 3b - .",
@@ -116,15 +124,21 @@ macro_rules! array {
                 ".popsection",
                 ".set .Ltorture_site, .Ltorture_site + 1",
                 ".endr",
+                fixed_asm!(end),
                 ".popsection",
                 name = sym $name,
-                first = const $first,
+                first = const $first / ALIGN * ALIGN,
                 sites = const $sites,
                 stride = const $stride,
-                splits = const $splits,
+                splits = const splits($splits),
+                half = const $splits,
                 keys = sym KEYS,
                 key_count = const $keys,
                 key_size = const size_of::<jumplabel::StaticKeyFalse>(),
+                site = const jumplabel::arch::SITE_SIZE,
+                length = const LENGTH,
+                align = const ALIGN,
+                trap = const TRAP,
             );
         }
     };

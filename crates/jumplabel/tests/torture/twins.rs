@@ -1,37 +1,42 @@
-//! Broken twins: writers that do what the real ones must not do. The suite has to find each of them out.
+//! Broken twins: writers that do what the real ones must not do. The suite has to find each of them out. All have pages
+//! opened by `mprotect`, and write on their own.
 //!
 //! | twin | what it does | found out by |
 //! |---|---|---|
-//! | `Steps` | all that the engine asks for: not broken, the control | nothing |
-//! | `Bytes` | all five bytes of the new state at once, one by one, with time between them | a trap |
-//! | `Word` | all five bytes, and the three behind them, by one unaligned store | a trap |
-//! | `Forgets` | leaves the last site out | readers, to whom its arm was promised |
+//! | `STEPS` | all that the engine asks for: not broken, the control | nothing |
+//! | `FORGETS` | leaves the last site out | readers, to whom its arm was promised |
+//! | with a store | see `torn` | a trap |
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::patch::{EditList, Failure, Step, plan::Edit, plan::Summary};
-use jumplabel::text::{Text, Visibility, Warnings, Writer, Written, builtin, set_text};
-use jumplabel::{Errno, WriterKind, arch};
+use jumplabel::patch::plan::{Edit, Summary};
+use jumplabel::patch::{EditList, Failure, Step};
+use jumplabel::text::{Text, Writer, Written, builtin, set_text};
+use jumplabel::{Errno, WriterKind};
 
 use crate::wrapped::{Body, Opens, Wrapped};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Twin {
-    Steps,
-    Bytes,
-    Word,
-    Forgets,
+#[derive(Clone, Copy)]
+pub struct Twin {
+    /// Leaves the last site out.
+    pub forgets: bool,
+    /// Writes like this, whatever the step.
+    pub store: Option<fn(&Edit)>,
 }
 
-static TEXTS: [&dyn Text; 4] =
-    [&Wrapped(Twin::Steps), &Wrapped(Twin::Bytes), &Wrapped(Twin::Word), &Wrapped(Twin::Forgets)];
+static TEXT: OnceLock<&dyn Text> = OnceLock::new();
 
 impl Twin {
+    pub const STEPS: Twin = Twin { forgets: false, store: None };
+    pub const FORGETS: Twin = Twin { forgets: true, store: None };
+
     /// Makes all flips from now on go through this writer.
     pub fn install(self) {
-        FORGETS.store(self == Twin::Forgets, Ordering::Relaxed);
+        FORGETS.store(self.forgets, Ordering::Relaxed);
+        let text = TEXT.get_or_init(|| Box::leak(Box::new(Wrapped(self))));
         // SAFETY: before the first flip. The contract is broken on purpose, in a process of its own.
-        unsafe { set_text(&TEXTS[self as usize]) };
+        unsafe { set_text(text) };
     }
 }
 
@@ -48,81 +53,30 @@ impl Opens for Twin {
     }
 
     unsafe fn open(&self, _: WriterKind, edits: &EditList, body: Body<'_>) -> Result<Written, Failure> {
-        let page = builtin().page_size();
-        for edit in edits {
-            // The word twin writes eight bytes.
-            let (start, end) = (edit.address / page * page, edit.address + 8);
-            let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-            // SAFETY: pages of text; they stay writable, which costs little time, so that there is more for flips.
-            assert_eq!(unsafe { libc::mprotect(start as *mut libc::c_void, end - start, all) }, 0);
-        }
-        body(&mut Own { twin: *self, done: false })?;
-        Ok(Written { visibility: Visibility::Immediate, warnings: Warnings::default() })
+        let body = &mut |real: &mut dyn Writer| body(&mut Own { twin: *self, real });
+        // SAFETY: passed on.
+        unsafe { builtin().open(WriterKind::Mprotect, edits, body) }
     }
 }
 
 /// The writer of one transaction.
-struct Own {
+struct Own<'a> {
     twin: Twin,
-    /// Those who ignore the steps write all at the first one.
-    done: bool,
+    real: &'a mut dyn Writer,
 }
 
-impl Writer for Own {
+impl Writer for Own<'_> {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        match self.twin {
-            Twin::Steps => take(edits, step),
-            Twin::Forgets => take(&edits[..edits.len() - 1], step),
-            Twin::Bytes if !self.done => edits.iter().for_each(bytes),
-            Twin::Word if !self.done => edits.iter().for_each(word),
-            Twin::Bytes | Twin::Word => {}
+        let edits = if self.twin.forgets { &edits[..edits.len() - 1] } else { edits };
+        if let Some(store) = self.twin.store {
+            edits.iter().for_each(store);
+            return Ok(());
         }
-        self.done = true;
-        Ok(())
+        // SAFETY: a part of what was asked for.
+        unsafe { self.real.write(edits, step) }
     }
 
     fn sync(&mut self) -> Result<(), Errno> {
-        const PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 5;
-        const REGISTER: i32 = 1 << 6;
-        static REGISTERED: AtomicU32 = AtomicU32::new(0);
-        // SAFETY: membarrier with two integers.
-        unsafe {
-            if REGISTERED.swap(1, Ordering::Relaxed) == 0 {
-                assert_eq!(libc::syscall(libc::SYS_membarrier, REGISTER, 0), 0);
-            }
-            assert_eq!(libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED_SYNC_CORE, 0), 0);
-        }
-        Ok(())
-    }
-}
-
-/// As the engine asks.
-fn take(edits: &EditList, step: Step) {
-    for edit in edits {
-        let Some(piece) = step.piece(edit) else { continue };
-        let first = edit.address + usize::from(piece.offset);
-        for (byte, address) in piece.bytes().iter().zip(first..) {
-            // SAFETY: a byte of a site on a page that is open.
-            unsafe { (address as *mut u8).write_volatile(*byte) };
-        }
-    }
-}
-
-fn bytes(edit: &Edit) {
-    for (byte, address) in arch::encode(edit.to, edit.displacement).iter().zip(edit.address..) {
-        // SAFETY: as above.
-        unsafe { (address as *mut u8).write_volatile(*byte) };
-        (0..100).for_each(|_| std::hint::spin_loop());
-    }
-}
-
-fn word(edit: &Edit) {
-    // SAFETY: the site and the three bytes behind it, which are of its function.
-    let mut word = unsafe { (edit.address as *const [u8; 8]).read_volatile() };
-    word[..arch::SITE_SIZE].copy_from_slice(&arch::encode(edit.to, edit.displacement));
-    compiler_fence(Ordering::SeqCst);
-    // SAFETY: one instruction that stores eight bytes.
-    unsafe {
-        std::arch::asm!("movq [{}], {}", in(reg) edit.address, in(xmm_reg) f64::from_le_bytes(word));
+        self.real.sync()
     }
 }

@@ -1,0 +1,57 @@
+//! Twins that tear an instruction of several bytes, by how they store it. They ignore the steps: all is written at the first
+//! one, and once more at each of the others.
+//!
+//! | twin | what it does | found out by |
+//! |---|---|---|
+//! | `bytes` | all bytes of the new state, one by one, with time between them | a trap |
+//! | `word` | all bytes, and the three behind them, by one unaligned store | a trap |
+//!
+//! On x86 only: a word that is aligned is not torn by one store, and on s390x one byte makes the difference.
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use jumplabel::arch;
+use jumplabel::patch::plan::Edit;
+
+use crate::child::Report;
+use crate::twins::Twin;
+use crate::{TWIN, twin};
+
+#[test]
+fn bytes_one_by_one_are_found_out() {
+    trapped(&twin("torn::bytes_one_by_one_are_found_out", TWIN, Twin { store: Some(bytes), ..Twin::STEPS }));
+}
+
+#[test]
+fn unaligned_words_are_found_out() {
+    trapped(&twin("torn::unaligned_words_are_found_out", TWIN, Twin { store: Some(word), ..Twin::STEPS }));
+}
+
+fn bytes(edit: &Edit) {
+    for (byte, address) in arch::encode(edit.to, edit.displacement).iter().zip(edit.address..) {
+        // SAFETY: a byte of a site on a page that is open.
+        unsafe { (address as *mut u8).write_volatile(*byte) };
+        (0..100).for_each(|_| std::hint::spin_loop());
+    }
+}
+
+fn word(edit: &Edit) {
+    // SAFETY: the site and the three bytes behind it, which are of its function.
+    let mut word = unsafe { (edit.address as *const [u8; 8]).read_volatile() };
+    word[..arch::SITE_SIZE].copy_from_slice(&arch::encode(edit.to, edit.displacement));
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: one instruction that stores eight bytes.
+    unsafe {
+        std::arch::asm!("movq [{}], {}", in(reg) edit.address, in(xmm_reg) f64::from_le_bytes(word));
+    }
+}
+
+/// A torn instruction was executed: a signal, or a result that is none of the site's.
+fn trapped(report: &Report) {
+    let traps = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGILL, libc::SIGBUS];
+    let signal = report.status.and_then(|status| status.signal());
+    let trapped = signal.is_some_and(|signal| traps.contains(&signal));
+    assert!(trapped || !report.failures.is_empty(), "not found out: {}", report.ended());
+    println!("found out: {}", report.ended());
+}
