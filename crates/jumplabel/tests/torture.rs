@@ -20,7 +20,7 @@
 //! Every instruction set that has sites has arrays of them (number_asm). Elsewhere than on x86 a flip is one store, which no
 //! writer can tear: there are no twins that do (torn). Under an emulator (JUMPLABEL_EMULATOR names it, for the runs) all of
 //! it is slower, and no processor shows what it has fetched ahead; the threads, the locks and the mappings are real.
-#![cfg(all(target_os = "linux", not(any(miri, jumplabel_fallback))))]
+#![cfg(all(target_os = "linux", jumplabel_sites))]
 
 #[path = "process/pages.rs"]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
