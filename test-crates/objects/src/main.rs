@@ -4,7 +4,7 @@
 
 mod plugin;
 #[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
+#[allow(dead_code, unused_imports, reason = "shared with other tests")]
 mod seccomp;
 #[path = "../plugin/src/spy.rs"]
 mod spy;
@@ -19,6 +19,30 @@ use jumplabel::{
 };
 use plugin::Plugin;
 use seccomp::{Fault, Faults};
+
+/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (ci/guests) says so.
+fn slowness() -> u32 {
+    std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
+}
+
+/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
+fn rounds(number: u32) -> u32 {
+    number.div_ceil(slowness())
+}
+
+/// On a slow machine, all threads on one processor. Emulated ones that take turns have turns of a tenth of a second, and in each
+/// flip and each change of a mapping one waits for the other.
+fn share_a_processor() {
+    if slowness() == 1 {
+        return;
+    }
+    // SAFETY: a set of processors is plain numbers, and outlives the call.
+    unsafe {
+        let mut first: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(0, &mut first);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&first), &raw const first), 0);
+    }
+}
 
 static_key! {
     static PROGRAM: false;
@@ -100,7 +124,7 @@ fn concurrent() {
     let plugin = load("plugin");
     let flip_plugin = plugin.flip_function() as usize;
     let stop = AtomicBool::new(false);
-    let rounds = AtomicU32::new(0);
+    let done = AtomicU32::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // SAFETY: the plugin stays loaded until the scope ends.
@@ -109,10 +133,10 @@ fn concurrent() {
                 for on in [true, false] {
                     assert_eq!(flip_plugin(on), 0);
                 }
-                rounds.fetch_add(1, Ordering::Relaxed);
+                done.fetch_add(1, Ordering::Relaxed);
             }
         });
-        while rounds.load(Ordering::Relaxed) < 500 {
+        while done.load(Ordering::Relaxed) < rounds(500) {
             flip(true);
             flip(false);
             plugin.flip_key(&OTHER[1], false);
@@ -126,8 +150,9 @@ fn concurrent() {
     one_lock(&plugin);
 }
 
-/// Loads, flips and unloads a thousand times, while another thread of the program flips.
+/// Loads, flips and unloads, again and again, while another thread of the program flips.
 fn unload() {
+    share_a_processor();
     flip(true);
     flip(false);
     let empty = index_bytes().unwrap();
@@ -148,7 +173,7 @@ fn unload() {
                 std::thread::yield_now();
             }
         });
-        for round in 0..1000 {
+        for round in 0..rounds(1000) {
             let plugin = load(if round % 3 == 0 { "second" } else { "plugin" });
             plugin.flip(true);
             if round % 2 == 0 {
@@ -270,9 +295,10 @@ fn stuck() {
 /// Two plugins come, flip for the first time, and go, again and again, while the program flips and forks: nothing waits for
 /// the dynamic loader with the lock held, because whoever loads may wait for the lock.
 fn storm() {
+    share_a_processor();
     // A thread that waits for the lock takes no signal, not even of an alarm.
     std::thread::spawn(|| {
-        std::thread::sleep(std::time::Duration::from_secs(60));
+        std::thread::sleep(std::time::Duration::from_secs(60) * slowness());
         eprintln!("still running: a deadlock?");
         std::process::abort();
     });
@@ -289,7 +315,7 @@ fn storm() {
                 }
             });
         }
-        while loads.load(Ordering::Relaxed) < 4000 {
+        while loads.load(Ordering::Relaxed) < rounds(4000) {
             flip(true);
             flip(false);
             // SAFETY: the child flips and leaves.
