@@ -2,7 +2,7 @@
 //! dies.
 
 #[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
+#[allow(dead_code, unused_imports, reason = "shared with other tests")]
 mod seccomp;
 
 use std::ffi::{CStr, CString, c_void};

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::LazyLock;
 
-use jumplabel::arch::State;
+use jumplabel::arch::{SITE_SIZE, State};
 use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_branch_likely, static_branch_unlikely};
 
 /// Keys of each kind and default.
 const POOL: usize = 64;
 /// Sites of a key, none in the fallback; a naked key has its function.
-const SITES: usize = if cfg!(jumplabel_sites) { 2 } else { 0 };
+const SITES: usize = if SITE_SIZE > 1 { 2 } else { 0 }; // The fallback says 1.
 const NAKED_SITES: usize = SITES / 2;
 
 mod pool {
