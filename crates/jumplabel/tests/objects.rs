@@ -29,7 +29,7 @@ fn program() -> &'static Path {
 
 fn build() -> PathBuf {
     let build = Build::of("objects").args(&["--workspace"]);
-    build.results_in("built", &["objects", "libplugin.so", "libsecond.so"]).swap_remove(0)
+    build.results_in("built", &["objects", "host", "libplugin.so", "libsecond.so", "liblinger.so"]).swap_remove(0)
 }
 
 /// Class, order of bytes and machine of an ELF file.
@@ -39,7 +39,11 @@ fn kind(file: &Path) -> (Vec<u8>, Vec<u8>) {
 }
 
 fn case(arguments: &[&str], writer: &str) -> Output {
-    let mut command = Command::new(program());
+    case_of(program(), arguments, writer)
+}
+
+fn case_of(program: &Path, arguments: &[&str], writer: &str) -> Output {
+    let mut command = Command::new(program);
     command.args(arguments).env("JUMPLABEL_WRITER", writer).env_remove("RUST_BACKTRACE");
     command.output().unwrap()
 }
@@ -52,6 +56,17 @@ fn passes(arguments: &[&str], writer: &str) {
         "{arguments:?} {writer}: {}\n{printed}",
         output.status
     );
+}
+
+/// A case of the program that has no copy of the library itself.
+fn host_passes(case: &str, writer: &str) {
+    passes_in(&program().with_file_name("host"), case, writer);
+}
+
+fn passes_in(host: &Path, case: &str, writer: &str) {
+    let output = case_of(host, &[case], writer);
+    let printed = cargo::printed(&output);
+    assert!(output.status.success() && printed.ends_with("ok\n"), "{case} {writer}: {}\n{printed}", output.status);
 }
 
 fn fails(arguments: &[&str], message: &str) {
@@ -125,6 +140,76 @@ fn unloaded_before_it_is_restored() {
 #[test]
 fn flipped_in_a_constructor() {
     passes(&["early"], "auto");
+}
+
+/// The C library calls a handler of fork that it has looked up, also if another thread unloads it before.
+#[test]
+fn handlers_of_fork_stay() {
+    host_passes("fork_beside_dlclose", "auto");
+    host_passes("fork_beside_two", "auto");
+}
+
+#[test]
+fn only_the_first_plugin_stays() {
+    host_passes("only_the_first_stays", "auto");
+    host_passes("only_the_first_stays", "mprotect");
+}
+
+/// A flip waits for no fork that waits for what the flip's caller holds.
+#[test]
+fn any_order_of_locks() {
+    host_passes("order_of_locks", "auto");
+}
+
+#[test]
+fn flipped_in_a_child_before_the_handlers_of_the_library() {
+    host_passes("handler_that_flips", "auto");
+}
+
+/// Flips reach the sites of a plugin whose destructors have run, because the process ends.
+#[test]
+fn flipped_while_the_process_ends() {
+    for writer in ["auto", "mprotect"] {
+        host_passes("exit", writer);
+    }
+}
+
+/// With musl, which unloads nothing, and runs all destructors at the end of the process all the same.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn plugins_on_musl() {
+    const TARGET: &str = "x86_64-unknown-linux-musl";
+    if !cargo::has_target(None, TARGET) || Command::new("musl-gcc").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "ci/setup installs {TARGET} and musl-gcc");
+        return eprintln!("skipped: no {TARGET}, or no musl-gcc");
+    }
+    let unwinder = unwinder_for_musl();
+    let build = Build {
+        target: Some(TARGET),
+        ..Build::of("objects")
+            .args(&["--package", "host", "--package", "plugin", "--package", "second", "--package", "linger"])
+            .env("RUSTFLAGS", format!("-Ctarget-feature=-crt-static -Lnative={}", unwinder.display()))
+            .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", "musl-gcc")
+    };
+    let results = build.results(&["host", "libplugin.so", "libsecond.so", "liblinger.so"]);
+    for case in ["fork_beside_dlclose", "order_of_locks", "handler_that_flips", "exit"] {
+        passes_in(&results[0], case, "auto");
+    }
+    cargo::discard(&results);
+}
+
+/// A directory with what Rust asks the linker for: the machine's own unwinder is for glibc. What it asks of that says that
+/// nothing can be unwound, and nothing is.
+#[cfg(target_arch = "x86_64")]
+fn unwinder_for_musl() -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unwinder-for-musl");
+    let [source, object] = ["stub.c", "stub.o"].map(|name| directory.join(name));
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(&source, "int _dl_find_object(void *a, void *r) { (void)a; (void)r; return -1; }\n").unwrap();
+    cargo::run(Command::new("musl-gcc").args(["-c", "-fPIC", "-o"]).args([&object, &source]));
+    let script = format!("GROUP ( {} -lgcc_eh -lgcc )\n", object.display());
+    std::fs::write(directory.join("libgcc_s.so"), script).unwrap();
+    directory
 }
 
 /// The sites of another object's keys are up to date before the first function of their object runs.

@@ -1,6 +1,7 @@
 //! The process-wide lock, over a model of the futex call: one queue for all sleepers.
 
 #[path = "../../../crates/jumplabel/src/text/linux/lock.rs"]
+#[allow(dead_code)] // Nobody gives up here.
 mod lock;
 
 use loom::cell::UnsafeCell;
@@ -14,13 +15,18 @@ mod futex {
         static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
     }
 
-    /// Compares and goes to sleep in one step, as the kernel does: a waker is before or after.
-    pub(super) fn wait(word: &AtomicU32, expected: u32) {
+    /// Compares and goes to sleep in one step, as the kernel does: a waker is before or after. Who waits for an owner that may
+    /// never let go is woken by the clock, at once: false.
+    pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
         let queue = QUEUE.0.lock().unwrap();
         // A swap for the sake of `atomic`: loom shall try all orders.
         if word.fetch_or(0, Ordering::Relaxed) == expected {
+            if super::may_be_taken_over(expected) {
+                return false;
+            }
             drop(QUEUE.1.wait(queue).unwrap());
         }
+        true
     }
 
     pub(super) fn wake_one(_word: &AtomicU32) {
@@ -30,14 +36,35 @@ mod futex {
     }
 }
 
+/// The thread that was killed while it had the lock.
+pub const KILLED: u32 = 9;
+
+/// Added to the number of a thread that forks.
+pub const FORKING: u32 = lock::FORKING;
+
+fn may_be_taken_over(word: u32) -> bool {
+    lock::owner(word) == KILLED || word & FORKING != 0
+}
+
+/// A thread that waits; it has no signals.
+struct Thread;
+
+impl lock::Waiter for Thread {
+    fn block(&mut self) {}
+    fn unblock(&mut self) {}
+    fn judge(&mut self, word: u32) -> lock::Verdict {
+        if may_be_taken_over(word) { lock::Verdict::TakeOver } else { lock::Verdict::Wait }
+    }
+}
+
 /// A lock as the process has it: the core's, or one with a fault.
 pub trait Exclusion: Send + Sync + 'static {
     /// Free.
     fn new() -> Self;
     /// False where thread `me` holds it.
     fn acquire(&self, me: u32) -> bool;
-    /// By the holder.
-    fn release(&self);
+    /// By thread `me`, which took it.
+    fn release(&self, me: u32);
 }
 
 /// The core's lock.
@@ -48,16 +75,32 @@ impl Exclusion for Core {
         Core(lock::Lock(futex::AtomicU32::new(0)))
     }
     fn acquire(&self, me: u32) -> bool {
-        self.0.acquire(me).is_ok()
+        self.0.acquire(me, &mut Thread).is_ok()
     }
-    fn release(&self) {
-        self.0.release();
+    fn release(&self, me: u32) {
+        self.0.release(me);
     }
 }
 
 impl Core {
     /// As a child of fork does it.
     pub fn reset(&self) {
+        self.0.reset();
+        assert!(self.0.is_free());
+    }
+}
+
+/// The core's lock, released whoever has it now.
+pub struct Unnamed(Core);
+
+impl Exclusion for Unnamed {
+    fn new() -> Self {
+        Unnamed(Core::new())
+    }
+    fn acquire(&self, me: u32) -> bool {
+        self.0.acquire(me)
+    }
+    fn release(&self, _me: u32) {
         self.0.reset();
     }
 }
@@ -98,10 +141,8 @@ impl<const FAULT: usize> Exclusion for Broken<FAULT> {
             }
             let marked = if FAULTS[FAULT] == Fault::Unmarked { now } else { now | MARK };
             if self.0.compare_exchange(now, marked, Relaxed, Relaxed).is_ok() {
-                match FAULTS[FAULT] {
-                    Fault::Unchecked => futex::wait(&self.0, self.0.load(Relaxed)),
-                    _ => futex::wait(&self.0, marked),
-                }
+                let expected = if FAULTS[FAULT] == Fault::Unchecked { self.0.load(Relaxed) } else { marked };
+                futex::wait(&self.0, expected);
                 if FAULTS[FAULT] != Fault::MarkLost {
                     mine = me | MARK;
                 }
@@ -110,7 +151,7 @@ impl<const FAULT: usize> Exclusion for Broken<FAULT> {
         true
     }
 
-    fn release(&self) {
+    fn release(&self, _me: u32) {
         use futex::Ordering::{Relaxed, Release};
         let order = if FAULTS[FAULT] == Fault::Unordered { Relaxed } else { Release };
         if self.0.swap(0, order) >> 31 != 0 {
@@ -135,7 +176,7 @@ pub fn check<L: Exclusion>(threads: u32, rounds: u32, preemptions: Option<usize>
                 assert!(self.lock.acquire(me));
                 // SAFETY: as above.
                 self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
-                self.lock.release();
+                self.lock.release(me);
             }
         }
     }
@@ -152,6 +193,39 @@ pub fn check<L: Exclusion>(threads: u32, rounds: u32, preemptions: Option<usize>
         assert!(process.lock.acquire(1));
         // SAFETY: as above.
         process.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, threads * rounds));
-        process.lock.release();
+        process.lock.release(1);
+    })
+}
+
+/// Thread 1 takes the lock under the name `first` and does not touch what it guards: it forks, and then lets go, or was killed,
+/// and does not. Two others take the lock, and may take it over. How many interleavings there were.
+pub fn check_takeover<L: Exclusion>(first: u32, preemptions: Option<usize>) -> u64 {
+    struct Process<L> {
+        lock: L,
+        guarded: UnsafeCell<u32>,
+    }
+    // SAFETY: what is checked; loom reports where it does not hold.
+    unsafe impl<L: Sync> Sync for Process<L> {}
+    crate::explore(preemptions, move || {
+        let process = loom::sync::Arc::new(Process { lock: L::new(), guarded: UnsafeCell::new(0) });
+        assert!(process.lock.acquire(first));
+        let others: Vec<_> = (2..=3)
+            .map(|me| {
+                let process = process.clone();
+                loom::thread::spawn(move || {
+                    assert!(process.lock.acquire(me));
+                    // SAFETY: as above.
+                    process.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
+                    process.lock.release(me);
+                })
+            })
+            .collect();
+        if first != KILLED {
+            process.lock.release(first);
+        }
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(process.lock.acquire(1));
+        // SAFETY: as above.
+        process.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, 2));
     })
 }

@@ -296,7 +296,7 @@ fn stuck() {
 /// the dynamic loader with the lock held, because whoever loads may wait for the lock.
 fn storm() {
     share_a_processor();
-    // A thread that waits for the lock takes no signal, not even of an alarm.
+    // A deadlock ends the process, and is not waited out.
     std::thread::spawn(|| {
         std::thread::sleep(std::time::Duration::from_secs(60) * slowness());
         eprintln!("still running: a deadlock?");

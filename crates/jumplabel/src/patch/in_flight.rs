@@ -1,4 +1,5 @@
-//! The transaction that is being carried out, for a child that was copied in the middle of it by a raw `clone`.
+//! The transaction that is being carried out, for whoever finds it unfinished: a child that was copied in the middle of it, and
+//! the next to take the lock if a process that shares this memory was killed in the middle of it.
 //!
 //! ```text
 //!            begin                  writing              publishing             end
@@ -6,57 +7,81 @@
 //!                    to be forgotten        to be undone          to be finished
 //! ```
 //!
-//! Where a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
+//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
 //!
-//! Such a child finds the lock free, because its page is wiped (see `text::linux::lock`), and a phase other than NOTHING:
-//! whoever takes the lock first puts things right. An ordinary fork waits for the lock and never sees one.
+//! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. What it needs
+//! to know is kept in memory of the copy's own: the stack of the thread that flipped may be gone.
+//!
+//! A child of an ordinary fork never sees a phase, because `fork` waits for the lock (`text::linux::fork` has the
+//! exceptions). In a copied process the phase alone is not enough: see `settle_copy`.
 
 #[cfg(jumplabel_sites)]
 use core::ops::Range;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::Ordering;
 
 use super::plan::{Edits, Request};
 use super::{Lock, steps};
+use crate::error::Error;
 use crate::key::count::{self, Transition};
-use crate::site::object;
+use crate::site::object::{self, RUNTIME};
+use crate::text::list::{Guarded, List};
 
-static PHASE: AtomicU8 = AtomicU8::new(NOTHING);
-static REQUESTS: AtomicPtr<Request<'static>> = AtomicPtr::new(core::ptr::null_mut());
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static REQUESTS: Guarded<List<Request<'static>>> = Guarded::new(List::new());
 
-const NOTHING: u8 = 0;
-const COLLECTING: u8 = 1;
-const WRITING: u8 = 2;
-const PUBLISHING: u8 = 3;
+pub(crate) const NOTHING: u32 = 0;
+const COLLECTING: u32 = 1;
+const WRITING: u32 = 2;
+const PUBLISHING: u32 = 3;
+
+fn enter(phase: u32) {
+    RUNTIME.phase.store(phase, Ordering::Release);
+}
+
+/// Copies `requests` to the list.
+fn note(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
+    // SAFETY: the lock is held.
+    let list = unsafe { REQUESTS.get() };
+    list.truncate(0);
+    list.reserve(requests.len(), lock.text())?;
+    requests.iter().try_for_each(|request| {
+        // SAFETY: a key outlives the transaction, and whoever finds that unfinished is given the key by the same caller's right: the
+        // object of a key must not be unloaded while the key is flipped.
+        let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
+        list.push(request, lock.text())
+    })
+}
 
 /// A transaction begins, with an empty list of edits.
-pub(super) fn begin(requests: &mut [Request<'_>]) {
-    COUNT.store(requests.len(), Ordering::Relaxed);
-    REQUESTS.store(requests.as_mut_ptr().cast(), Ordering::Relaxed);
-    PHASE.store(COLLECTING, Ordering::Release);
+pub(super) fn begin(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
+    note(requests, lock)?;
+    enter(COLLECTING);
+    Ok(())
 }
 
 /// The list of edits is complete.
 pub(super) fn writing() {
-    PHASE.store(WRITING, Ordering::Release);
+    enter(WRITING);
 }
 
 /// All sites are written.
-pub(super) fn publishing() {
-    PHASE.store(PUBLISHING, Ordering::Release);
+pub(super) fn publishing(requests: &[Request<'_>], lock: &Lock) {
+    let noted = note(requests, lock); // There is room since `begin`.
+    debug_assert!(noted.is_ok());
+    enter(PUBLISHING);
 }
 
 /// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
 pub(super) fn stuck() {
-    COUNT.store(0, Ordering::Relaxed);
-    PHASE.store(WRITING, Ordering::Release);
+    // SAFETY: the lock is held.
+    unsafe { REQUESTS.get() }.truncate(0);
+    enter(WRITING);
 }
 
 /// The address of a site that could still not be restored.
 pub(super) fn stuck_at(lock: &Lock) -> Option<usize> {
     // SAFETY: the lock is held.
     let first = || unsafe { Edits::interrupted(lock) }.first().map(|edit| edit.address);
-    (PHASE.load(Ordering::Acquire) == WRITING).then(first).flatten()
+    (RUNTIME.phase.load(Ordering::Acquire) == WRITING).then(first).flatten()
 }
 
 /// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
@@ -67,33 +92,43 @@ pub(crate) fn forget(addresses: &Range<usize>, lock: &Lock) {
     edits.retain(|edit| !addresses.contains(&edit.address));
 }
 
-/// Done, one way or the other.
-pub(super) fn end() {
-    PHASE.store(NOTHING, Ordering::Release);
+/// Gives back what the list holds.
+#[cfg(jumplabel_sites)]
+pub(super) fn release_list(lock: &Lock) {
+    // SAFETY: the lock is held.
+    unsafe { REQUESTS.get() }.free(lock.text());
 }
 
-/// Undoes or finishes what the process that this one is a copy of had begun.
+/// Done, one way or the other.
+pub(super) fn end() {
+    enter(NOTHING);
+}
+
+/// Undoes or finishes what copies of the library had begun.
 pub(super) fn recover(lock: &Lock) {
-    let phase = PHASE.load(Ordering::Acquire);
-    if phase != NOTHING && finish(phase, lock) {
+    for runtime in object::runtimes(lock) {
+        if runtime.phase.load(Ordering::Acquire) != NOTHING {
+            (runtime.recover)();
+        }
+    }
+}
+
+/// The same for this copy. The lock is held.
+pub(crate) extern "C" fn recover_here() {
+    if finish(RUNTIME.phase.load(Ordering::Acquire), &Lock::borrowed()) {
         end();
     }
 }
 
 /// Whether all is well.
 #[cold]
-fn finish(phase: u8, lock: &Lock) -> bool {
-    let requests = match COUNT.load(Ordering::Relaxed) {
-        0 => &[],
-        // SAFETY: on the stack of the thread that flipped, which was copied with the rest of memory.
-        count => unsafe { core::slice::from_raw_parts(REQUESTS.load(Ordering::Relaxed), count) },
-    };
+fn finish(phase: u32, lock: &Lock) -> bool {
+    // SAFETY: the lock is held, and whoever was changing the lists does not exist here.
+    let (requests, edits) = unsafe { (REQUESTS.get(), Edits::interrupted(lock)) };
     if phase == PUBLISHING {
         requests.iter().for_each(Request::publish);
         return true;
     }
-    // SAFETY: the list is in memory of this process, and whoever was changing it does not exist here.
-    let edits = unsafe { Edits::interrupted(lock) };
     if phase == WRITING {
         // An object of another copy of the library may have gone since: that copy knows nothing of this list.
         edits.retain(|edit| object::contains_code(edit.address, lock));

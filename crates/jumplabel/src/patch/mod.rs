@@ -54,7 +54,16 @@ impl Lock {
         let token = text.lock()?;
         let lock = Lock { text, token, not_send: core::marker::PhantomData };
         in_flight::recover(&lock);
+        if text.was_copied() {
+            settle_copy(&lock);
+        }
         Ok(lock)
+    }
+
+    /// The lock that another copy of the library holds for this one. Not to be dropped.
+    pub(super) fn borrowed() -> core::mem::ManuallyDrop<Lock> {
+        let lock = Lock { text: text::text(), token: [0; 2], not_send: core::marker::PhantomData };
+        core::mem::ManuallyDrop::new(lock)
     }
 
     pub(crate) fn text(&self) -> &'static dyn Text {
@@ -124,6 +133,26 @@ pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Res
     transaction(&mut [], lock, |_, edits, lock| edits.collect_object(object, lock))
 }
 
+/// In a process that was copied while somebody could flip: memory is copied page by page, so that the note of what was in
+/// flight, the counts and the sites can be of different moments. The counts decide. A site that is refused is met again by
+/// the next flip of its key.
+#[cold]
+fn settle_copy(lock: &Lock) {
+    #[cfg(jumplabel_sites)]
+    for object in crate::site::object::all(lock) {
+        let _ = catch_up(object, lock);
+    }
+    let _ = lock;
+}
+
+/// This copy of the library is about to be unloaded: gives back what its lists hold.
+#[cfg(jumplabel_sites)]
+pub(crate) fn release_lists(lock: &Lock) {
+    // SAFETY: the lock is held.
+    unsafe { Edits::borrow(lock) }.free(lock);
+    in_flight::release_list(lock);
+}
+
 /// Collects, writes, and publishes or abandons.
 fn transaction(
     requests: &mut [Request<'_>],
@@ -136,14 +165,14 @@ fn transaction(
     }
     // SAFETY: the lock is held, which is what guards the list.
     let edits = unsafe { Edits::borrow(lock) };
-    in_flight::begin(requests);
+    in_flight::begin(requests, lock)?;
     let mut outcome = collect(requests, edits, lock).and_then(|()| {
         in_flight::writing();
         write(edits, lock)
     });
     match &mut outcome {
         Ok(outcome) => {
-            in_flight::publishing();
+            in_flight::publishing(requests, lock);
             requests.iter().for_each(Request::publish);
             outcome.time = lock.text().now().saturating_sub(start);
         }

@@ -243,6 +243,12 @@ impl Edits {
         self.0.truncate(kept);
     }
 
+    /// Gives all memory back.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn free(&mut self, lock: &Lock) {
+        self.0.free(lock.text());
+    }
+
     /// Gives memory back that is not worth keeping.
     pub(super) fn shrink(&mut self, lock: &Lock) {
         if self.0.bytes() > KEPT_BYTES {

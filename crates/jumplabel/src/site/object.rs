@@ -28,7 +28,8 @@ pub struct Object {
     /// Entry numbers ordered by key and address; null before the first flip.
     pub(super) index: AtomicPtr<u32>,
     pub(super) index_bytes: AtomicUsize,
-    reserved: usize,
+    /// 1 if the object is never unloaded. Changed under the lock.
+    stays: AtomicUsize,
     table_start: i32,
     table_stop: i32,
     keys_start: i32,
@@ -89,14 +90,17 @@ pub struct Runtime {
     pub(crate) version: u32,
     /// Whether the copy is on the list: [`UNLISTED`], [`LISTED`] or [`LEFT`]. Changed under the lock.
     membership: AtomicU32,
-    /// 1 where the copy is part of the program, which is never unloaded.
-    pub(crate) in_program: AtomicU32,
-    reserved: u32,
+    /// 1 if the copy is never unloaded, and is told of forks and of the end of the process for all.
+    stays: AtomicU32,
+    /// What its transaction has come to; see `patch::in_flight`. Changed under the lock.
+    pub(crate) phase: AtomicU32,
     objects: AtomicPtr<Object>,
     /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.
     pub(crate) next: AtomicPtr<Runtime>,
     /// What the copies of a platform share; null until there is something to share.
     pub(crate) shared: AtomicPtr<()>,
+    /// Undoes or finishes what the copy had begun, for another copy that holds the lock.
+    pub(crate) recover: extern "C" fn(),
 }
 
 /// Not on the list yet.
@@ -112,11 +116,12 @@ pub(crate) const LEFT: u32 = 2;
 pub static RUNTIME: Runtime = Runtime {
     version: VERSION,
     membership: AtomicU32::new(UNLISTED),
-    in_program: AtomicU32::new(0),
-    reserved: 0,
+    stays: AtomicU32::new(0),
+    phase: AtomicU32::new(crate::patch::in_flight::NOTHING),
     objects: AtomicPtr::new(core::ptr::null_mut()),
     next: AtomicPtr::new(core::ptr::null_mut()),
     shared: AtomicPtr::new(core::ptr::null_mut()),
+    recover: crate::patch::in_flight::recover_here,
 };
 
 impl Runtime {
@@ -136,6 +141,18 @@ impl Runtime {
         self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
+    /// This copy is never unloaded, and has its handlers.
+    #[cfg(jumplabel_linux)]
+    pub(crate) fn stay(&self) {
+        self.stays.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether [`stay`](Self::stay) was called.
+    #[cfg(jumplabel_linux)]
+    pub(crate) fn stays(&self) -> bool {
+        self.stays.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether no object is registered with this copy.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -143,16 +160,27 @@ impl Runtime {
     }
 }
 
-/// All objects of all copies. The lock keeps them loaded.
-pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Object> {
+/// All copies of this library. The lock keeps them loaded.
+pub(crate) fn runtimes(lock: &Lock) -> impl Iterator<Item = &'static Runtime> + use<> {
     let mut at: *const Runtime = lock.text().runtimes();
-    let runtimes = core::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         // SAFETY: a copy leaves the list under the lock before it is unloaded.
         let runtime: &'static Runtime = unsafe { at.as_ref() }?;
         at = runtime.next.load(Ordering::Acquire);
         Some(runtime)
-    });
-    runtimes.flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
+    })
+}
+
+/// All objects of all copies. The lock keeps them loaded.
+pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Object> {
+    runtimes(lock).flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
+}
+
+/// The object with this ELF header is never unloaded any more.
+#[cfg(jumplabel_linux)]
+pub(crate) fn stays(header: usize) {
+    let Ok(lock) = Lock::take() else { return };
+    all(&lock).filter(|object| object.header() == header).for_each(|object| object.stays.store(1, Ordering::Relaxed));
 }
 
 /// Whether a site can lie at `address`: some object's code does, as far as the platform knows.
@@ -213,8 +241,8 @@ fn link(object: *mut Object, record: &Object) {
 unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // SAFETY: by the contract.
     let record = unsafe { &*object };
-    if crate::text::is_main_program(record.header()) {
-        return; // The program ends; its sites stay, for destructors that still flip.
+    if record.stays.load(Ordering::Relaxed) != 0 || crate::text::is_main_program(record.header()) {
+        return; // The process ends; the sites stay, for threads and destructors that still flip.
     }
     // Without the lock, this thread holds it already, or it was never made: either way nobody else walks the list.
     let lock = Lock::take();
@@ -245,10 +273,9 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     #[cfg(feature = "std")]
     crate::key::deferred::forget(&addresses, &lock);
     if RUNTIME.is_empty() {
+        crate::patch::release_lists(&lock);
         // SAFETY: the last object of this copy goes, and so does the copy.
         unsafe { lock.text().stop() };
-        drop(lock);
-        crate::text::leave();
     }
 }
 

@@ -89,8 +89,8 @@ pub struct Written {
     pub warnings: Warnings,
 }
 
-/// What [`Text::lock`] hands to [`Text::unlock`]: a signal mask, an interrupt state.
-pub type Token = u64;
+/// What [`Text::lock`] hands to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
+pub type Token = [u64; 2];
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
@@ -168,6 +168,12 @@ pub unsafe trait Text: Sync {
         &raw const crate::site::object::RUNTIME
     }
 
+    /// Whether this process is a copy of another that could flip while it was copied. Called with the lock held, behind each
+    /// `lock`; true once in a process.
+    fn was_copied(&self) -> bool {
+        false
+    }
+
     /// The last object of this copy is about to be unloaded. The lock is held, and is released before the code goes.
     ///
     /// # Safety
@@ -184,12 +190,6 @@ pub(crate) fn text() -> &'static dyn Text {
 #[cfg(jumplabel_sites)]
 pub(crate) fn start(is_main_program: bool) {
     platform::start(is_main_program);
-}
-
-/// Waits until no thread is inside of a handler of this copy: its code is about to go. Without the lock.
-#[cfg(jumplabel_sites)]
-pub(crate) fn leave() {
-    platform::leave();
 }
 
 /// The object at `addresses` is about to be unloaded: nothing there is to be given its protection back later. The lock is
@@ -220,7 +220,7 @@ pub(crate) fn is_main_program(header: usize) -> bool {
 /// Keeps the object that contains this copy from being unloaded. Not under the lock: calls the dynamic loader.
 #[cfg(feature = "std")]
 pub(crate) fn keep_loaded() {
-    platform::keep_loaded();
+    platform::keep_loaded((&raw const crate::site::object::RUNTIME) as usize);
 }
 
 /// The bounds of an object in memory.

@@ -55,7 +55,7 @@ unsafe impl Text for Portable {
             std::thread::yield_now();
             core::hint::spin_loop();
         }
-        Ok(0)
+        Ok([0; 2])
     }
 
     unsafe fn unlock(&self, _token: Token) {
@@ -94,9 +94,6 @@ unsafe impl Text for Portable {
 pub(super) fn start(_is_main_program: bool) {}
 
 #[cfg(jumplabel_sites)]
-pub(super) fn leave() {}
-
-#[cfg(jumplabel_sites)]
 pub(super) fn forget(_addresses: &core::ops::Range<usize>) {}
 
 #[cfg(jumplabel_sites)]
@@ -106,14 +103,14 @@ pub(super) fn is_main_program(_header: usize) -> bool {
 
 #[cfg(feature = "std")]
 pub(super) fn block_signals() -> Token {
-    0
+    [0; 2]
 }
 
 #[cfg(feature = "std")]
 pub(super) fn restore_signals(_token: Token) {}
 
 #[cfg(feature = "std")]
-pub(super) fn keep_loaded() {}
+pub(super) fn keep_loaded(_address: usize) {}
 
 pub(super) fn image(_header: usize) -> Option<Image> {
     None

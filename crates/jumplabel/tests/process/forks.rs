@@ -2,13 +2,15 @@
 //! not; by `posix_spawn`, which shares memory until the new program starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use jumplabel::Lock;
 use jumplabel::patch::{EditList, Step};
 use jumplabel::text::{Token, Writer};
 use jumplabel::{Errno, Error, set_writer};
 
 use crate::pages::Pages;
-use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness};
+use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness, wait_for};
 use crate::twin::{PrivateLock, Twin, install, write_slowly};
 use crate::writers;
 
@@ -207,5 +209,102 @@ fn fork_inside_a_callback() {
             end(|| flips(batch()));
         }
         children.into_iter().for_each(reap);
+    });
+}
+
+/// A process that shares this one's memory, and flips until it is killed.
+mod sharing {
+    use super::*;
+
+    const STACK: usize = 256 * 1024;
+
+    /// No assertion here: thread-locals are the parent's.
+    extern "C" fn flip(_: *mut libc::c_void) -> i32 {
+        loop {
+            for on in [true, false] {
+                let _ = batch().set(on);
+            }
+        }
+    }
+
+    /// Starts it on a stack of its own, kills it after so many microseconds, and waits for its end before or after `then`.
+    fn killed_after(microseconds: u64, wait_first: bool, then: impl FnOnce()) {
+        // SAFETY: a new mapping; the child lives in it, and is gone when it is unmapped.
+        unsafe {
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let stack = libc::mmap(std::ptr::null_mut(), STACK, protection, flags, -1, 0);
+            assert_ne!(stack, libc::MAP_FAILED);
+            let child = libc::clone(flip, stack.byte_add(STACK), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut());
+            assert!(child > 0);
+            std::thread::sleep(Duration::from_micros(microseconds));
+            assert_eq!(libc::kill(child, libc::SIGKILL), 0);
+            if wait_first {
+                wait_for(child);
+                assert_eq!(libc::munmap(stack, STACK), 0); // What it left behind must not be looked for there.
+                return then();
+            }
+            then();
+            wait_for(child);
+            libc::munmap(stack, STACK);
+        }
+    }
+
+    /// With each writer, in all moments of a flip.
+    pub fn storm(killings: usize) {
+        for number in 0..killings {
+            set_writer(writers::turn(number / 2));
+            killed_after(200 + (number as u64 * 137) % 1500, number % 2 == 0, || {
+                assert!(flips(batch()) && flips(childrens()), "after process {number} was killed");
+                let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+                assert!(!maps.lines().any(|line| line.contains(" rwx")), "process {number} left text open");
+            });
+        }
+    }
+}
+
+#[test]
+fn killed_while_they_share_memory() {
+    passes(|| sharing::storm(rounds(200)));
+}
+
+#[test]
+fn killed_while_they_share_memory_during_slow_batches() {
+    passes(|| {
+        install(Slow);
+        sharing::storm(rounds(100));
+    });
+}
+
+#[test]
+fn broken_twin_waits_for_the_dead() {
+    Scenario::new().hangs(|| {
+        install(Unforked::default());
+        sharing::storm(usize::MAX);
+    });
+}
+
+/// A thread that has the lock for long does not keep another from forking; the child has all to itself.
+#[test]
+fn forks_do_not_wait_for_ever() {
+    passes(|| {
+        let (held, forked) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let lock = Lock::take().unwrap();
+                batch().keys[0].enable_locked(&lock).unwrap();
+                held.store(true, Ordering::Release);
+                while !forked.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+                batch().keys[0].disable_locked(&lock).unwrap();
+            });
+            while !held.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let child = fork(|| batch().keys[0].is_enabled() && flips(batch()) && flips(childrens()));
+            forked.store(true, Ordering::Release);
+            reap(child);
+        });
+        assert!(flips(batch()));
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jumplabel::text::{Token, builtin};
-use jumplabel::{Error, set_writer};
+use jumplabel::{Error, Lock, set_writer};
 
 use crate::scenario::{self, Scenario, passes};
 use crate::twin::{Twin, install};
@@ -141,5 +141,73 @@ fn broken_twin_lets_threads_be_cancelled() {
     Scenario::new().fails("cancelled in the middle of a flip", || {
         install(Cancellable);
         cancelled();
+    });
+}
+
+/// Signals that came to a thread that waits.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn take(_signal: i32) {
+    TAKEN.fetch_add(1, Ordering::SeqCst);
+}
+
+/// One thread has the lock, another waits for it to flip and is sent signals.
+fn sent_to_a_waiting_thread(signal: i32) {
+    // SAFETY: a handler that adds to a number.
+    unsafe { libc::signal(signal, take as *const () as usize) };
+    let (waits, done, held) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        // Started without the lock: who has it blocks signals, and hands that down.
+        scope.spawn(|| {
+            while held.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            // SAFETY: the thread's own name.
+            waits.store(unsafe { libc::pthread_self() } as usize, Ordering::SeqCst);
+            common().set(true).unwrap();
+            done.store(1, Ordering::SeqCst);
+        });
+        let lock = Lock::take().unwrap();
+        held.store(1, Ordering::SeqCst);
+        // However far it has come by now, some of the signals meet it asleep.
+        while TAKEN.load(Ordering::SeqCst) < 50 {
+            let thread = waits.load(Ordering::SeqCst);
+            if thread != 0 {
+                // SAFETY: a thread that runs until the lock is dropped.
+                unsafe { libc::pthread_kill(thread as libc::pthread_t, signal) };
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(done.load(Ordering::SeqCst), 0, "a flip does not wait for the lock");
+        drop(lock);
+    });
+    assert!(common().all(true));
+}
+
+#[test]
+fn waiting_threads_take_signals() {
+    passes(|| sent_to_a_waiting_thread(libc::SIGUSR1));
+}
+
+/// Blocks signals, then waits.
+struct Deaf;
+
+impl Twin for Deaf {
+    fn lock(&self) -> Result<Token, Error> {
+        // SAFETY: sets of signals, which are plain numbers.
+        unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+        }
+        builtin().lock()
+    }
+}
+
+#[test]
+fn broken_twin_waits_without_signals() {
+    Scenario::new().hangs(|| {
+        install(Deaf);
+        sent_to_a_waiting_thread(libc::SIGUSR1);
     });
 }

@@ -2,11 +2,16 @@
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::Timespec;
 use rustix::thread::futex::{self, Flags};
 
-/// Sleeps while `word` is `expected`, or not at all; may also return for no reason.
-pub(super) fn wait(word: &AtomicU32, expected: u32) {
-    let _ = futex::wait(word, Flags::PRIVATE, expected, None);
+/// The longest sleep, in milliseconds.
+pub(super) const LONGEST: u32 = 100;
+
+/// Sleeps while `word` is `expected`, or not at all; may also return for no reason. False if it slept for [`LONGEST`] in vain.
+pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
+    let limit = Timespec { tv_sec: 0, tv_nsec: (LONGEST * 1_000_000) as _ };
+    futex::wait(word, Flags::PRIVATE, expected, Some(&limit)) != Err(rustix::io::Errno::TIMEDOUT)
 }
 
 /// Wakes one thread that sleeps on `word`.

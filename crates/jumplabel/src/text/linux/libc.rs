@@ -121,6 +121,12 @@ pub(super) fn page_size() -> usize {
     unsafe { getauxval(AT_PAGESZ) as usize }
 }
 
+/// A name of the calling thread, which its copy in a child of fork bears, too. Never 0.
+pub(super) fn this_thread() -> usize {
+    // SAFETY: no conditions.
+    unsafe { pthread_self() }
+}
+
 /// Moves a mapping over another. `rustix` asks for `MAP_FIXED` where it means `MREMAP_FIXED` on the instruction sets on which
 /// it goes by way of the C library (1.1.6). Leaves `errno` as it is: the caller may be in a signal handler.
 ///
@@ -151,6 +157,12 @@ unsafe extern "C" {
         parent: Option<extern "C" fn()>,
         child: Option<extern "C" fn()>,
     ) -> c_int;
+    pub(super) fn __cxa_atexit(
+        function: Option<extern "C" fn(*mut c_void)>,
+        argument: *mut c_void,
+        object: *mut c_void,
+    ) -> c_int;
+    fn pthread_self() -> usize; // `pthread_t`: an integer or a pointer
     pub(super) fn getauxval(kind: c_ulong) -> c_ulong;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     pub(super) fn getenv(name: *const c_char) -> *const c_char;

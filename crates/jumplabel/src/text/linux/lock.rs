@@ -1,60 +1,123 @@
 //! The process-wide lock: a futex word that names its owner.
 //!
 //! ```text
-//!   0              free
-//!   tid            taken by that thread
-//!   tid | WAITERS  taken, and a thread may sleep (Linux: the layout of a robust futex)
+//!   0               free
+//!   tid             a thread has it
+//!   tid | FORKING   a thread has it that is about to fork
+//!   ... | WAITERS   and another thread may sleep
 //! ```
 //!
-//! All signals of the thread are blocked first (see [`signals`](super::signals)), so that no handler can find the lock held
-//! by the thread that it interrupted. What is left of re-entry (a fault in the patcher, an atfork handler behind ours) is
-//! found by the owner's name and refused.
+//! The owner blocks all its signals, so that no handler finds the lock held by the thread that it interrupted. A thread that
+//! waits does not: it blocks them only to look, and sleeps with the mask that it had. What is left of re-entry (a fault in
+//! the patcher, an atfork handler behind ours) is found by the owner's name and refused.
+//!
+//! No sleep is for ever. When one ends in vain, the waiter judges the owner, and may take the lock over: from an owner that
+//! no longer exists, and from a fork that takes too long (see [`fork`](super::fork)).
 //!
 //! The word lies in a page that fork wipes: a child made by a raw `clone` finds the lock free. Nothing here calls the
-//! system but [`futex`](super::futex), so that the lock can be model-checked as it stands.
+//! system but [`futex`](super::futex) and the waiter, so that the lock can be model-checked as it stands.
 
 use super::futex::{AtomicU32, Ordering, wait, wake_one};
 
 const FREE: u32 = 0;
 const WAITERS: u32 = 1 << 31;
+/// Added to the number of a thread that takes the lock in order to fork.
+pub(super) const FORKING: u32 = 1 << 30;
 
 /// All bit patterns are valid; zero is free.
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
-/// The thread holds the lock already.
-pub(super) struct Reentrant;
+/// Why a thread does not get the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It has it already.
+    Reentrant,
+    /// It gave up.
+    GaveUp,
+}
+
+/// What a waiter does about an owner that did not let go while it slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It sleeps again.
+    Wait,
+    /// It takes the lock away from the owner.
+    TakeOver,
+    /// It goes without the lock.
+    GiveUp,
+}
+
+/// A thread that wants the lock.
+pub(super) trait Waiter {
+    /// Keeps handlers of signals away: the thread is about to try.
+    fn block(&mut self);
+    /// Lets them come: the thread does not have the lock.
+    fn unblock(&mut self);
+    /// What to do about the owner that `word` names, after a sleep in vain.
+    fn judge(&mut self, word: u32) -> Verdict;
+}
+
+/// The number of the thread that `word` names.
+pub(super) const fn owner(word: u32) -> u32 {
+    word & !(WAITERS | FORKING)
+}
 
 impl Lock {
-    /// Takes the lock for thread `me`, which is neither 0 nor as large as `WAITERS`.
-    pub(super) fn acquire(&self, me: u32) -> Result<(), Reentrant> {
+    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if it is about to fork. Returns with
+    /// signals blocked if it has the lock, and unblocked if not.
+    pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
         // Whoever has slept keeps the mark: others may sleep too.
         let mut mine = me;
+        let mut expected = FREE;
         loop {
-            let now = match self.0.compare_exchange(FREE, mine, Ordering::Acquire, Ordering::Relaxed) {
+            waiter.block();
+            let now = match self.0.compare_exchange(expected, mine, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(now) => now,
             };
-            if now & !WAITERS == me {
-                return Err(Reentrant);
+            waiter.unblock();
+            if expected == FREE && owner(now) == owner(me) {
+                return Err(Refusal::Reentrant);
             }
+            expected = FREE;
             // The mark tells the owner to wake somebody. Setting it twice does no harm.
             let marked = now | WAITERS;
-            if self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                wait(&self.0, marked);
-                mine = me | WAITERS;
+            if now == FREE || self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                continue;
+            }
+            mine = me | WAITERS;
+            if wait(&self.0, marked) {
+                continue;
+            }
+            match waiter.judge(marked) {
+                Verdict::Wait => {}
+                Verdict::TakeOver => expected = marked,
+                Verdict::GiveUp => return Err(Refusal::GaveUp),
             }
         }
     }
 
-    /// Releases the lock, which the calling thread holds.
-    pub(super) fn release(&self) {
-        if self.0.swap(FREE, Ordering::Release) & WAITERS != 0 {
+    /// Releases the lock that was taken under the name `me`. Does nothing if it was taken over.
+    pub(super) fn release(&self, me: u32) {
+        let mut now = me;
+        while let Err(changed) = self.0.compare_exchange(now, FREE, Ordering::Release, Ordering::Relaxed) {
+            if changed & !WAITERS != me {
+                return;
+            }
+            now = changed;
+        }
+        if now & WAITERS != 0 {
             wake_one(&self.0);
         }
     }
 
-    /// In a child of fork, whose only thread is the one that took the lock in the parent.
+    /// Whether nobody has it.
+    pub(super) fn is_free(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == FREE
+    }
+
+    /// In a child of fork, which has one thread.
     pub(super) fn reset(&self) {
         self.0.store(FREE, Ordering::Release);
     }

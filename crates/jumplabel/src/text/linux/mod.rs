@@ -11,6 +11,7 @@
 mod caches;
 mod canary;
 mod cancellation;
+mod exit;
 mod fork;
 mod futex;
 mod libc;
@@ -24,6 +25,7 @@ mod shared;
 mod signals;
 mod swap;
 mod sync;
+mod waiting;
 
 use core::ffi::c_char;
 use core::ptr::NonNull;
@@ -134,8 +136,13 @@ unsafe impl Text for Linux {
         shared::get().map_or(core::ptr::null(), shared::Shared::runtimes)
     }
 
+    fn was_copied(&self) -> bool {
+        shared::get().is_some_and(shared::Shared::is_unsettled)
+    }
+
     unsafe fn stop(&self) {
         shared::leave();
+        mprotect::stop();
     }
 }
 
@@ -157,21 +164,18 @@ unsafe fn open(
     }
 }
 
-/// The runtime's share of start-up: find other copies of the library, and ask to be told of forks. No system call, where
-/// this copy is the only one.
+/// The runtime's share of start-up: find other copies of the library, and, if none of them does, ask to be told of forks and of
+/// the end of the process. No system call, if this copy is the only one.
 pub(super) fn start(in_program: bool) {
-    RUNTIME.in_program.store(u32::from(in_program), Ordering::Relaxed);
-    let program_has_a_copy = shared::announce();
-    if in_program || !program_has_a_copy {
+    let one_stays = shared::announce();
+    if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
+        RUNTIME.stay();
         fork::register();
+        exit::register();
     }
     if FORCED.load(Ordering::Relaxed) == UNKNOWN {
         FORCED.store(from_environment(), Ordering::Relaxed);
     }
-}
-
-pub(super) fn leave() {
-    fork::drain();
 }
 
 pub(super) fn forget(addresses: &core::ops::Range<usize>) {
@@ -179,11 +183,11 @@ pub(super) fn forget(addresses: &core::ops::Range<usize>) {
 }
 
 pub(super) fn block_signals() -> Token {
-    signals::block()
+    [signals::block(), 0]
 }
 
-pub(super) fn restore_signals(token: Token) {
-    signals::restore(token);
+pub(super) fn restore_signals([mask, _]: Token) {
+    signals::restore(mask);
 }
 
 /// Whether `header` is that of the program: its program headers are the ones that the kernel names.
@@ -195,18 +199,25 @@ pub(super) fn is_main_program(header: usize) -> bool {
     headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff)
 }
 
-/// Loads the object of this copy once more, and for ever. A program is never unloaded, and a static one has no loader.
-pub(super) fn keep_loaded() {
+/// Loads the object at `address` once more, and for ever. False if it cannot be kept. The program is never unloaded, and a
+/// static one has no loader.
+pub(super) fn keep_loaded(address: usize) -> bool {
     #[cfg(not(target_feature = "crt-static"))]
     {
         let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
-        let here = (&raw const crate::site::object::RUNTIME).cast();
-        // SAFETY: an address of ours; the name that comes back is the loader's own.
+        // SAFETY: the loader finds out whether it knows the address; the name that comes back is the loader's own.
         unsafe {
-            if libc::dladdr(here, &raw mut info) != 0 && !is_main_program(info.base) {
-                libc::dlopen(info.file, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
+            if libc::dladdr(address as *const core::ffi::c_void, &raw mut info) == 0 {
+                return false;
             }
+            let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+            is_main_program(info.base) || !libc::dlopen(info.file, flags).is_null()
         }
+    }
+    #[cfg(target_feature = "crt-static")]
+    {
+        let _ = address;
+        true
     }
 }
 

@@ -62,6 +62,15 @@ pub(super) fn forget(addresses: &core::ops::Range<usize>) {
     primed.retain(is_other);
 }
 
+/// This copy is about to be unloaded: gives the memory of the list back, unless something is still open.
+pub(super) fn stop() {
+    // SAFETY: the lock is held.
+    let spans = unsafe { SPANS.get() };
+    if spans.list.is_empty() {
+        spans.list.free(&super::TEXT);
+    }
+}
+
 impl Writer for Mprotect {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         for edit in edits {

@@ -17,9 +17,10 @@
 
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::lock::{Lock, Reentrant};
+use super::lock::{FORKING, Lock, Refusal};
+use super::waiting::Waiting;
 use super::{cancellation, libc, pages, signals};
 use crate::error::Error;
 use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED, VERSION};
@@ -27,46 +28,113 @@ use crate::text::Token;
 
 #[repr(C)]
 pub(super) struct Shared {
-    lock: NonNull<Lock>,
+    wiped: NonNull<Wiped>,
     runtimes: AtomicPtr<Runtime>,
+    /// How often the lock was taken over from a thread that was about to fork.
+    takeovers: AtomicU32,
+    fork: Fork,
 }
 
+/// What fork wipes.
+#[repr(C)]
+struct Wiped {
+    lock: Lock,
+    /// 0 in a process that was copied, until somebody has seen that its sites agree with its keys.
+    settled: AtomicU32,
+}
+
+/// The fork that the lock is held for. Belongs to the thread that it names.
+#[repr(C)]
+struct Fork {
+    /// Its `pthread_self`, which is the same in the child; 0 if there is none.
+    thread: AtomicUsize,
+    token: [AtomicU64; 2],
+    /// [`Shared::takeovers`] when it took the lock.
+    takeovers: AtomicU32,
+}
+
+/// What a token holds besides the mask of signals: the number of the thread, and whether it could be cancelled.
+const CANCEL_SHIFT: u32 = 32;
+
 impl Shared {
-    fn lock(&self) -> &Lock {
-        // SAFETY: a page that is never unmapped; all of its bit patterns are a lock.
-        unsafe { self.lock.as_ref() }
+    fn wiped(&self) -> &Wiped {
+        // SAFETY: a page that is never unmapped; all of its bit patterns are valid.
+        unsafe { self.wiped.as_ref() }
     }
 
-    /// Blocks all signals, then takes the lock. The thread cannot be cancelled while it has it.
+    /// Takes the lock, with all signals blocked. The thread cannot be cancelled while it has it.
     pub(super) fn take(&self) -> Result<Token, Error> {
-        let token = signals::block();
-        let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        match self.lock().acquire(me) {
-            Ok(()) => {
-                cancellation::disable();
-                Ok(token)
-            }
-            Err(Reentrant) => {
-                signals::restore(token);
-                Err(Error::Reentrant)
-            }
-        }
+        self.take_as(0).map_err(|_| Error::Reentrant) // A flip never gives up.
+    }
+
+    /// `role` is 0 or [`FORKING`].
+    fn take_as(&self, role: u32) -> Result<Token, Refusal> {
+        let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
+        let mut waiting = Waiting::new(role, &self.takeovers);
+        self.wiped().lock.acquire(me, &mut waiting)?;
+        let cancellable = cancellation::disable();
+        Ok([waiting.mask(), u64::from(me) | (cancellable as u64) << CANCEL_SHIFT])
     }
 
     /// Releases what [`take`](Self::take) took.
-    pub(super) fn release(&self, token: Token) {
-        let cancellable = cancellation::before();
-        self.lock().release();
-        signals::restore(token);
-        cancellation::restore(cancellable);
+    pub(super) fn release(&self, [mask, rest]: Token) {
+        self.wiped().lock.release(rest as u32);
+        signals::restore(mask);
+        cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
     }
 
-    /// The same in a child of fork.
-    pub(super) fn reset(&self, token: Token) {
-        let cancellable = cancellation::before();
-        self.lock().reset();
-        signals::restore(token);
-        cancellation::restore(cancellable);
+    /// Takes the lock for a fork of this thread. Does without it if another fork has it, or if that takes too long; then
+    /// the child has to settle.
+    pub(super) fn begin_fork(&self) {
+        let Ok(token) = self.take_as(FORKING) else { return };
+        let Fork { thread, token: kept, takeovers } = &self.fork;
+        if thread.compare_exchange(0, libc::this_thread(), Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return self.release(token); // Another thread's fork, from which the lock was taken over.
+        }
+        kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+        takeovers.store(self.takeovers.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// In the parent.
+    pub(super) fn end_fork(&self) {
+        if let Some(token) = self.forked() {
+            self.release(token);
+        }
+    }
+
+    /// In the child, which has one thread: frees the lock. False if somebody may have flipped while the process was copied.
+    pub(super) fn begin_child(&self) -> bool {
+        let Wiped { lock, settled } = self.wiped();
+        if let Some([mask, rest]) = self.forked() {
+            let alone = self.fork.takeovers.load(Ordering::Relaxed) == self.takeovers.load(Ordering::Relaxed);
+            settled.store(alone.into(), Ordering::Relaxed);
+            lock.reset();
+            signals::restore(mask);
+            cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
+        } else if settled.load(Ordering::Relaxed) == 0 || !lock.is_free() {
+            // `begin_fork` went without the lock. (Else the handler of another copy was here before.)
+            settled.store(0, Ordering::Relaxed);
+            lock.reset();
+            self.fork.thread.store(0, Ordering::Relaxed);
+        }
+        settled.load(Ordering::Relaxed) != 0
+    }
+
+    /// What [`begin_fork`](Self::begin_fork) took for this thread, once.
+    fn forked(&self) -> Option<Token> {
+        let Fork { thread, token, .. } = &self.fork;
+        if thread.load(Ordering::Relaxed) != libc::this_thread() {
+            return None;
+        }
+        let token = [0, 1].map(|word| token[word].load(Ordering::Relaxed));
+        thread.store(0, Ordering::Release);
+        Some(token)
+    }
+
+    /// Under the lock: whether nobody has seen yet that the sites of this process agree with its keys. True once.
+    pub(super) fn is_unsettled(&self) -> bool {
+        let settled = &self.wiped().settled;
+        settled.load(Ordering::Relaxed) == 0 && settled.swap(1, Ordering::Relaxed) == 0
     }
 
     /// Under the lock: the list of copies, with this one on it.
@@ -75,18 +143,36 @@ impl Shared {
         self.runtimes.load(Ordering::Acquire)
     }
 
+    /// Whether a copy on the list is never unloaded.
+    fn has_one_that_stays(&self) -> bool {
+        let Ok(token) = self.take() else { return false };
+        let mut at: *const Runtime = self.runtimes.load(Ordering::Relaxed);
+        let mut stays = false;
+        // SAFETY: a copy on the list is loaded.
+        while let Some(runtime) = unsafe { at.as_ref() } {
+            stays |= runtime.stays();
+            at = runtime.next.load(Ordering::Relaxed);
+        }
+        self.release(token);
+        stays
+    }
+
     /// Two pages: the first is wiped on fork and holds the lock, the second the rest.
     fn make() -> Option<NonNull<Shared>> {
         let bytes = 2 * pages::size();
-        let lock = pages::allocate(bytes)?;
+        let wiped = pages::allocate(bytes)?;
         // An old kernel refuses; then only a raw clone in mid-flip is not covered.
         // SAFETY: the page was allocated above.
         let _ =
-            unsafe { rustix::mm::madvise(lock.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
+            unsafe { rustix::mm::madvise(wiped.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
         // SAFETY: inside the two pages, aligned to a page.
-        let shared = unsafe { lock.add(pages::size()) }.cast::<Shared>();
+        let shared = unsafe { wiped.add(pages::size()) }.cast::<Shared>();
+        let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
+        let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
         // SAFETY: as above.
-        unsafe { shared.write(Shared { lock: lock.cast(), runtimes: AtomicPtr::new(null_mut()) }) };
+        unsafe { shared.write(Shared { wiped: wiped.cast(), runtimes, takeovers, fork }) };
+        // SAFETY: as above; nobody else has seen it.
+        unsafe { shared.as_ref() }.wiped().settled.store(1, Ordering::Relaxed);
         Some(shared)
     }
 
@@ -94,7 +180,7 @@ impl Shared {
     /// From [`make`](Self::make), and nobody else has seen it.
     unsafe fn unmake(shared: NonNull<Shared>) {
         // SAFETY: by the contract, `make` allocated two pages that begin with the lock.
-        unsafe { pages::release(shared.as_ref().lock.cast(), 2 * pages::size()) };
+        unsafe { pages::release(shared.as_ref().wiped.cast(), 2 * pages::size()) };
     }
 
     /// Under the lock: puts a copy on the list, where it is not.
@@ -142,8 +228,8 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
     }
 }
 
-/// Looks for another copy and joins it. Called by this copy's first constructor. Returns whether the other copy is part of
-/// the program.
+/// Looks for another copy and joins it. Called by this copy's first constructor. Returns whether a copy is known that stays,
+/// and has the handlers of fork and exit for all.
 pub(super) fn announce() -> bool {
     RUNTIME.change_membership(LEFT, UNLISTED);
     let mut other: *const Runtime = core::ptr::null();
@@ -166,7 +252,7 @@ pub(super) fn announce() -> bool {
             shared.release(token);
         }
     }
-    other.is_some_and(|other| other.in_program.load(Ordering::Relaxed) != 0)
+    shared.is_some_and(Shared::has_one_that_stays)
 }
 
 /// Takes this copy off the list: its last object goes. The lock is held.

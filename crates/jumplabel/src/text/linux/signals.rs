@@ -3,10 +3,9 @@
 //! The C library keeps its own two (cancellation, setuid) out of the set; their handlers do not come here.
 
 use super::libc;
-use crate::text::Token;
 
-/// Blocks them; the token is the mask to go back to.
-pub(super) fn block() -> Token {
+/// Blocks them; the mask to go back to.
+pub(super) fn block() -> u64 {
     let mut all = libc::SigSet([0; 16]);
     let mut old = libc::SigSet([0; 16]);
     // SAFETY: both sets are as large as the C library's.
@@ -17,10 +16,10 @@ pub(super) fn block() -> Token {
     old.0[0] // 64 signals; the rest of the set is padding
 }
 
-/// Goes back to the mask in `token`.
-pub(super) fn restore(token: Token) {
+/// Goes back to `mask`.
+pub(super) fn restore(mask: u64) {
     let mut old = libc::SigSet([0; 16]);
-    old.0[0] = token;
+    old.0[0] = mask;
     // SAFETY: as large as the C library's.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, core::ptr::null_mut()) };
 }

@@ -1,0 +1,30 @@
+//! The end of the process. The C library runs the destructors of all objects, as if each were unloaded, and other threads go on
+//! running in them. From then on no object is unloaded any more, so that its sites can stay on the list, and flips go on
+//! reaching them.
+//!
+//! A destructor cannot tell the end of the process from its object being unloaded. So the copy that stays asks to be called
+//! before the destructors, and asks the loader to keep each object that is registered.
+
+use core::ffi::c_void;
+
+use super::{keep_loaded, libc};
+use crate::site::object;
+use crate::text::list;
+
+pub(super) fn register() {
+    // SAFETY: this copy is never unloaded. No object is named, so that the function is called at the end of the process.
+    unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
+}
+
+/// Keeps all objects. One that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
+/// the patcher ends the process), or there is no memory, they go as if they were unloaded.
+extern "C" fn keep_all(_: *mut c_void) {
+    let _ = list::collect(
+        |objects, lock| object::all(lock).try_for_each(|object| objects.push(object.header(), lock.text())),
+        |header| {
+            if keep_loaded(header) {
+                object::stays(header);
+            }
+        },
+    );
+}

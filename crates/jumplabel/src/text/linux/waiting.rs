@@ -1,0 +1,80 @@
+//! Waiting for the lock: with the signals that the thread takes, and never for an owner that does not exist.
+//!
+//! ```text
+//!   the owner                         a flip that slept in vain         a fork that slept in vain
+//!   flips, or holds a Lock            waits                             gives up after a second
+//!   is about to fork                  takes the lock over               gives up after a second
+//!   does not exist any more           takes the lock over               takes the lock over
+//! ```
+//!
+//! A flip that waited for a fork for ever would deadlock with a handler of fork that waits for what the flip's caller holds:
+//! the library does not know in which order a program takes its own locks. So a fork has the lock for the time that forks
+//! take. If the lock was taken over, or the fork gave up, the child finds out and settles (see `patch::in_flight`).
+//!
+//! An owner ceases to exist when a process that shares this one's memory is killed in mid-flip: a child made by
+//! `clone(CLONE_VM)` or `vfork`. What it left is undone by whoever takes the lock over.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
+
+use super::futex::LONGEST;
+use super::lock::{FORKING, Verdict, Waiter, owner};
+use super::signals;
+
+pub(super) struct Waiting<'shared> {
+    role: u32,
+    takeovers: &'shared AtomicU32,
+    mask: u64,
+    /// Sleeps in vain.
+    sleeps: u32,
+}
+
+/// What a fork waits at most, in milliseconds.
+const PATIENCE: u32 = 1000;
+
+impl Waiting<'_> {
+    /// For a flip (`role` 0) or a fork ([`FORKING`]).
+    pub(super) fn new(role: u32, takeovers: &AtomicU32) -> Waiting<'_> {
+        Waiting { role, takeovers, mask: 0, sleeps: 0 }
+    }
+
+    /// The mask of signals to go back to.
+    pub(super) fn mask(&self) -> u64 {
+        self.mask
+    }
+}
+
+impl Waiter for Waiting<'_> {
+    fn block(&mut self) {
+        self.mask = signals::block();
+    }
+
+    fn unblock(&mut self) {
+        signals::restore(self.mask);
+    }
+
+    fn judge(&mut self, word: u32) -> Verdict {
+        self.sleeps += 1;
+        let forks = self.role == FORKING;
+        if is_gone(owner(word)) {
+            Verdict::TakeOver
+        } else if word & FORKING != 0 && !forks {
+            self.takeovers.fetch_add(1, Ordering::Relaxed);
+            Verdict::TakeOver
+        } else if forks && self.sleeps * LONGEST >= PATIENCE {
+            Verdict::GiveUp
+        } else {
+            Verdict::Wait
+        }
+    }
+}
+
+/// Whether there is no such thread, or no more than a child that has ended and that nobody has waited for.
+fn is_gone(thread: u32) -> bool {
+    /// `__WALL`: children that send another signal than `SIGCHLD` when they end, or none, too.
+    const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
+    let Some(pid) = Pid::from_raw(thread as i32) else { return false };
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;
+    test_kill_process(pid) == Err(rustix::io::Errno::SRCH) || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)))
+}

@@ -1,0 +1,297 @@
+//! A program without the library, whose plugins have copies of it. Each case is a process of its own: `host <case>`. Prints
+//! `ok`, or dies.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How many times slower than a processor the machine is, if it is an emulated one (ci/guests).
+fn slowness() -> u32 {
+    std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
+}
+
+/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
+fn rounds(number: u32) -> u32 {
+    number.div_ceil(slowness())
+}
+
+/// A plugin, looked at with C's eyes.
+struct Plugin {
+    handle: *mut c_void,
+    file: String,
+}
+
+// SAFETY: a handle is not tied to a thread.
+unsafe impl Sync for Plugin {}
+// SAFETY: as above.
+unsafe impl Send for Plugin {}
+
+impl Plugin {
+    fn load(name: &str) -> Plugin {
+        let file = format!("{}/lib{name}.so", std::env::current_exe().unwrap().parent().unwrap().display());
+        let path = CString::new(file.clone()).unwrap();
+        // SAFETY: loads one of our plugins.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        // SAFETY: called after an error, on the thread that met it.
+        assert!(!handle.is_null(), "{:?}", unsafe { CStr::from_ptr(libc::dlerror()) });
+        Plugin { handle, file }
+    }
+
+    /// # Safety
+    /// `F` is the type of the plugin's function of that name.
+    unsafe fn function<F: Copy>(&self, name: &CStr) -> F {
+        // SAFETY: a loaded object.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        assert!(!address.is_null(), "{name:?}");
+        // SAFETY: by the contract, a function pointer.
+        unsafe { std::mem::transmute_copy(&address) }
+    }
+
+    /// 0, 1, or 2 if the sites of the key disagree.
+    fn check(&self) -> u32 {
+        // SAFETY: as the plugin declares it; so below.
+        unsafe { self.function::<extern "C" fn() -> u32>(c"plugin_check")() }
+    }
+
+    /// 0, or the number of an error.
+    fn try_flip(&self, on: bool) -> i32 {
+        // SAFETY: as declared.
+        unsafe { self.function::<extern "C" fn(bool) -> i32>(c"plugin_flip")(on) }
+    }
+
+    fn flip(&self, on: bool) {
+        assert_eq!(self.try_flip(on), 0);
+        assert_eq!(self.check(), u32::from(on));
+    }
+
+    /// Unloads it. False if it stays.
+    fn unload(self) -> bool {
+        // SAFETY: nobody has a function of it any more.
+        assert_eq!(unsafe { libc::dlclose(self.handle) }, 0);
+        !maps().contains(&self.file)
+    }
+}
+
+fn maps() -> String {
+    std::fs::read_to_string("/proc/self/maps").unwrap()
+}
+
+/// Forks, and waits for the child, which flips nothing.
+fn fork() {
+    // SAFETY: the child leaves at once.
+    match unsafe { libc::fork() } {
+        // SAFETY: ends the child without the parent's handlers.
+        0 => unsafe { libc::_exit(0) },
+        child => {
+            let mut status = 0;
+            // SAFETY: waits for our child.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert_eq!(status, 0, "a child");
+        }
+    }
+}
+
+/// Plugins are loaded, flipped and unloaded while another thread forks: a handler of fork must not be unloaded. Nothing is left
+/// behind by a plugin that goes.
+fn fork_beside_dlclose(names: &'static [&str]) {
+    let (forks_wanted, loads_wanted) = (rounds(3000) / names.len() as u32, rounds(300));
+    let stop = AtomicBool::new(false);
+    let loads = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for name in names {
+            let (stop, loads) = (&stop, &loads);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let plugin = Plugin::load(name);
+                    plugin.flip(true);
+                    plugin.flip(false);
+                    plugin.unload();
+                    loads.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut forks = 0;
+        while forks < forks_wanted || loads.load(Ordering::Relaxed) < loads_wanted {
+            fork();
+            forks += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// The first copy has the handlers of fork and stays. One that comes later finds it, and goes.
+fn only_the_first_stays() {
+    assert!(!Plugin::load("plugin").unload(), "the plugin with the handlers of fork goes");
+    let mappings = || {
+        let second = Plugin::load("second");
+        second.flip(true);
+        second.flip(false);
+        assert!(second.unload(), "the second plugin stays");
+        maps().lines().count()
+    };
+    let first = mappings();
+    for _ in 0..rounds(100) {
+        fork();
+        let now = mappings();
+        assert!(now <= first + 2, "{first} mappings, then {now}: a plugin leaves memory behind");
+    }
+}
+
+/// A lock of the host's, which its handlers of fork take before the plugin's take theirs.
+static HOSTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+mod handlers {
+    use super::HOSTS;
+    use std::cell::RefCell;
+    use std::sync::MutexGuard;
+
+    thread_local! { static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) }; }
+
+    pub extern "C" fn prepare() {
+        HELD.set(Some(HOSTS.lock().unwrap()));
+    }
+
+    pub extern "C" fn release() {
+        HELD.take();
+    }
+}
+
+/// A thread flips while it holds a lock that the host's handlers of fork take. The plugin registers its handlers later, so that
+/// they run first: fork takes the library's lock, then the host's, and the thread takes them in the other order.
+fn order_of_locks() {
+    // SAFETY: functions of the program.
+    unsafe { libc::pthread_atfork(Some(handlers::prepare), Some(handlers::release), Some(handlers::release)) };
+    let plugin = Plugin::load("plugin");
+    let stop = AtomicBool::new(false);
+    let flips = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let held = HOSTS.lock().unwrap();
+                plugin.flip(true);
+                plugin.flip(false);
+                drop(held);
+                flips.fetch_add(1, Ordering::Relaxed);
+                std::thread::yield_now();
+            }
+        });
+        for number in 0..rounds(60) {
+            // SAFETY: the child flips and leaves.
+            match unsafe { libc::fork() } {
+                0 => {
+                    let whole = plugin.check() != 2;
+                    let flips = plugin.try_flip(true) == 0 && plugin.check() == 1 && plugin.try_flip(false) == 0;
+                    // SAFETY: ends the child without the parent's handlers.
+                    unsafe { libc::_exit(i32::from(!whole) + 2 * i32::from(!flips)) }
+                }
+                child => {
+                    let mut status = 0;
+                    // SAFETY: waits for our child.
+                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+                    assert_eq!(status, 0, "child {number}");
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(flips.load(Ordering::Relaxed) > 0);
+}
+
+mod flipping_handler {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    pub static FLIP: AtomicUsize = AtomicUsize::new(0);
+
+    pub extern "C" fn child() {
+        // SAFETY: the function of a plugin that is loaded.
+        let flip: extern "C" fn(bool) -> i32 = unsafe { std::mem::transmute(FLIP.load(Ordering::Relaxed)) };
+        assert_eq!(flip(true), 0);
+    }
+}
+
+/// In the child of a fork, a handler of the host's flips before the plugin's handler has run. The child is as cancellable as
+/// its parent, and takes the same signals.
+fn handler_that_flips() {
+    // SAFETY: a function of the program.
+    unsafe { libc::pthread_atfork(None, None, Some(flipping_handler::child)) };
+    let plugin = Plugin::load("plugin");
+    plugin.flip(false);
+    // SAFETY: as the plugin declares it.
+    let flip = unsafe { plugin.function::<extern "C" fn(bool) -> i32>(c"plugin_flip") };
+    flipping_handler::FLIP.store(flip as usize, Ordering::Relaxed);
+    let state = || {
+        let mut cancellable = -1;
+        let mut signals = 0_u64;
+        // SAFETY: both write to places of ours that are large enough for what the system call, and the function, write.
+        unsafe {
+            pthread_setcancelstate(0, &raw mut cancellable);
+            libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, std::ptr::null::<u64>(), &raw mut signals, 8);
+        }
+        (cancellable, signals)
+    };
+    let before = state();
+    // SAFETY: the child looks, flips and leaves.
+    match unsafe { libc::fork() } {
+        0 => {
+            assert_eq!(plugin.check(), 1);
+            assert_eq!(state(), before, "in the child");
+            plugin.flip(false);
+            // SAFETY: ends the child without the parent's handlers.
+            unsafe { libc::_exit(0) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: waits for our child.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert_eq!(status, 0, "the child");
+        }
+    }
+    assert_eq!(state(), before, "in the parent");
+    assert_eq!(plugin.check(), 0);
+}
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
+}
+
+/// A thread goes on flipping while the process ends: whatever the destructors of the plugin have done, a flip reaches its
+/// sites, or fails.
+fn exit() {
+    let plugin: &Plugin = Box::leak(Box::new(Plugin::load("plugin")));
+    plugin.flip(true);
+    let lingers = [Plugin::load("linger")];
+    let flipping: &AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    std::thread::spawn(move || {
+        for on in [true, false].into_iter().cycle() {
+            let (flipped, state) = (plugin.try_flip(on), plugin.check());
+            if flipped == 0 && state != u32::from(on) {
+                eprintln!("the flip to {on} returned Ok, and the check says {state}");
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(3) };
+            }
+            flipping.store(true, Ordering::Relaxed);
+        }
+    });
+    while !flipping.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::mem::forget(lingers);
+}
+
+fn main() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(120) * slowness());
+        eprintln!("still running: a deadlock?");
+        std::process::abort();
+    });
+    match std::env::args().nth(1).as_deref() {
+        Some("fork_beside_dlclose") => fork_beside_dlclose(&["plugin"]),
+        Some("fork_beside_two") => fork_beside_dlclose(&["plugin", "second"]),
+        Some("only_the_first_stays") => only_the_first_stays(),
+        Some("order_of_locks") => order_of_locks(),
+        Some("handler_that_flips") => handler_that_flips(),
+        Some("exit") => exit(),
+        other => panic!("no such case: {other:?}"),
+    }
+    println!("ok");
+}
