@@ -92,6 +92,16 @@ fn two_copies() {
     objects.passes("namespace", "libsolo.so");
 }
 
+/// A program without the library: a plugin that has it from libjumplabel.so can be unloaded.
+#[test]
+fn library_in_its_place() {
+    let directory = scratch("objects-bare");
+    let shared = "-O2 -fPIC -shared -DSOLO";
+    let plugin = GCC.build(Language::C, shared, &["plugin.c"], "-ljumplabel", &directory.join("libsolo.so"));
+    let bare = GCC.build(Language::C, "-O2", &["bare.c"], "-ldl", &directory.join("bare"));
+    assert_eq!(printed(&succeeds(Command::new(bare).arg(plugin))), "ok\n");
+}
+
 /// A plugin with a copy of its own that is not marked as one with keys elsewhere: its sites are not looked at when it is
 /// loaded, and the host must see that.
 #[test]

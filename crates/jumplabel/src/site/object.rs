@@ -138,7 +138,8 @@ impl Runtime {
     /// Goes from one membership to another; whether it was the first. A kernel has one copy.
     #[cfg(jumplabel_linux)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
-        self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.membership.load(Ordering::Relaxed) == from
+            && self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// This copy is never unloaded, and has its handlers.
