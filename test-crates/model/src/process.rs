@@ -37,6 +37,10 @@ pub struct Rules {
     pub deferred_never_flips: bool,
     /// A deferred dec that was refused stays due.
     pub refused_stays_due: bool,
+    /// [`count::settles`].
+    pub settles: fn(Change, Transition) -> bool,
+    /// A key is sealed without the user that has left.
+    pub seal_carries_out: bool,
 }
 
 impl Rules {
@@ -50,6 +54,8 @@ impl Rules {
         publish_after_patch: true,
         deferred_never_flips: true,
         refused_stays_due: true,
+        settles: count::settles,
+        seal_carries_out: true,
     };
 }
 
@@ -76,6 +82,7 @@ impl Key {
 
 /// What the lock guards besides the right to patch.
 struct Guarded {
+    /// Flags of the keys, which change under the lock only.
     due: [bool; 2],
     /// How many patches were tried.
     patches: usize,
@@ -162,10 +169,14 @@ impl Process {
     /// `patch::commit_locked`.
     fn commit(&self, changes: &[(usize, Change)], guarded: &mut Guarded) -> Return {
         let mut transitions = Vec::new();
+        let mut settled = [false; 2];
         let mut result = Ok(());
         for &(key, change) in changes {
             match (self.rules.begin)(&self.keys[key].word, change) {
-                Ok(transition) => transitions.push((&self.keys[key], transition)),
+                Ok(transition) => {
+                    transitions.push((&self.keys[key], transition));
+                    settled[key] = (self.rules.settles)(change, transition);
+                }
                 Err(misuse) => {
                     result = Err(Refusal::Misuse(misuse));
                     break;
@@ -181,6 +192,9 @@ impl Process {
                 Ok(()) => (self.rules.publish)(&key.word, transition),
                 Err(_) => (self.rules.abandon)(&key.word, transition),
             }
+        }
+        if result.is_ok() {
+            guarded.due.iter_mut().zip(settled).for_each(|(due, settled)| *due &= !settled);
         }
         result
     }
@@ -240,18 +254,34 @@ impl Process {
     /// The worker of deferred keys, once: carries out what is due.
     fn work(&self, guarded: &mut Guarded) {
         for key in 0..self.keys.len() {
-            if std::mem::take(&mut guarded.due[key]) {
-                let result = self.commit(&[(key, Change::Dec)], guarded);
-                guarded.due[key] = result == Err(Refusal::Denied) && self.rules.refused_stays_due;
+            if self.carry_out(key, guarded).is_err() && !self.rules.refused_stays_due {
+                guarded.due[key] = false;
             }
+            let due = guarded.due[key];
+            assert!(!due || self.keys[key].word.load(Ordering::Relaxed) != 0, "a key is off, and a dec of it is due");
         }
+    }
+
+    /// `RawKey::carry_out`.
+    fn carry_out(&self, key: usize, guarded: &mut Guarded) -> Return {
+        if guarded.due[key] {
+            if (self.rules.fast)(&self.keys[key].word, Change::Dec).is_none() {
+                self.commit(&[(key, Change::Dec)], guarded)?;
+            }
+            guarded.due[key] = false;
+        }
+        Ok(())
     }
 
     /// `RawKey::seal`; what it left must never change.
     fn seal(&self, key: usize) -> Return {
         let word = &self.keys[key].word;
-        let guarded = self.lock.lock().unwrap();
+        let mut guarded = self.lock.lock().unwrap();
+        if self.rules.seal_carries_out {
+            self.carry_out(key, &mut guarded)?;
+        }
         let result = (self.rules.seal)(word).map_err(Refusal::Misuse);
+        assert!(result.is_err() || !guarded.due[key], "a key is sealed, and a dec of it is due");
         drop(guarded);
         if result.is_ok() {
             let sealed = word.load(Ordering::Relaxed);

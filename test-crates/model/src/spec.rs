@@ -1,5 +1,8 @@
 //! The specification: programs, and what they may come to. Operations take effect one after another, in any order that
 //! keeps the order of each thread; numbers are plain numbers.
+//!
+//! A key has users, and perhaps one who has left and is still counted. No user ever goes but by its own operation: what is
+//! due takes that one away, and nobody else.
 
 use std::collections::HashSet;
 
@@ -92,11 +95,47 @@ pub struct Program {
     pub threads: Vec<Vec<Op>>,
 }
 
+#[derive(Clone, Copy)]
+struct Key {
+    users: i32,
+    /// One more is counted, who has left.
+    left: bool,
+    sealed: bool,
+}
+
+impl Key {
+    fn count(self) -> i32 {
+        self.users + i32::from(self.left)
+    }
+
+    fn without_the_one_who_left(self) -> Key {
+        Key { left: false, ..self }
+    }
+
+    /// The key after a change, or why there is none.
+    fn changed(self, change: Change) -> Result<Key, Misuse> {
+        let Key { users, left, sealed } = self;
+        let of = |users| Ok(Key { users, left: false, sealed });
+        match (change, self.count()) {
+            // As it should be already. A sealed key has nobody who has left.
+            (Change::Enable, 1..) if sealed => Ok(self),
+            (Change::Disable, 0) => Ok(self),
+            _ if sealed => Err(Misuse::Sealed),
+            (Change::Enable, 0 | 1) => of(1),
+            (Change::Disable, 1) => of(0),
+            (Change::Enable | Change::Disable, count) => Err(Misuse::Counted(count)),
+            (Change::Inc, i32::MAX) => Err(Misuse::Overflow),
+            (Change::Inc, _) => Ok(Key { users: users + 1, ..self }),
+            (Change::Dec, 0) => Err(Misuse::Underflow),
+            (Change::Dec, 1) => of(0),
+            (Change::Dec, _) => Ok(Key { users: users - 1, left, sealed }),
+        }
+    }
+}
+
 #[derive(Clone)]
 struct State {
-    counts: [i32; 2],
-    sealed: [bool; 2],
-    due: [bool; 2],
+    keys: [Key; 2],
     patches: usize,
     at: Vec<usize>,
     held: Vec<[i32; 2]>,
@@ -124,9 +163,7 @@ impl Program {
         let threads = self.threads.len();
         let mut found = HashSet::new();
         let mut open = vec![State {
-            counts: self.start,
-            sealed: [false; 2],
-            due: [false; 2],
+            keys: self.start.map(|users| Key { users, left: false, sealed: false }),
             patches: 0,
             at: vec![0; threads],
             held: vec![[0; 2]; threads],
@@ -151,10 +188,11 @@ impl Program {
             }
             if done {
                 let mut last = state;
-                while last.due != [false; 2] {
+                while last.keys.iter().any(|key| key.left) {
                     self.work(&mut last);
                 }
-                found.insert(Outcome { results: last.results, counts: last.counts, sealed: last.sealed });
+                let counts = last.keys.map(Key::count);
+                found.insert(Outcome { results: last.results, counts, sealed: last.keys.map(|key| key.sealed) });
             }
         }
         found
@@ -173,20 +211,18 @@ impl Program {
         let result = match op {
             Op::Change(key, change) => self.commit(state, &[(key, change)]),
             Op::Batch(changes) => self.commit(state, changes),
-            Op::FastInc(key) if (1..i32::MAX).contains(&state.counts[key]) && !state.sealed[key] => {
-                state.counts[key] += 1;
-                Ok(())
+            Op::FastInc(key) => {
+                let now = state.keys[key];
+                let open = (1..i32::MAX).contains(&now.count()) && !now.sealed;
+                state.keys[key].users += i32::from(open);
+                if open { Ok(()) } else { Err(Refusal::NotEnabled) }
             }
-            Op::FastInc(_) => Err(Refusal::NotEnabled),
-            Op::DecDeferred(key) => match state.counts[key] {
-                _ if state.sealed[key] => Err(Refusal::Misuse(Misuse::Sealed)),
-                0 => Err(Refusal::Misuse(Misuse::Underflow)),
-                1 => {
-                    state.due[key] = true;
-                    Ok(())
-                }
-                _ => {
-                    state.counts[key] -= 1;
+            Op::DecDeferred(key) => match state.keys[key] {
+                Key { sealed: true, .. } => Err(Refusal::Misuse(Misuse::Sealed)),
+                Key { users: 0, left: false, .. } => Err(Refusal::Misuse(Misuse::Underflow)),
+                Key { users: 0, left: true, .. } => Ok(()),
+                Key { users, left, sealed } => {
+                    state.keys[key] = Key { users: users - 1, left: left || users == 1, sealed };
                     Ok(())
                 }
             },
@@ -194,11 +230,13 @@ impl Program {
                 self.work(state);
                 Ok(())
             }
-            Op::Seal(key) if state.counts[key] == i32::MAX => Err(Refusal::Misuse(Misuse::Overflow)),
-            Op::Seal(key) => {
-                state.sealed[key] = true;
-                Ok(())
-            }
+            Op::Seal(key) => self.count_off(state, key).and_then(|()| match state.keys[key].users {
+                i32::MAX => Err(Refusal::Misuse(Misuse::Overflow)),
+                _ => {
+                    state.keys[key].sealed = true;
+                    Ok(())
+                }
+            }),
         };
         if result.is_ok() {
             op.count_held(&mut state.held[thread]);
@@ -207,45 +245,37 @@ impl Program {
     }
 
     fn work(&self, state: &mut State) {
-        for key in 0..state.due.len() {
-            if state.due[key] {
-                state.due[key] = self.commit(state, &[(key, Change::Dec)]) == Err(Refusal::Denied);
-            }
+        for key in 0..state.keys.len() {
+            let _ = self.count_off(state, key); // What is refused is tried again.
         }
+    }
+
+    /// The one who has left is counted no more.
+    fn count_off(&self, state: &mut State, key: usize) -> Return {
+        let mut keys = state.keys;
+        keys[key] = keys[key].without_the_one_who_left();
+        self.turn_into(state, keys)
     }
 
     /// All or nothing.
     fn commit(&self, state: &mut State, changes: &[(usize, Change)]) -> Return {
-        let mut counts = state.counts;
+        let mut keys = state.keys;
         for &(key, change) in changes {
-            let count = &mut counts[key];
-            let changed = match (change, *count) {
-                (Change::Enable, 0 | 1) => 1,
-                (Change::Disable, 0 | 1) => 0,
-                (Change::Enable | Change::Disable, _) if !state.sealed[key] => {
-                    return Err(Refusal::Misuse(Misuse::Counted(*count)));
-                }
-                (Change::Enable, users) => users,
-                (Change::Disable, _) => 0,
-                (Change::Inc | Change::Dec, _) if state.sealed[key] => return Err(Refusal::Misuse(Misuse::Sealed)),
-                (Change::Inc, i32::MAX) => return Err(Refusal::Misuse(Misuse::Overflow)),
-                (Change::Inc, users) => users + 1,
-                (Change::Dec, 0) => return Err(Refusal::Misuse(Misuse::Underflow)),
-                (Change::Dec, users) => users - 1,
-            };
-            if state.sealed[key] && changed != *count {
-                return Err(Refusal::Misuse(Misuse::Sealed));
-            }
-            *count = changed;
+            keys[key] = keys[key].changed(change).map_err(Refusal::Misuse)?;
         }
-        let flips = (0..counts.len()).any(|key| (counts[key] > 0) != (state.counts[key] > 0));
+        self.turn_into(state, keys)
+    }
+
+    /// Patches what goes on and off.
+    fn turn_into(&self, state: &mut State, keys: [Key; 2]) -> Return {
+        let flips = (0..keys.len()).any(|key| (keys[key].count() > 0) != (state.keys[key].count() > 0));
         if flips {
             state.patches += 1;
             if self.refuse == Some(state.patches) {
                 return Err(Refusal::Denied);
             }
         }
-        state.counts = counts;
+        state.keys = keys;
         Ok(())
     }
 }

@@ -86,10 +86,24 @@ fn seal_by_load_and_store(word: &AtomicI32) -> Result<(), Misuse> {
     Ok(())
 }
 
+/// A deferred dec as Linux has it: it takes whoever is counted when it is due.
+fn settles_never(_change: Change, _transition: Transition) -> bool {
+    false
+}
+
+fn settles_without_enable(_change: Change, transition: Transition) -> bool {
+    transition == Transition::TurnOff
+}
+
+fn settles_without_going_off(change: Change, _transition: Transition) -> bool {
+    change == Change::Enable
+}
+
 const INC: Op = Op::Change(0, Inc);
 const DEC: Op = Op::Change(0, Dec);
 const ON: Op = Op::Change(0, Enable);
 const OFF: Op = Op::Change(0, Disable);
+const LATE: Op = Op::DecDeferred(0);
 
 fn run(rules: Rules, start: i32, refuse: Option<usize>, threads: &[&[Op]]) -> u64 {
     let threads = threads.iter().map(|ops| ops.to_vec()).collect();
@@ -103,7 +117,7 @@ type Twin = (&'static str, &'static str, fn(Rules) -> u64, Rules);
 const CORE: Rules = Rules::CORE;
 
 #[rustfmt::skip]
-const COUNTERS: [Twin; 13] = [
+const COUNTERS: [Twin; 18] = [
     ("no leaving", "disagree", |r| run(r, 0, None, &[&[INC, DEC], &[INC, DEC]]),
         Rules { begin: no_leaving::begin, publish: no_leaving::publish, ..CORE }),
     ("zero before patch", "runs ahead", |r| check_reader(r, 1, None, [OFF, OFF]),
@@ -130,6 +144,16 @@ const COUNTERS: [Twin; 13] = [
         Rules { refused_stays_due: false, ..CORE }),
     ("deferred dec flips", "came to", |r| run(r, 1, Some(1), &[&[INC, DEC], &[Op::DecDeferred(0)]]),
         Rules { deferred_never_flips: false, ..CORE }),
+    ("deferred dec takes the enabler's place", "came to", |r| run(r, 1, None, &[&[LATE, ON], &[Op::Work]]),
+        Rules { settles: settles_without_enable, ..CORE }),
+    ("due after disable", "a key is off", |r| run(r, 1, None, &[&[LATE, OFF], &[Op::Work]]),
+        Rules { settles: settles_without_going_off, ..CORE }),
+    ("due after dec", "a key is off", |r| run(r, 1, None, &[&[LATE, DEC], &[Op::Work]]),
+        Rules { settles: settles_without_going_off, ..CORE }),
+    ("deferred dec takes a later user", "came to", |r| run(r, 1, None, &[&[LATE, OFF, INC]]),
+        Rules { settles: settles_never, ..CORE }),
+    ("sealed and due", "a key is sealed", |r| run(r, 1, None, &[&[LATE], &[Op::Seal(0)]]),
+        Rules { seal_carries_out: false, ..CORE }),
 ];
 
 type LockTwin = (&'static str, &'static str, fn() -> u64);

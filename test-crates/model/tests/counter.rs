@@ -72,6 +72,25 @@ fn three_threads_of_one() {
     check_all(&ALL, &[1, 1, 1], &[0, 1, 2], &[None, Some(1)], Some(2));
 }
 
+/// A dec is deferred, and others come and go before it is due, and afterwards.
+#[test]
+fn deferred() {
+    check_all(&ALL, &[3], &[0, 1, 2], &[None, Some(1), Some(2)], None);
+    const AFTER: [Op; 6] =
+        [INC, Op::Change(0, Enable), Op::Change(0, Disable), Op::DecDeferred(0), Op::Work, Op::Seal(0)];
+    let (mut programs, mut interleavings) = (0, 0);
+    for others in sequences(&AFTER, 2) {
+        for own in AFTER {
+            for refuse in [None, Some(1)] {
+                let threads = vec![vec![Op::DecDeferred(0), own], others.clone()];
+                interleavings += check(Rules::CORE, &Program { start: [1, 0], refuse, threads }, Some(3));
+                programs += 1;
+            }
+        }
+    }
+    println!("{programs} programs, {interleavings} interleavings");
+}
+
 const INC: Op = Op::Change(0, Inc);
 const DEC: Op = Op::Change(0, Dec);
 
@@ -108,7 +127,8 @@ fn batches() {
     ];
     let second = |key| {
         let alone = [Inc, Dec, Enable, Disable].map(|change| vec![Op::Change(key, change)]);
-        alone.into_iter().chain([vec![Op::Seal(key)], vec![Op::FastInc(key), Op::Change(key, Dec)]])
+        let several = [vec![Op::Seal(key)], vec![Op::FastInc(key), Op::Change(key, Dec)], vec![Op::DecDeferred(key)]];
+        alone.into_iter().chain(several)
     };
     let mut interleavings = 0;
     for start in [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [2, 1]] {

@@ -3,6 +3,9 @@
  * Keys with a deferred dec: however often the last user comes and goes, the code is rewritten at most once in an
  * interval. Until it has passed, the count stays 1, and further deferred decs are absorbed. Linux counts the interval in
  * jiffies; here it is in milliseconds (HZ = 1000).
+ *
+ * A dec that is due is of the user that has left, and of nobody else: an inc is counted besides, static_branch_enable() takes
+ * its place, static_branch_disable() and sealing count it off at once.
  */
 #ifndef JUMPLABEL_JUMP_LABEL_RATELIMIT_H
 #define JUMPLABEL_JUMP_LABEL_RATELIMIT_H

@@ -138,6 +138,13 @@ pub fn abandon(word: &AtomicI32, transition: Transition) {
     }
 }
 
+/// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the
+/// user that has left; whatever turns the key off has counted it off.
+#[must_use]
+pub const fn settles(change: Change, transition: Transition) -> bool {
+    matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
+}
+
 /// Under the lock: no change any more. Refused for a key with `i32::MAX` users, whose sealed word would be -1.
 pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
     let mut now = word.load(Ordering::Acquire);

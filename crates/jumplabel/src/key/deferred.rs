@@ -2,10 +2,25 @@
 //! interval (Linux: include/linux/jump_label_ratelimit.h).
 //!
 //! ```text
-//!   count     2 ──dec_deferred──► 1 ──dec_deferred──► 1, due in `interval` ──► dec by the worker
-//!                                     ──dec_deferred──► (nothing: one dec is due already)
-//!                                     ──inc──► 2 ... the worker's dec brings it to 1
+//!                    dec_deferred             interval passed, or flush
+//!   n users ────────► n - 1 users      1 user ──────────────► 1 user, who has left ──────────────► off
+//!
+//!   while a dec is due: m users, and one more is counted, who has left           count    afterwards
+//!     inc, dec             one user more, one less                               m + 1
+//!     dec_deferred         m > 0: one user less; m = 0: nothing                  m + 1
+//!     interval, flush      that one is counted off; it is the last: off          m        nothing is due
+//!     enable    m = 0      the caller takes its place: on                        1        nothing is due
+//!               m > 0      Counted                                               m + 1
+//!     disable   m = 0      at once: off                                          0        nothing is due
+//!               m > 0      Counted                                               m + 1
+//!     dec       m = 0      as disable: a dec without its inc                     0        nothing is due
+//!     seal                 that one is counted off, then sealed                  m        nothing is due
+//!     what is refused      nothing                                               m + 1    tried again after the interval
 //! ```
+//!
+//! What is due is thus always of the user that has left, and never takes the place of another: a key that is on because
+//! of a user stays on. That a dec is due is a flag of the key, which changes under the lock only, together with the count.
+//! Linux's work item takes one from the count as it finds it, whoever is counted by then.
 //!
 //! The worker is a thread that exists while something is due. The list of keys is guarded by the process-wide lock, so a
 //! child of fork finds it whole; it starts a worker of its own at its next `dec_deferred` or carries out what is due with
@@ -21,7 +36,7 @@ use core::time::Duration;
 use super::count::{self, Change};
 use super::{Key, RawKey};
 use crate::error::Error;
-use crate::patch::{self, Lock, Outcome};
+use crate::patch::{Lock, Outcome};
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
@@ -36,8 +51,9 @@ pub struct DeferredKey<const DEFAULT: bool> {
 struct Timer {
     /// Nanoseconds.
     interval: u64,
-    /// Nanoseconds of the platform's clock, 0 where nothing is due. Changed under the lock.
+    /// When what is due is carried out: nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
+    /// Whether it is on the list of some copy of the library.
     listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
@@ -68,7 +84,9 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     }
 
     /// One user less (Linux: `static_key_slow_dec_deferred`). Where it is the last one, the key goes off when the interval
-    /// has passed; until then its count stays 1, and further deferred decs are absorbed.
+    /// has passed; until then its count stays 1, and further deferred decs are absorbed. A user who comes meanwhile stays:
+    /// by `inc` it is counted besides, by `enable` it takes the place of the one that has left. `disable` and
+    /// [`seal`](RawKey::seal) count that one off at once.
     ///
     /// Costs a compare-and-swap, or, for the last user, a lock and possibly the start of a thread. Not for signal
     /// handlers.
@@ -90,7 +108,8 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
                 _ => {} // An inc came between.
             }
         };
-        if self.timer.due.load(Ordering::Relaxed) == 0 {
+        if !self.raw.is_due() {
+            self.raw.set_due(true);
             self.timer.defer(&lock);
         }
         if !self.timer.listed.swap(true, Ordering::Relaxed) {
@@ -106,15 +125,13 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     /// is due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`]; the dec is due no more. Where the lock cannot be taken (as for [`RawKey::seal`]), it still is.
+    /// As [`RawKey::dec`], and where the lock cannot be taken, as for [`RawKey::seal`]. The dec is then still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let lock = Lock::take()?;
+        let outcome = self.raw.carry_out(&lock)?;
         forget(&(self.address()..self.address() + 1), &lock);
-        if self.timer.due.swap(0, Ordering::Relaxed) == 0 {
-            return Ok(None);
-        }
-        patch::change_locked(&self.raw, Change::Dec, &lock).map(Some)
+        Ok(outcome)
     }
 }
 
@@ -130,7 +147,7 @@ unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
     const DEFAULT: bool = DEFAULT;
 }
 
-/// Keys that were ever deferred. Changed and walked under the lock.
+/// Keys with a dec that is due, and some with one that was. Changed and walked under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 const fn nanos(time: Duration) -> u64 {
@@ -138,15 +155,16 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// Under the lock: a key that is due, or when the next one will be.
+/// Under the lock: a key whose interval has passed, or how long until the next one's has.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
+    // Another copy of the library may be the next to defer a dec of theirs: this list must not keep them.
+    unlist(|key| !key.raw.is_due());
     let now = nanos(lock.text().now());
     let mut soonest = None;
     // SAFETY: keys are static; a key of an object that goes is taken off the list by `forget`.
     let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
     while let Some(key) = at {
         match key.timer.due.load(Ordering::Relaxed) {
-            0 => {}
             due if due <= now => return Ok(key),
             due => soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due))),
         }
@@ -158,10 +176,15 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
 
 /// Under the lock: takes the keys in `addresses` off the list, because their object is, or may be, about to be unloaded.
 pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
+    unlist(|key| addresses.contains(&key.address()));
+}
+
+/// Under the lock.
+fn unlist(which: impl Fn(&Node) -> bool) {
     let mut link = &LIST;
     // SAFETY: as in `next`.
     while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
-        if addresses.contains(&key.address()) {
+        if which(key) {
             link.store(key.timer.next.load(Ordering::Relaxed), Ordering::Relaxed);
             key.timer.listed.store(false, Ordering::Relaxed);
         } else {
@@ -171,7 +194,7 @@ pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
 }
 
 pub(crate) mod worker {
-    use super::{AtomicU32, Change, Error, Lock, Ordering, next, patch, std};
+    use super::{AtomicU32, Error, Lock, Ordering, next, std};
     use crate::text;
 
     /// The process whose worker runs, with [`STARTING`] while it is being started; 0 where there is none. A child of fork has
@@ -225,15 +248,14 @@ pub(crate) mod worker {
         loop {
             let Ok(lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
             match next(&lock) {
-                Ok(key) => {
-                    key.timer.due.store(0, Ordering::Relaxed);
-                    match patch::change_locked(&key.raw, Change::Dec, &lock) {
-                        Ok(_) | Err(Error::Underflow | Error::Sealed) => {}
-                        // The key stays on, which all users can live with, and the user that left is still to be counted
-                        // off: no later dec would make up for it.
-                        Err(_) => key.timer.defer(&lock),
-                    }
-                }
+                Ok(key) => match key.raw.carry_out(&lock) {
+                    Ok(_) => {}
+                    // Never by this library.
+                    Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
+                    // The key stays on, which all users can live with, and the user that left is still to be counted off: no
+                    // later dec would make up for it.
+                    Err(_) => key.timer.defer(&lock),
+                },
                 Err(Some(wait)) => {
                     drop(lock);
                     std::thread::sleep(wait.min(MOMENT));

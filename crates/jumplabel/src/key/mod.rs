@@ -36,7 +36,7 @@ mod atomic {
     pub(super) use core::sync::atomic::{AtomicI32, Ordering};
 }
 
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use crate::error::Error;
 use crate::patch::{self, Outcome};
@@ -46,14 +46,49 @@ use count::{Change, Misuse};
 #[repr(C, align(8))]
 pub struct RawKey {
     word: AtomicI32,
-    flags: u32,
+    flags: AtomicU32,
 }
 
 impl RawKey {
-    const DEFAULT_TRUE: u32 = 1;
+    const DEFAULT_TRUE: u32 = 1 << 0;
+    /// One of the users that are counted has left by `dec_deferred`. In the key, so that every copy of the library knows.
+    const DUE: u32 = 1 << 1;
 
     pub(crate) const fn new(default: bool) -> RawKey {
-        RawKey { word: AtomicI32::new(default as i32), flags: if default { Self::DEFAULT_TRUE } else { 0 } }
+        let flags = if default { Self::DEFAULT_TRUE } else { 0 };
+        RawKey { word: AtomicI32::new(default as i32), flags: AtomicU32::new(flags) }
+    }
+
+    fn flag(&self, flag: u32) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
+    }
+
+    /// Under the lock. Writes only what changes: a key may lie in read-only memory.
+    fn set_flag(&self, flag: u32, on: bool) {
+        let flags = self.flags.load(Ordering::Relaxed);
+        if (flags & flag != 0) != on {
+            self.flags.store(flags ^ flag, Ordering::Relaxed);
+        }
+    }
+
+    /// Under the lock: whether a deferred dec is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.flag(Self::DUE)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_due(&self, due: bool) {
+        self.set_flag(Self::DUE, due);
+    }
+
+    /// Under the lock: counts off the user that has left by `dec_deferred`. Where that is refused, it is still due.
+    pub(crate) fn carry_out(&self, lock: &patch::Lock) -> Result<Option<Outcome>, Error> {
+        if !self.is_due() {
+            return Ok(None);
+        }
+        let outcome = patch::change_locked(self, Change::Dec, lock)?;
+        self.set_due(false);
+        Ok(Some(outcome))
     }
 
     pub(crate) fn word(&self) -> &AtomicI32 {
@@ -69,7 +104,7 @@ impl RawKey {
     /// The key's default.
     #[must_use]
     pub fn default_state(&self) -> bool {
-        self.flags & Self::DEFAULT_TRUE != 0
+        self.flag(Self::DEFAULT_TRUE)
     }
 
     /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
@@ -167,14 +202,16 @@ impl RawKey {
     }
 
     /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. `enable` and `disable` of what is
-    /// so already still succeed.
+    /// so already still succeed. A deferred dec that is due is carried out first, because none could be later.
     ///
     /// # Errors
     /// [`Error::Overflow`] with `i32::MAX` users, and where the lock cannot be taken: [`Error::Reentrant`] in the middle of
     /// a flip, [`Error::OutOfMemory`], and [`Error::NoWriter`] in a kernel that has not called
-    /// [`set_text`](crate::text::set_text).
+    /// [`set_text`](crate::text::set_text). Where a deferred dec is due, also as [`dec`](Self::dec); it is then still due,
+    /// and the key is not sealed.
     pub fn seal(&self) -> Result<(), Error> {
-        let _lock = patch::Lock::take()?;
+        let lock = patch::Lock::take()?;
+        self.carry_out(&lock)?;
         count::seal(&self.word).map_err(Error::from)
     }
 

@@ -30,6 +30,9 @@ impl<'key> Request<'key> {
     /// The sites are patched.
     pub(super) fn publish(&self) {
         count::publish(self.key.word(), self.transition);
+        if count::settles(self.change, self.transition) {
+            self.key.set_due(false);
+        }
     }
 
     /// The sites are as they were.

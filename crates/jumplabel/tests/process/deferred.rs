@@ -1,10 +1,14 @@
-//! Keys whose last `dec` waits: rate limit, absorbed decs, an inc before the deadline, flush, children of fork.
+//! Keys whose last `dec` waits: rate limit, absorbed decs, whoever comes or goes before the deadline, flush, children of fork.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jumplabel::{DeferredKey, Error, static_branch_unlikely, static_key};
+use jumplabel::patch::plan::Summary;
+use jumplabel::text::builtin;
+use jumplabel::{Batch, DeferredKey, Error, WriterKind, static_branch_unlikely, static_key};
 
 use crate::scenario::{fork, passes, reap};
+use crate::twin::{self, Twin};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -12,6 +16,7 @@ static_key! {
     static SLOW: false, deferred super::INTERVAL;
     static NEVER: false, deferred core::time::Duration::from_secs(3600);
     static AT_ONCE: false, deferred core::time::Duration::ZERO;
+    static OTHER: true;
 }
 
 static MANY_LATE: [DeferredKey<false>; 4] = [const { DeferredKey::new(Duration::from_secs(3600)) }; 4];
@@ -29,6 +34,11 @@ fn never() -> bool {
 #[inline(never)]
 fn at_once() -> bool {
     static_branch_unlikely!(AT_ONCE)
+}
+
+#[inline(never)]
+fn other() -> bool {
+    static_branch_unlikely!(OTHER)
 }
 
 fn wait_until(what: impl Fn() -> bool) {
@@ -73,6 +83,107 @@ fn an_inc_before_the_deadline() {
         assert!(SLOW.count() == 1 && slow());
         SLOW.dec().unwrap();
         assert!(!slow());
+    });
+}
+
+/// Whoever turns the key on while a dec is due takes the place of the user that has left: the key stays on.
+#[test]
+fn enable_while_a_dec_is_due() {
+    passes(|| {
+        SLOW.inc().unwrap();
+        SLOW.dec_deferred().unwrap();
+        assert_eq!(SLOW.enable().unwrap().sites, 0);
+        std::thread::sleep(2 * INTERVAL);
+        assert!(SLOW.count() == 1 && slow(), "the enabler's key is off");
+        assert_eq!(SLOW.flush(), Ok(None));
+        // The same in a batch; and what is deferred afterwards is due again.
+        SLOW.dec_deferred().unwrap();
+        Batch::new().enable(&SLOW).commit().unwrap();
+        assert!(SLOW.flush() == Ok(None) && slow());
+        SLOW.dec_deferred().unwrap();
+        wait_until(|| SLOW.count() == 0);
+        assert!(!slow());
+        // With another user it is a key of several, as without a dec that is due.
+        NEVER.inc().unwrap();
+        NEVER.dec_deferred().unwrap();
+        NEVER.inc().unwrap();
+        assert_eq!(NEVER.enable(), Err(Error::Counted { count: 2 }));
+        assert_eq!(NEVER.disable(), Err(Error::Counted { count: 2 }));
+        assert!(NEVER.flush().unwrap().is_some() && NEVER.count() == 1 && never());
+    });
+}
+
+/// Whoever turns the key off counts that user off: nothing is left for one who comes later to lose.
+#[test]
+fn off_while_a_dec_is_due() {
+    passes(|| {
+        let offs: [fn(); 3] = [
+            || assert_eq!(NEVER.disable().unwrap().sites, 1),
+            || assert_eq!(NEVER.dec().unwrap().sites, 1),
+            || assert_eq!(Batch::new().disable(&NEVER).commit().unwrap().sites, 1),
+        ];
+        for off in offs {
+            NEVER.inc().unwrap();
+            NEVER.dec_deferred().unwrap();
+            off();
+            assert!(NEVER.count() == 0 && !never());
+            NEVER.inc().unwrap();
+            assert_eq!(NEVER.flush(), Ok(None));
+            assert!(NEVER.count() == 1 && never(), "a user's key is off");
+            NEVER.dec().unwrap();
+        }
+    });
+}
+
+/// A sealed key has the users that there are. None has left and is still counted.
+#[test]
+fn sealed_while_a_dec_is_due() {
+    passes(|| {
+        NEVER.inc().unwrap();
+        NEVER.dec_deferred().unwrap();
+        NEVER.seal().unwrap();
+        assert!(NEVER.is_sealed() && NEVER.count() == 0 && !never(), "sealed on for ever");
+        assert_eq!(NEVER.flush(), Ok(None));
+        SLOW.inc().unwrap();
+        SLOW.dec_deferred().unwrap();
+        SLOW.inc().unwrap();
+        SLOW.seal().unwrap();
+        assert!(SLOW.is_sealed() && SLOW.count() == 1 && slow());
+        std::thread::sleep(2 * INTERVAL);
+        assert!(SLOW.count() == 1 && slow());
+    });
+}
+
+/// A platform that has no writer while `REFUSES` says so.
+struct Refusing;
+
+static REFUSES: AtomicBool = AtomicBool::new(false);
+
+impl Twin for Refusing {
+    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
+        if REFUSES.load(Ordering::Relaxed) { None } else { builtin().choose(summary, attempt) }
+    }
+}
+
+/// What is refused is still due, whoever tried, and nothing else has changed.
+#[test]
+fn refused_while_a_dec_is_due() {
+    passes(|| {
+        twin::install(Refusing);
+        assert!(other() && !SLOW.is_enabled());
+        NEVER.inc().unwrap();
+        NEVER.dec_deferred().unwrap();
+        REFUSES.store(true, Ordering::Relaxed);
+        for _ in 0..2 {
+            assert_eq!(NEVER.flush(), Err(Error::NoWriter));
+            assert_eq!(NEVER.seal(), Err(Error::NoWriter));
+            assert_eq!(NEVER.disable(), Err(Error::NoWriter));
+            assert_eq!(Batch::new().enable(&NEVER).disable(&OTHER).commit(), Err(Error::NoWriter));
+            assert!(NEVER.count() == 1 && never() && !NEVER.is_sealed());
+        }
+        REFUSES.store(false, Ordering::Relaxed);
+        assert_eq!(NEVER.flush().unwrap().unwrap().sites, 1);
+        assert!(NEVER.count() == 0 && !never());
     });
 }
 

@@ -7,6 +7,7 @@
 
 static DEFINE_STATIC_KEY_DEFERRED_FALSE(deferred, LONG_TIME);
 static DEFINE_STATIC_KEY_DEFERRED_TRUE(deferred_true, 30);
+static DEFINE_STATIC_KEY_DEFERRED_FALSE(deferred_sealed, LONG_TIME);
 static struct static_key_deferred deferred_old = { STATIC_KEY_INIT_FALSE, 0, { 0, false, NULL } };
 
 static void deferrals(void)
@@ -34,6 +35,26 @@ static void deferrals(void)
 	STEP(static_key_deferred_flush(&deferred));
 	CHECK(static_key_count(&deferred.key) == 0 && !static_branch_unlikely(&deferred.key));
 	STEP(static_key_deferred_flush(&deferred));
+
+	/* A dec is due of the user that has left, and of nobody else: whoever enables the key takes its place. */
+	STEP(CHECK(static_branch_inc(&deferred.key)));
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	STEP(static_branch_enable(&deferred.key));
+	STEP(static_key_deferred_flush(&deferred));
+	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
+	/* Whoever disables it counts that user off: none who comes later is. */
+	STEP(static_branch_slow_dec_deferred(&deferred));
+	STEP(static_branch_disable(&deferred.key));
+	CHECK(static_key_count(&deferred.key) == 0 && !static_branch_unlikely(&deferred.key));
+	STEP(CHECK(static_branch_inc(&deferred.key)));
+	STEP(static_key_deferred_flush(&deferred));
+	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
+	STEP(static_branch_dec(&deferred.key));
+	/* A sealed key does not stay on for it. */
+	STEP(CHECK(static_branch_inc(&deferred_sealed.key)));
+	STEP(static_branch_slow_dec_deferred(&deferred_sealed));
+	STEP(CHECK(jumplabel_seal(&deferred_sealed.key.key) == 0));
+	CHECK(static_key_count(&deferred_sealed.key) == 0 && !static_branch_unlikely(&deferred_sealed.key));
 
 	/* Without a flush it happens by itself. */
 	CHECK(static_branch_likely(&deferred_true.key));
