@@ -82,7 +82,8 @@ pub enum Error {
         /// Why core sync was refused.
         core_sync: Errno,
     },
-    /// An entry of a table lies outside its object: the binary was damaged or rewritten by a tool.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. It is of this key, or
+    /// does not say whose it is; flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
@@ -143,8 +144,8 @@ impl fmt::Display for Error {
             ),
             Error::DamagedTable { entry } => write!(
                 f,
-                "the table entry at {entry:#x} points outside its object: rebuild the binary, or teach the tool that \
-                 rewrote it about the section __jump_table"
+                "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
+                 binary, or teach the tool that rewrote it about the section __jump_table"
             ),
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {

@@ -137,6 +137,18 @@ fn relocation_models() {
     }
 }
 
+/// A key that nobody defines lies at address 0, or, in a program that can be loaded anywhere, where that is loaded.
+#[test]
+fn weak_keys() {
+    let fixed = "-Crelocation-model=static";
+    for flags in [fixed, ""] {
+        let results = Build::of("weak").env(RUSTFLAGS, flags).results(&["weak"]);
+        let printed = cargo::run(&mut Command::new(&results[0]));
+        assert!(printed == if flags == fixed { "fixed\nok\n" } else { "ok\n" }, "{flags}: {printed}");
+        cargo::discard(&results);
+    }
+}
+
 #[test]
 fn oldest_compiler() {
     if !Command::new("rustup").args(["run", MSRV, "rustc", "-V"]).output().is_ok_and(|it| it.status.success()) {

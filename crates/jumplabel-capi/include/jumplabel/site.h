@@ -110,7 +110,7 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".hidden __ehdr_start\n"                                                                                       \
 	".balign 8\n"                                                                                                  \
 	"__jumplabel_object:\n"                                                                                        \
-	JUMPLABEL_POINTERS_("0, 0, 0, 0")                                                                              \
+	JUMPLABEL_POINTERS_("0, 0, 0, 0, 0")                                                                              \
 	".long __start___jump_table - .\n"                                                                             \
 	".long __stop___jump_table - .\n"                                                                              \
 	".long __start___jump_keys - .\n"                                                                              \

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A table with an entry that leads nowhere, as a tool that rewrote the binary might leave it: flips are refused and say what to
- * do, nothing is patched, and with DAMAGE undefined the same program works. Prints "ok".
+ * A table with an entry that leads nowhere, as a tool that rewrote the binary might leave it: flips of its key are refused and
+ * say what to do, nothing is patched, and with DAMAGE undefined the same program works. Flips of another key work, unless
+ * the entry does not say whose it is: BLOCKS_OTHERS. Prints "ok".
  */
 #include "check.h"
 
 #include <errno.h>
 
 static DEFINE_STATIC_KEY_FALSE(key);
+static DEFINE_STATIC_KEY_FALSE(other);
 
 #ifdef DAMAGE
 /* DAMAGE is the four words of an entry, in the assembler's language. */
@@ -17,7 +19,7 @@ __asm__(".pushsection __jump_table, \"a\", @progbits\n.balign 4\n.long " DAMAGE 
 int main(void)
 {
 	jumplabel_set_warn(note_warning, NULL);
-	CHECK(!static_branch_unlikely(&key));
+	CHECK(!static_branch_unlikely(&key) && !static_branch_unlikely(&other));
 #ifdef DAMAGE
 	CHECK(jumplabel_enable(&key.key) == -ENOEXEC && strstr(jumplabel_strerror(-ENOEXEC), "rebuild"));
 	last_warning[0] = 0;
@@ -25,6 +27,12 @@ int main(void)
 	CHECK(warnings == 1 && strstr(last_warning, "table"));
 	CHECK(!static_branch_inc(&key) && warnings == 2);
 	CHECK(!static_key_enabled(&key) && !static_branch_unlikely(&key));
+#ifdef BLOCKS_OTHERS
+	CHECK(jumplabel_enable(&other.key) == -ENOEXEC && !static_branch_unlikely(&other));
+#else
+	CHECK(jumplabel_enable(&other.key) == 0);
+	CHECK(static_branch_unlikely(&other));
+#endif
 #else
 	STEP(CHECK(jumplabel_enable(&key.key) == 0));
 	CHECK(static_branch_unlikely(&key));

@@ -140,18 +140,34 @@ fn abuse() {
 #[test]
 fn damaged_tables() {
     let program = scratch("damaged").join("damaged");
-    for damage in [
-        "",
-        "0, 0, 0, 0",
-        "main - ., 0x7fffffff, key - ., 0",
-        "main - ., main - ., 0x7fffff00, 0",
-        "key - ., main - ., key - ., 0",
+    for (damage, blocks) in [
+        ("", ""),
+        ("0, 0, 0, 0", "-DBLOCKS_OTHERS"),
+        ("main - ., 0x7fffffff, key - ., 0", ""),
+        ("main - ., main - ., 0x7fffff00, 0", "-DBLOCKS_OTHERS"),
+        ("key - ., main - ., key - ., 0", ""),
     ] {
-        let mut flags = String::from("-O2");
+        let mut flags = format!("-O2 {blocks}");
         if !damage.is_empty() {
             flags += &format!(" -DDAMAGE=\"{}\"", damage.replace(' ', ""));
         }
         GCC.build(Language::C, &flags, &["damaged.c"], "-ljumplabel", &program);
         assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{damage}");
+    }
+}
+
+/// tests/c/weak.c: sites of a key that nobody defines, and of NULL.
+#[test]
+fn keys_that_nobody_defines() {
+    let program = scratch("weak").join("weak");
+    for compiler in Compiler::ALL {
+        for flags in [
+            "-O0 -fno-pie -no-pie -DABSOLUTE",
+            "-O2 -fno-pie -no-pie -DABSOLUTE",
+            "-O2 -fPIE -pie -DJUMPLABEL_FOREIGN_KEYS",
+        ] {
+            compiler.build(Language::C, flags, &["weak.c"], "-ljumplabel", &program);
+            assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{compiler:?} {flags}");
+        }
     }
 }

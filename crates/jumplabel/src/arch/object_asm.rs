@@ -48,7 +48,7 @@ macro_rules! __object_asm {
             ".hidden __ehdr_start\n",
             ".balign 8\n",
             "__jumplabel_object:\n",
-            $crate::__pointer_asm!("0, 0, 0, 0"),
+            $crate::__pointer_asm!("0, 0, 0, 0, 0"),
             ".long __start___jump_table - .\n",
             ".long __stop___jump_table - .\n",
             ".long __start___jump_keys - .\n",

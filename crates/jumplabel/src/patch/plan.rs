@@ -187,17 +187,16 @@ impl Edits {
         Ok(())
     }
 
-    /// The edits that bring all sites of `object` to the state of their keys.
+    /// The edits that bring the sites of `object` to the state of their keys. A site that cannot be brought there keeps no
+    /// other from it; the next flip of its key says what is wrong.
     #[cfg(jumplabel_sites)]
     pub(super) fn collect_object(&mut self, object: &object::Object, lock: &Lock) -> Result<(), Error> {
-        index::check(object)?;
         self.0.reserve(object.table().len(), lock.text())?;
-        for entry in object.table() {
-            // SAFETY: the key of a checked entry; its object was loaded before this one.
-            let key = unsafe { (entry.key() as *const RawKey).as_ref() };
-            let Some(key) = key else { continue }; // A weak symbol that nobody defines: as the compiler left it.
-            // SAFETY: a checked entry, under the lock.
-            if let Some(edit) = unsafe { Edit::plan(entry, key.is_enabled()) }? {
+        for (entry, key) in index::sound(object) {
+            // SAFETY: the key of an entry that was looked at; its object was loaded before this one.
+            let key = unsafe { &*(key as *const RawKey) };
+            // SAFETY: an entry that was looked at, under the lock.
+            if let Ok(Some(edit)) = unsafe { Edit::plan(entry, key.is_enabled()) } {
                 self.0.push(edit, lock.text())?;
             }
         }

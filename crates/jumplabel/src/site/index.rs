@@ -1,25 +1,52 @@
 //! The index of an object: the numbers of its table entries, ordered by key, then by address. Four bytes a site, built
 //! at the first flip in private memory; the table itself is never written.
+//!
+//! ```text
+//!   what an entry says                        in the index    refused as DamagedTable
+//!   key, site and target in their places      yes             nothing
+//!   NULL for the key (a weak symbol that      no              nothing: nobody can flip that key
+//!     nobody defines)
+//!   a key, and a site or target that are      yes             flips of that key
+//!     not code of the object
+//!   no key                                    no              flips of all keys that it may be of: those in its object,
+//!                                                             or all, where the way to the key's address is lost
+//! ```
+//!
+//! So an entry that a tool has broken blocks the flips that may need its site, and no others.
 
 use core::sync::atomic::Ordering;
 
 use super::{Entry, object::Object};
 use crate::error::Error;
 use crate::patch::Lock;
-use crate::text;
+use crate::text::{self, Image};
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
-pub(crate) fn entries<'lock>(
+#[doc(hidden)] // Public for the fuzzer.
+pub fn entries<'lock>(
     object: &'lock Object,
     key: usize,
     lock: &'lock Lock,
 ) -> Result<impl ExactSizeIterator<Item = &'lock Entry>, Error> {
+    let numbers = numbers(object, key, lock)?;
+    if object.damaged.load(Ordering::Relaxed) != 0 {
+        refuse(object, key)?;
+    }
+    Ok(numbers.iter().map(|&number| &object.table()[number as usize]))
+}
+
+/// How many entries say that their key is at `key`.
+pub(super) fn count(object: &Object, key: usize, lock: &Lock) -> Result<usize, Error> {
+    Ok(numbers(object, key, lock)?.len())
+}
+
+fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Result<&'lock [u32], Error> {
     let table = object.table();
     let order = order(object, lock)?;
     let at = |number: &u32| &table[*number as usize];
     let first = order.partition_point(|number| at(number).key() < key);
     let count = order[first..].partition_point(|number| at(number).key() == key);
-    Ok(order[first..first + count].iter().map(at))
+    Ok(&order[first..first + count])
 }
 
 /// The index, built where it is missing.
@@ -27,18 +54,22 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
     let table = object.table();
     let built = object.index.load(Ordering::Acquire);
     if !built.is_null() {
-        // SAFETY: `table.len()` numbers, published below, freed under the lock when the object goes.
-        return Ok(unsafe { core::slice::from_raw_parts(built, table.len()) });
+        let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
+        // SAFETY: so many numbers, published below, freed under the lock when the object goes.
+        return Ok(unsafe { core::slice::from_raw_parts(built, len) });
     }
-    if table.is_empty() {
+    let image = text::image(object.header());
+    let key_of = |entry| Verdict::of(entry, object, image.as_ref()).key();
+    let len = examine(object, image.as_ref());
+    if len == 0 {
         return Ok(&[]);
     }
-    check(object)?;
-    let bytes = size_of_val(table) / size_of::<Entry>() * size_of::<u32>();
+    let bytes = len * size_of::<u32>();
     let memory = lock.text().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
     // SAFETY: `allocate` gives zeroed memory of that size, aligned to a page, to nobody else.
-    let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), table.len()) };
-    for (place, number) in order.iter_mut().zip(0..) {
+    let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
+    let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
+    for (place, (number, _)) in order.iter_mut().zip(numbers) {
         *place = number;
     }
     order.sort_unstable_by_key(|&number| {
@@ -50,25 +81,100 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
     Ok(order)
 }
 
-/// Refuses a table with an entry that leads out of its object, before any of it is believed.
-#[doc(hidden)] // Public for the fuzzer.
-pub fn check(object: &Object) -> Result<(), Error> {
-    let Some(image) = text::image(object.header()) else { return Ok(()) };
+/// Notes whether an entry is damaged, before any of them is believed. How many say which key is theirs.
+fn examine(object: &Object, image: Option<&Image>) -> usize {
+    let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
-        let damaged = !image.contains_code(entry.code(), crate::arch::SITE_SIZE)
-            || !image.contains_code(entry.target(), 1)
-            || !image.contains_key(super::relative(&raw const entry.key))
-            || entry.key() % align_of::<crate::RawKey>() != 0;
-        if damaged {
+        let verdict = Verdict::of(entry, object, image);
+        len += usize::from(verdict.key().is_some());
+        if matches!(verdict, Verdict::Damaged(_) | Verdict::Lost { .. }) {
+            damaged = core::ptr::from_ref(entry) as usize;
+        }
+    }
+    object.damaged.store(damaged, Ordering::Relaxed);
+    len
+}
+
+/// Refuses to flip the key at `key` where an entry of `object` is damaged that is, or may be, of that key.
+#[cold]
+fn refuse(object: &Object, key: usize) -> Result<(), Error> {
+    let image = text::image(object.header());
+    for entry in object.table() {
+        let concerns = match Verdict::of(entry, object, image.as_ref()) {
+            Verdict::Sound(_) | Verdict::Nobodys => false,
+            Verdict::Damaged(own) => own == key,
+            Verdict::Lost { anywhere } => anywhere || image.is_some_and(|image| image.contains_key(key)),
+        };
+        if concerns {
             return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
         }
     }
     Ok(())
 }
 
+/// What an entry is worth. Where the platform knows no bounds, all that it says is believed.
+#[derive(Clone, Copy)]
+enum Verdict {
+    /// It is right, as far as one can see, and its key is here.
+    Sound(usize),
+    /// Its key is NULL.
+    Nobodys,
+    /// Its key is here; its site or its target is not code of the object.
+    Damaged(usize),
+    /// It does not lead to a key. The key is one of the object, or it may be anywhere.
+    Lost { anywhere: bool },
+}
+
+impl Verdict {
+    /// Reads nothing but the entry and, of an indirect one, a slot that lies in the object.
+    fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
+        let word = super::relative(&raw const entry.key);
+        let Some(image) = image else {
+            return if word == 0 { Verdict::Nobodys } else { Verdict::Sound(entry.key()) };
+        };
+        if entry.is_indirect() {
+            if !image.contains_key(word) {
+                return Verdict::Lost { anywhere: true };
+            }
+            // SAFETY: aligned, and in a segment of the object.
+            if unsafe { (word as *const usize).read() } == 0 {
+                return Verdict::Nobodys;
+            }
+        } else if word == 0 || word == object.header() {
+            return Verdict::Nobodys; // Where the object is loaded is address 0 to its linker.
+        } else if !image.contains_key(word) || object.table_contains(word) {
+            return Verdict::Lost { anywhere: false };
+        }
+        let key = entry.key();
+        if !key.is_multiple_of(align_of::<crate::RawKey>()) {
+            return Verdict::Lost { anywhere: true };
+        }
+        let whole = image.contains_code(entry.code(), crate::arch::SITE_SIZE) && image.contains_code(entry.target(), 1);
+        if whole { Verdict::Sound(key) } else { Verdict::Damaged(key) }
+    }
+
+    fn key(self) -> Option<usize> {
+        match self {
+            Verdict::Sound(key) | Verdict::Damaged(key) => Some(key),
+            Verdict::Nobodys | Verdict::Lost { .. } => None,
+        }
+    }
+}
+
+/// The entries of `object` that lead to its code and to a key, each with the key's address.
+#[cfg(jumplabel_sites)]
+pub(crate) fn sound(object: &Object) -> impl Iterator<Item = (&Entry, usize)> {
+    let image = text::image(object.header());
+    object.table().iter().filter_map(move |entry| match Verdict::of(entry, object, image.as_ref()) {
+        Verdict::Sound(key) => Some((entry, key)),
+        _ => None,
+    })
+}
+
 /// Frees the index.
 #[cfg(jumplabel_sites)]
-pub(super) fn discard(object: &Object, lock: &Lock) {
+#[doc(hidden)] // Public for the fuzzer.
+pub fn discard(object: &Object, lock: &Lock) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
         // SAFETY: from `allocate` with this size, and nobody holds a slice of it: the lock is held.

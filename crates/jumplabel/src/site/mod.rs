@@ -58,13 +58,18 @@ impl Entry {
     #[must_use]
     pub fn key(&self) -> usize {
         let word = relative(&raw const self.key);
-        if self.meta & INDIRECT == 0 {
+        if !self.is_indirect() {
             return word;
         }
         // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, filled by the loader before any
-        // code of the object runs; damaged tables are refused when the index is built.
+        // code of the object runs; of damaged entries, the index says that their key is lost.
         let slot = unsafe { (word as *const usize).read() };
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
+    }
+
+    /// Whether the key word leads to a slot that holds the key's address.
+    fn is_indirect(&self) -> bool {
+        self.meta & INDIRECT != 0
     }
 
     /// What the check yields where execution falls through.
@@ -193,7 +198,8 @@ impl Site {
 /// after the first call, which builds the index.
 ///
 /// # Errors
-/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::DamagedTable`] where an entry is damaged that is, or may be, of this key, [`Error::OutOfMemory`], and where the
+/// lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, lock: &Lock| {
         for object in object::all(lock) {

@@ -30,6 +30,8 @@ pub struct Object {
     pub(super) index_bytes: AtomicUsize,
     /// 1 if the object is never unloaded. Changed under the lock.
     stays: AtomicUsize,
+    /// Address of an entry that leads nowhere, 0 where there is none. Known with the index.
+    pub(super) damaged: AtomicUsize,
     table_start: i32,
     table_stop: i32,
     keys_start: i32,
@@ -46,6 +48,12 @@ impl Object {
     pub fn table(&self) -> &[Entry] {
         // SAFETY: the linker's section bounds.
         unsafe { section(&raw const self.table_start, &raw const self.table_stop) }
+    }
+
+    /// Whether `address` is in the table.
+    pub(super) fn table_contains(&self, address: usize) -> bool {
+        let table = self.table().as_ptr_range();
+        (table.start as usize..table.end as usize).contains(&address)
     }
 
     /// The object's key records.
@@ -300,4 +308,4 @@ const _: () = assert!(VERSION == 1);
 
 // The size that the macros emit.
 #[cfg(jumplabel_sites)]
-const _: () = assert!(size_of::<Object>() == 4 * size_of::<usize>() + 32);
+const _: () = assert!(size_of::<Object>() == 5 * size_of::<usize>() + 32);

@@ -36,7 +36,7 @@ impl KeyRecord {
         let key = self.key(element);
         let mut sites = 0;
         for object in object::all(lock) {
-            sites += index::entries(object, key.address(), lock)?.len();
+            sites += index::count(object, key.address(), lock)?;
         }
         Ok(KeyInfo {
             name: KeyRecord::text(&raw const self.name, self.name_len),
@@ -83,7 +83,7 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// Its count.
     pub count: i32,
-    /// How many sites check it.
+    /// How many sites check it; damaged entries that say so are counted.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
@@ -95,7 +95,7 @@ pub struct KeyInfo {
 /// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     let fill = |keys: &mut List<KeyInfo>, lock: &Lock| {
         for object in object::all(lock) {

@@ -223,24 +223,28 @@ pub(crate) fn keep_loaded() {
     platform::keep_loaded((&raw const crate::site::object::RUNTIME) as usize);
 }
 
-/// The bounds of an object in memory.
+/// Where an object lies in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
-    /// All its segments.
+    /// From its first segment to its last. There may be holes between them.
     pub(crate) all: (usize, usize),
-    /// Its executable segment.
-    pub(crate) code: (usize, usize),
+    /// Its segments, and whether each is executable; those that are too many are taken for one.
+    pub(crate) segments: [((usize, usize), bool); SEGMENTS],
 }
+
+/// How many segments are told apart. A linker makes four or five.
+pub(crate) const SEGMENTS: usize = 8;
 
 impl Image {
     /// Whether `bytes` bytes of code lie at `address`.
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
-        within(self.code, address, bytes)
+        self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
     }
 
     /// Whether a key, or a pointer to one, can lie at `address`.
     pub(crate) fn contains_key(&self, address: usize) -> bool {
-        within(self.all, address, size_of::<RawKey>()) && address.is_multiple_of(align_of::<RawKey>())
+        address.is_multiple_of(align_of::<RawKey>())
+            && self.segments.iter().any(|&(segment, _)| within(segment, address, size_of::<RawKey>()))
     }
 }
 

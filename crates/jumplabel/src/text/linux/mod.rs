@@ -32,7 +32,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use core::time::Duration;
 
-use super::{Image, Text, Token, Warnings, Writer, WriterKind, Written};
+use super::{Image, SEGMENTS, Text, Token, Warnings, Writer, WriterKind, Written};
 use crate::arch;
 use crate::error::{Errno, Error};
 use crate::patch::{EditList, Failure, plan::Summary};
@@ -241,13 +241,18 @@ pub(super) fn image(header: usize) -> Option<Image> {
     let loads = || segments.iter().filter(|segment| segment.p_type == PT_LOAD);
     let first = loads().find(|segment| segment.p_offset == 0)?;
     let base = header.wrapping_sub(first.p_vaddr);
-    let start = |segment: &libc::Phdr| base.wrapping_add(segment.p_vaddr);
-    let end = |segment: &libc::Phdr| start(segment) + segment.p_memsz;
-    let bounds = |wanted: fn(&libc::Phdr) -> bool| {
-        let chosen = || loads().filter(|segment| wanted(segment));
-        Some((chosen().map(start).min()?, chosen().map(end).max()?))
-    };
-    Some(Image { all: bounds(|_| true)?, code: bounds(|segment| segment.p_flags & PF_X != 0)? })
+    let mut image = Image { all: (usize::MAX, 0), segments: [((0, 0), false); SEGMENTS] };
+    let join = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.max(b.1));
+    for (number, segment) in loads().enumerate() {
+        let start = base.wrapping_add(segment.p_vaddr);
+        let bounds = (start, start.saturating_add(segment.p_memsz));
+        let executable = segment.p_flags & PF_X != 0;
+        let (known, was_executable) = image.segments[number.min(SEGMENTS - 1)];
+        let bounds_here = if number < SEGMENTS { bounds } else { join(known, bounds) };
+        image.segments[number.min(SEGMENTS - 1)] = (bounds_here, was_executable || executable);
+        image.all = join(image.all, bounds);
+    }
+    Some(image)
 }
 
 const AUTOMATIC: u8 = 0;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Sites of a key that nobody defines and of NULL, in a program at a fixed address: they stay as compiled, flips of that key
+ * are refused, and flips of all other keys work. Prints "ok".
+ */
+#include "check.h"
+
+#include <errno.h>
+
+extern __attribute__((weak)) struct static_key_false nobody_defines;
+static DEFINE_STATIC_KEY_FALSE(key);
+static DEFINE_STATIC_KEY_TRUE(other);
+
+/* Not every compiler lets C say it: a site of its own, whose key word leads to address 0. */
+#ifdef ABSOLUTE
+__asm__(".pushsection .text\nsite_of_null:\n.byte 0x0f, 0x1f, 0x44, 0, 0\nret\n.popsection\n"
+	".pushsection __jump_table, \"a\", @progbits\n.balign 4\n"
+	".long site_of_null - ., site_of_null - ., 0 - ., 0\n.popsection\n");
+#endif
+
+int main(void)
+{
+	jumplabel_set_warn(note_warning, NULL);
+	CHECK(!&nobody_defines && !static_branch_unlikely(&nobody_defines));
+	for (int round = 0; round < 2; round++) {
+		CHECK(jumplabel_enable(&key.key) == 0);
+		static_branch_disable(&other);
+		CHECK(static_branch_unlikely(&key) && !static_branch_likely(&other));
+		static_branch_disable(&key);
+		static_branch_enable(&other);
+		CHECK(!static_branch_unlikely(&key) && static_branch_likely(&other));
+		CHECK(jumplabel_enable(&nobody_defines.key) == -EINVAL);
+		CHECK(!static_branch_unlikely(&nobody_defines));
+	}
+	printf("ok\n");
+	return 0;
+}
