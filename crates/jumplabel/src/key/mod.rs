@@ -53,6 +53,8 @@ impl RawKey {
     const DEFAULT_TRUE: u32 = 1 << 0;
     /// One of the users that are counted has left by `dec_deferred`. In the key, so that every copy of the library knows.
     const DUE: u32 = 1 << 1;
+    /// Its sites were changed without a core sync, and none is known to have succeeded since.
+    const EVENTUAL: u32 = 1 << 2;
 
     pub(crate) const fn new(default: bool) -> RawKey {
         let flags = if default { Self::DEFAULT_TRUE } else { 0 };
@@ -79,6 +81,16 @@ impl RawKey {
     /// Under the lock.
     pub(crate) fn set_due(&self, due: bool) {
         self.set_flag(Self::DUE, due);
+    }
+
+    /// Whether other threads may still execute what the sites were before the last flip.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flag(Self::EVENTUAL)
+    }
+
+    /// Under the lock, and before the count is published: who comes by a lock-free `inc` has to see it.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.set_flag(Self::EVENTUAL, eventual);
     }
 
     /// Under the lock: counts off the user that has left by `dec_deferred`. Where that is refused, it is still due.
@@ -146,7 +158,8 @@ impl RawKey {
     }
 
     /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
-    /// compare-and-swap. When it returns, the key is on, and stays so until the matching [`dec`](Self::dec).
+    /// compare-and-swap. When it returns, the key is on, and stays so until the matching [`dec`](Self::dec). Where the key went on
+    /// without a core sync, that is reported to the others too, until one has succeeded.
     ///
     /// # Errors
     /// [`Error::Overflow`] at `i32::MAX` users, otherwise as [`enable`](Self::enable).
@@ -195,7 +208,8 @@ impl RawKey {
     }
 
     /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off, going off,
-    /// sealed or full. Never patches, never blocks.
+    /// sealed or full. Never patches, never blocks, and does not tell [`Visibility`](crate::Visibility), as
+    /// [`inc`](Self::inc) does.
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {
         count::fast(&self.word, Change::Inc).is_some()

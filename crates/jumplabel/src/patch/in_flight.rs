@@ -126,7 +126,7 @@ fn finish(phase: u32, lock: &Lock) -> bool {
     // SAFETY: the lock is held, and whoever was changing the lists does not exist here.
     let (requests, edits) = unsafe { (REQUESTS.get(), Edits::interrupted(lock)) };
     if phase == PUBLISHING {
-        requests.iter().for_each(Request::publish);
+        requests.iter().for_each(|request| request.publish(None));
         return true;
     }
     if phase == WRITING {

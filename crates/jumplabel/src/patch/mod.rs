@@ -90,7 +90,7 @@ pub struct Outcome {
     pub primed: usize,
     /// What wrote, `None` where no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see it.
+    /// When other threads see it. Where there was nothing to write: when they see the flip that wrote it.
     pub visibility: Visibility,
     /// What went less than well without being an error.
     pub warnings: Warnings,
@@ -101,15 +101,47 @@ pub struct Outcome {
 /// Changes one key: the lock-free way where nothing has to be patched, else a transaction of one.
 pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
-        return Ok(Outcome::default());
+        return Ok(unpatched(key, change, None));
     }
     commit(&mut [Request::new(key, change)])
+}
+
+/// The outcome of a change that needed no patch.
+fn unpatched(key: &RawKey, change: Change, lock: Option<&Lock>) -> Outcome {
+    let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
+    Outcome { visibility, ..Outcome::default() }
+}
+
+/// Whoever comes by `inc` relies on the key; where the last core sync succeeded, so may another, for this key.
+#[cold]
+fn still_eventual(key: &RawKey, change: Change, lock: Option<&Lock>) -> Visibility {
+    let taken = match lock {
+        _ if change != Change::Inc || !text::text().is_synced() => return Visibility::Eventual,
+        Some(_) => None,
+        None => match Lock::take() {
+            Ok(lock) => Some(lock),
+            Err(_) => return Visibility::Eventual,
+        },
+    };
+    taken.as_ref().or(lock).map_or(Visibility::Eventual, |lock| sync_again(core::iter::once(key), lock))
+}
+
+/// Under the lock: whether all threads see the sites of these keys as they are, at the latest by a core sync now.
+fn sync_again<'key>(mut keys: impl Iterator<Item = &'key RawKey> + Clone, lock: &Lock) -> Visibility {
+    if !keys.clone().any(RawKey::is_eventual) {
+        return Visibility::Immediate;
+    }
+    if lock.text().core_sync().is_err() {
+        return Visibility::Eventual;
+    }
+    keys.by_ref().for_each(|key| key.set_eventual(false));
+    Visibility::Immediate
 }
 
 /// [`change`] for a caller that holds the lock.
 pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &Lock) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
-        return Ok(Outcome::default());
+        return Ok(unpatched(key, change, Some(lock)));
     }
     commit_locked(&mut [Request::new(key, change)], lock)
 }
@@ -173,10 +205,19 @@ fn transaction(
     match &mut outcome {
         Ok(outcome) => {
             in_flight::publishing(requests, lock);
-            requests.iter().for_each(Request::publish);
+            if outcome.writer.is_none() {
+                outcome.visibility = sync_again(requests.iter().map(|request| request.key), lock);
+            }
+            requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
             outcome.time = lock.text().now().saturating_sub(start);
         }
-        Err(_) => requests.iter().for_each(Request::abandon),
+        Err(error) => {
+            // What was undone without a core sync is seen like what is done without one.
+            if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !lock.text().is_synced() {
+                requests.iter().for_each(|request| request.key.set_eventual(true));
+            }
+            requests.iter().for_each(Request::abandon);
+        }
     }
     if let Err(Error::RollbackFailed { .. }) = outcome {
         in_flight::stuck();
@@ -285,7 +326,14 @@ pub use steps::{Failure, Step};
 /// # Errors
 /// As [`RawKey::enable`].
 pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
-    transaction(&mut [], &Lock::take()?, |_, edits, lock| edits.collect_primed(key, lock))
+    let lock = Lock::take()?;
+    let mut outcome = transaction(&mut [], &lock, |_, edits, lock| edits.collect_primed(key, lock))?;
+    match outcome.writer {
+        Some(_) if outcome.visibility == Visibility::Immediate => key.set_eventual(false),
+        Some(_) => {}
+        None => outcome.visibility = sync_again(core::iter::once(key), &lock),
+    }
+    Ok(outcome)
 }
 
 /// The edits of a transaction, as writers get them.

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::key::RawKey;
 use crate::key::count::{self, Change, Transition};
 use crate::site::{Entry, index, object, read_site};
+use crate::text::Visibility;
 use crate::text::list::{Guarded, List};
 
 /// A change of one key in a transaction.
@@ -27,8 +28,13 @@ impl<'key> Request<'key> {
         Request { key, change, transition: Transition::Done, order: 0 }
     }
 
-    /// The sites are patched.
-    pub(super) fn publish(&self) {
+    /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
+    pub(super) fn publish(&self, visibility: Option<Visibility>) {
+        match visibility {
+            Some(Visibility::Immediate) => self.key.set_eventual(false),
+            Some(Visibility::Eventual) if self.transition != Transition::Done => self.key.set_eventual(true),
+            _ => {}
+        }
         count::publish(self.key.word(), self.transition);
         if count::settles(self.change, self.transition) {
             self.key.set_due(false);

@@ -62,7 +62,8 @@ impl WriterKind {
     }
 }
 
-/// When other threads see a flip.
+/// When other threads see a flip. What needed no flip reports what the last flip of the key did, until a core sync has
+/// succeeded: each change that takes the lock tries one, and so does an `inc` that does not, where the last one succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// At once: every check that starts after the flip returned takes the new arm.
@@ -159,6 +160,20 @@ pub unsafe trait Text: Sync {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<Written, Failure>;
+
+    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does: once more, after a flip that
+    /// reported [`Visibility::Eventual`]. Called with the lock held.
+    ///
+    /// # Errors
+    /// Where that is still refused.
+    fn core_sync(&self) -> Result<(), Errno> {
+        Err(Errno::NONE)
+    }
+
+    /// Whether the last core sync was not refused, so that it is worth to try another. Called with and without the lock.
+    fn is_synced(&self) -> bool {
+        true
+    }
 
     /// A clock, for [`Outcome::time`](crate::Outcome::time).
     fn now(&self) -> Duration;

@@ -211,3 +211,81 @@ fn broken_twin_waits_without_signals() {
         sent_to_a_waiting_thread(libc::SIGUSR1);
     });
 }
+
+const PTHREAD_CANCEL_ASYNCHRONOUS: i32 = 1;
+
+unsafe extern "C" {
+    fn pthread_setcanceltype(kind: i32, old: *mut i32) -> i32;
+}
+
+static CHECKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Nothing but checks, and the thread may be ended at any instruction.
+extern "C-unwind" fn check_for_ever(_: *mut libc::c_void) -> *mut libc::c_void {
+    let mut before = 0;
+    // SAFETY: writes to a place of ours; nothing below is harmed by the thread's end.
+    unsafe { pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut before) };
+    loop {
+        common().check(0);
+        CHECKS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Flips with an asynchronous cancellation pending that is off, as a thread must have it around them.
+extern "C-unwind" fn flip_with_cancellation_off(_: *mut libc::c_void) -> *mut libc::c_void {
+    let (mut state, mut kind) = (-1, -1);
+    // SAFETY: writes to places of ours; the thread's own cancellation, which stays off.
+    unsafe {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut state);
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut kind);
+        pthread_cancel(libc::pthread_self());
+    }
+    for _ in 0..100 {
+        common().keys[0].inc().unwrap();
+        common().keys[0].dec().unwrap();
+    }
+    // SAFETY: as above.
+    unsafe {
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut kind);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut state);
+    }
+    assert_eq!((kind, state), (PTHREAD_CANCEL_ASYNCHRONOUS, PTHREAD_CANCEL_DISABLE), "not what they were");
+    FLIPS.store(100, Ordering::SeqCst);
+    std::ptr::null_mut()
+}
+
+/// A thread that is cancelled asynchronously may check; it must turn cancellation off to flip, and a flip leaves it so.
+#[test]
+fn cancelled_asynchronously() {
+    passes(|| {
+        let nothing = std::ptr::null_mut();
+        let start = |body: Start| {
+            // SAFETY: all zeroes is a place to write to; a thread that is waited for below.
+            unsafe {
+                let mut thread = std::mem::zeroed();
+                assert_eq!(pthread_create(&raw mut thread, std::ptr::null(), body, nothing), 0);
+                thread
+            }
+        };
+        // SAFETY: threads of ours, each waited for once.
+        let join = |thread| unsafe {
+            let mut result = nothing;
+            assert_eq!(libc::pthread_join(thread, &raw mut result), 0);
+            result
+        };
+        for _ in 0..scenario::rounds(20) {
+            CHECKS.store(0, Ordering::Relaxed);
+            let thread = start(check_for_ever);
+            while CHECKS.load(Ordering::Relaxed) < 100 {
+                common().keys[0].inc().unwrap();
+                common().keys[0].dec().unwrap();
+            }
+            // SAFETY: it runs.
+            unsafe { pthread_cancel(thread) };
+            assert!(!join(thread).is_null(), "was not cancelled");
+        }
+        assert!(join(start(flip_with_cancellation_off)).is_null(), "cancelled though that is off");
+        assert_eq!(FLIPS.load(Ordering::SeqCst), 100);
+        assert!(common().agree() && common().keys[0].enable().is_ok());
+    });
+}

@@ -86,6 +86,12 @@ unsafe impl<T: Twin> Text for Platform<T> {
     ) -> Result<Written, Failure> {
         self.0.open(kind, edits, body)
     }
+    fn core_sync(&self) -> Result<(), Errno> {
+        builtin().core_sync()
+    }
+    fn is_synced(&self) -> bool {
+        builtin().is_synced()
+    }
     fn now(&self) -> Duration {
         builtin().now()
     }

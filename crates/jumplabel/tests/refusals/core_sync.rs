@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jumplabel::text::{core_sync_by_signal, core_sync_handler};
-use jumplabel::{Visibility, WriterKind, set_writer};
+use jumplabel::{Batch, Lock, Visibility, WriterKind, set_writer};
 
 use crate::scenario::{fork, passes, reap};
 use crate::seccomp::{CORE_SYNC, Call, deny};
@@ -29,7 +29,7 @@ fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
 /// Where a change takes several steps, with a core sync between them.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod several_steps {
-    use jumplabel::{Batch, Errno, Error};
+    use jumplabel::{Errno, Error};
 
     use super::*;
     use crate::seccomp::{Fault, Faults};
@@ -156,6 +156,42 @@ fn primed_sites() {
         });
         set_writer(None);
         assert_eq!(sites().set(false).unwrap().visibility, ALLOWED);
+    });
+}
+
+/// What has nothing to do reports what the flip did that has done it, until a core sync has succeeded.
+#[test]
+fn nothing_left_to_do() {
+    passes(|| {
+        use Visibility::Eventual;
+        let [a, b] = [&sites().keys[0], &sites().keys[1]];
+        sites().set(true).unwrap();
+        sites().set(false).unwrap();
+        without_membarrier(&[], || {
+            assert_eq!(a.enable().unwrap().visibility, Eventual);
+            assert_eq!(b.inc().unwrap().visibility, Eventual);
+            for _ in 0..2 {
+                let unpatched = [a.enable(), b.inc(), b.dec(), Batch::new().enable(a).enable(b).commit()];
+                for outcome in unpatched.map(Result::unwrap) {
+                    assert!(outcome.sites == 0 && outcome.visibility == Eventual, "{outcome:?}");
+                }
+                let lock = Lock::take().unwrap();
+                assert_eq!(b.inc_locked(&lock).unwrap().visibility, Eventual);
+                assert_eq!(b.dec_locked(&lock).unwrap().visibility, Eventual);
+            }
+            assert_eq!(a.disable().unwrap().visibility, Eventual);
+            assert_eq!(a.disable().unwrap().visibility, Eventual);
+        });
+        // The cause is gone. Nobody knows yet but who asks; and then it is so for the key that was asked for, and for another
+        // as soon as it is asked for.
+        if ALLOWED == Visibility::Immediate {
+            assert_eq!(b.inc().unwrap().visibility, Eventual);
+        }
+        for _ in 0..2 {
+            assert_eq!(a.disable().unwrap().visibility, ALLOWED);
+            assert_eq!(b.inc().unwrap().visibility, ALLOWED);
+            assert_eq!(b.dec().unwrap().visibility, ALLOWED);
+        }
     });
 }
 

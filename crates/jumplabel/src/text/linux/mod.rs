@@ -128,6 +128,15 @@ unsafe impl Text for Linux {
         Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })
     }
 
+    fn core_sync(&self) -> Result<(), Errno> {
+        sync::begin();
+        sync::core_sync()
+    }
+
+    fn is_synced(&self) -> bool {
+        sync::is_synced()
+    }
+
     fn now(&self) -> Duration {
         libc::now()
     }

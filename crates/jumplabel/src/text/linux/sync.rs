@@ -18,6 +18,8 @@ use crate::text::Visibility;
 
 /// Whether a core sync since the last [`begin`] was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
+/// Whether the last core sync succeeded, or none was tried.
+static SYNCED: AtomicBool = AtomicBool::new(true);
 
 /// Before the first write of a transaction: registers this process, once.
 pub(super) fn begin() {
@@ -38,8 +40,22 @@ pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
 
+/// Whether the last core sync was not refused.
+pub(super) fn is_synced() -> bool {
+    SYNCED.load(Ordering::Relaxed)
+}
+
 /// Makes all other threads serialise.
 pub(super) fn core_sync() -> Result<(), Errno> {
+    let done = serialise_others();
+    SYNCED.store(done.is_ok(), Ordering::Relaxed);
+    if done.is_err() {
+        REFUSED.store(true, Ordering::Relaxed);
+    }
+    done
+}
+
+fn serialise_others() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
     record::note(record::Event::CoreSync);
     #[cfg(target_arch = "riscv64")]
@@ -50,15 +66,11 @@ pub(super) fn core_sync() -> Result<(), Errno> {
         Ok(()) => return Ok(()),
         Err(errno) => errno,
     };
-    let done = match SIGNAL.load(Ordering::Relaxed) {
+    match SIGNAL.load(Ordering::Relaxed) {
         _ if pages::single_threaded() => Ok(()),
         0 => Err(refused.into()),
         signal => signal_all(signal),
-    };
-    if done.is_err() {
-        REFUSED.store(true, Ordering::Relaxed);
     }
-    done
 }
 
 /// `riscv_flush_icache` for all threads: what was stored is fetched by all of them from now on, where they run later too.
