@@ -197,6 +197,79 @@ fn introspection() {
     assert!(!text_reserved(address + SITE_SIZE..address + SITE_SIZE).unwrap());
 }
 
+/// What is reserved is all bytes of a site, and neither of those beside it.
+#[cfg(jumplabel_sites)]
+#[test]
+fn reserved_text() {
+    static_key! { static ALONE: false; }
+    #[inline(never)]
+    fn check(before: u64, after: u64) -> u64 {
+        // Instructions of other kinds on both sides of the site.
+        let before = std::hint::black_box(before).wrapping_mul(3);
+        let on = u64::from(static_branch_unlikely!(ALONE));
+        before.wrapping_add(std::hint::black_box(after + on))
+    }
+    assert_eq!((check(1, 1), check(2, 3)), (4, 9));
+    let mut sites = Vec::new();
+    for_each_site(&ALONE, |site| sites.push(site.address)).unwrap();
+    assert!(!sites.is_empty());
+    for start in sites {
+        let end = start + SITE_SIZE;
+        for (range, reserved) in [
+            (start - 1..start, false),
+            (start - 1..start + 1, true),
+            (start..start, false),
+            (start..start + 1, true),
+            (start..end, true),
+            (end - 1..end, true),
+            (end - 1..end + 1, true),
+            (end..end + 1, false),
+            (start - 1..end + 1, true),
+        ] {
+            assert_eq!(text_reserved(range.clone()).unwrap(), reserved, "{range:x?} of {start:x}");
+        }
+    }
+}
+
+/// What each kind of word means, at its borders.
+#[test]
+fn words() {
+    use jumplabel::key::count::{sealed, users};
+    use std::sync::atomic::AtomicI32;
+
+    for (word, count, is_sealed) in [
+        (0, 0, false),
+        (1, 1, false),
+        (i32::MAX, i32::MAX, false),
+        (-1, 1, false),
+        (-2, i32::MAX - 1, true),
+        (i32::MIN, 0, true),
+        (i32::MIN + 1, 1, true),
+    ] {
+        assert_eq!((users(word), sealed(&AtomicI32::new(word))), (count, is_sealed), "{word}");
+    }
+}
+
+/// A key that is off is sealed as well as one that is on, and stays what it is.
+#[test]
+fn sealed_on_and_off() {
+    static_key! {
+        static ON: true;
+        static OFF: false;
+    }
+    assert!(!ON.is_sealed() && !OFF.is_sealed());
+    for _ in 0..2 {
+        ON.seal().unwrap();
+        OFF.seal().unwrap();
+        assert!(ON.is_sealed() && OFF.is_sealed() && ON.is_enabled() && !OFF.is_enabled());
+        assert_eq!((ON.count(), OFF.count()), (1, 0));
+        assert!(ON.enable().is_ok() && OFF.disable().is_ok());
+        let changes = [ON.disable(), OFF.enable(), ON.inc(), OFF.inc(), ON.dec(), OFF.dec()];
+        assert_eq!(changes, [const { Err(Error::Sealed) }; 6]);
+        assert!(static_branch_likely!(ON) && !static_branch_likely!(OFF));
+    }
+}
+
 /// What a copied process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
 #[test]
 fn left_behind_while_leaving() {
