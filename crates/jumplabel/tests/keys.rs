@@ -219,6 +219,7 @@ fn reserved_text() {
             (start - 1..start, false),
             (start - 1..start + 1, true),
             (start..start, false),
+            (start + 1..start + 1, false),
             (start..start + 1, true),
             (start..end, true),
             (end - 1..end, true),
