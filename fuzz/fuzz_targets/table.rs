@@ -1,8 +1,8 @@
 //! The table reader against any bytes: an object made in memory, whose table is the fuzzer's input.
 //!
 //! ```text
-//!   image   │ ELF header, one segment │ record │ code ............ │ table: the input │
-//!           └──────────────────────── all and code ──────────────────────────────────┘
+//!   image   │ header │ record │ code ............ │ table: the input │
+//!           └──────────────────── all and code ──────────────────────┘
 //! ```
 //!
 //! Whatever the input says, reading it must stay inside of the image (the address sanitizer looks). For each key that an entry
@@ -32,20 +32,20 @@ fuzz_target!(|input: &[u8]| {
     };
     let relative = |at: usize, to: usize| put(at, &(to.wrapping_sub(at) as i32).to_le_bytes());
 
-    // The ELF header: its magic, where the program headers are, how large one is, and that there is one.
-    put(0, b"\x7fELF");
-    put(32, &64_u64.to_le_bytes());
-    put(54, &[56, 0, 1, 0]);
-    // The segment: loaded, readable and executable, from offset 0 at address 0, as long as the image.
-    put(64, &1_u32.to_le_bytes());
-    put(68, &5_u32.to_le_bytes());
-    put(96, &(bytes as u64).to_le_bytes());
-    put(104, &(bytes as u64).to_le_bytes());
-    // The record: four words that the library uses, then where its sections and its header are, then its version.
-    for (word, to) in [TABLE, bytes, TABLE, TABLE, TABLE, TABLE, 0].into_iter().enumerate() {
-        relative(RECORD + 32 + word * 4, to);
+    // One program header, of a segment that can be loaded, read and executed.
+    put(0, &1_u32.to_le_bytes());
+    put(4, &5_u32.to_le_bytes());
+    for length in [32, 40] {
+        put(length, &bytes.to_le_bytes());
     }
-    put(RECORD + 60, &1_u32.to_le_bytes());
+    // The record: where the image lies, as the library writes it; then where its sections are, and its version.
+    for (word, value) in [base, base, 1].into_iter().enumerate() {
+        put(RECORD + 32 + word * 8, &value.to_le_bytes());
+    }
+    for (word, to) in [TABLE, bytes, TABLE, TABLE, TABLE, TABLE].into_iter().enumerate() {
+        relative(RECORD + 56 + word * 4, to);
+    }
+    put(RECORD + 84, &1_u32.to_le_bytes());
     put(TABLE, &input[..entries * ENTRY]);
 
     // SAFETY: laid out above as the macros lay it out; the image outlives the reference.

@@ -106,18 +106,16 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	JUMPLABEL_BOUNDS_("__jump_foreign")                                                                            \
 	JUMPLABEL_PIECE_("__jump_keys")                                                                                \
 	JUMPLABEL_PIECE_("__jump_foreign")                                                                             \
-	".weak __ehdr_start\n"                                                                                         \
-	".hidden __ehdr_start\n"                                                                                       \
 	".balign 8\n"                                                                                                  \
 	"__jumplabel_object:\n"                                                                                        \
-	JUMPLABEL_POINTERS_("0, 0, 0, 0, 0")                                                                              \
+	JUMPLABEL_POINTERS_("0, 0, 0, 0, 0, 0, 0")                                                                     \
 	".long __start___jump_table - .\n"                                                                             \
 	".long __stop___jump_table - .\n"                                                                              \
 	".long __start___jump_keys - .\n"                                                                              \
 	".long __stop___jump_keys - .\n"                                                                               \
 	".long __start___jump_foreign - .\n"                                                                           \
 	".long __stop___jump_foreign - .\n"                                                                            \
-	".long __ehdr_start - .\n"                                                                                     \
+	".long 0\n"                                                                                                    \
 	".long 1\n" /* the version of the layouts */                                                                   \
 	".size __jumplabel_object, . - __jumplabel_object\n"                                                           \
 	".popsection\n"                                                                                                \

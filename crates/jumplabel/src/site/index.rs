@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering;
 use super::{Entry, object::Object};
 use crate::error::Error;
 use crate::patch::Lock;
-use crate::text::{self, Image};
+use crate::text::Image;
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
 #[doc(hidden)] // Public for the fuzzer.
@@ -58,7 +58,7 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
         // SAFETY: so many numbers, published below, freed under the lock when the object goes.
         return Ok(unsafe { core::slice::from_raw_parts(built, len) });
     }
-    let image = text::image(object.header());
+    let image = object.image();
     let key_of = |entry| Verdict::of(entry, object, image.as_ref()).key();
     let len = examine(object, image.as_ref());
     if len == 0 {
@@ -98,7 +98,7 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
 /// Refuses to flip the key at `key` where an entry of `object` is damaged that is, or may be, of that key.
 #[cold]
 fn refuse(object: &Object, key: usize) -> Result<(), Error> {
-    let image = text::image(object.header());
+    let image = object.image();
     for entry in object.table() {
         let concerns = match Verdict::of(entry, object, image.as_ref()) {
             Verdict::Sound(_) | Verdict::Nobodys => false,
@@ -140,7 +140,7 @@ impl Verdict {
             if unsafe { (word as *const usize).read() } == 0 {
                 return Verdict::Nobodys;
             }
-        } else if word == 0 || word == object.header() {
+        } else if word == 0 || word == object.base() {
             return Verdict::Nobodys; // Where the object is loaded is address 0 to its linker.
         } else if !image.contains_key(word) || object.table_contains(word) {
             return Verdict::Lost { anywhere: false };
@@ -164,7 +164,7 @@ impl Verdict {
 /// The entries of `object` that lead to its code and to a key, each with the key's address.
 #[cfg(jumplabel_sites)]
 pub(crate) fn sound(object: &Object) -> impl Iterator<Item = (&Entry, usize)> {
-    let image = text::image(object.header());
+    let image = object.image();
     object.table().iter().filter_map(move |entry| match Verdict::of(entry, object, image.as_ref()) {
         Verdict::Sound(key) => Some((entry, key)),
         _ => None,

@@ -17,9 +17,13 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use super::{Entry, record::KeyRecord, relative};
 use crate::patch::Lock;
+use crate::text::Image;
 
 /// Version of the layouts that copies of the library share: `Object`, `Runtime`, `RawKey`, `Entry`, `KeyRecord`.
 pub const VERSION: u32 = 1;
+
+/// What a [`Runtime`] begins with: nothing that is not one does.
+pub(crate) const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 
 /// The record of one object.
 #[repr(C)]
@@ -28,19 +32,25 @@ pub struct Object {
     /// Entry numbers ordered by key and address; null before the first flip.
     pub(super) index: AtomicPtr<u32>,
     pub(super) index_bytes: AtomicUsize,
-    /// 1 if the object is never unloaded. Changed under the lock.
-    stays: AtomicUsize,
     /// Address of an entry that leads nowhere, 0 where there is none. Known with the index.
     pub(super) damaged: AtomicUsize,
+    /// Where it lies, in the platform's words, from its constructor on. Else 0.
+    place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
     keys_start: i32,
     keys_stop: i32,
     foreign_start: i32,
     foreign_stop: i32,
-    header: i32,
+    flags: AtomicU32,
     version: u32,
 }
+
+/// A flag of [`Object`]: it is part of the program.
+const IN_PROGRAM: u32 = 1;
+/// A flag of [`Object`]: it is never unloaded. Set under the lock.
+#[cfg(any(jumplabel_linux, jumplabel_sites))]
+const STAYS: u32 = 2;
 
 impl Object {
     /// The object's sites.
@@ -70,10 +80,32 @@ impl Object {
         !unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.is_empty()
     }
 
-    /// Address of the object's ELF header, as the linker gives it.
-    #[must_use]
-    pub fn header(&self) -> usize {
-        relative(&raw const self.header)
+    /// What is address 0 to its linker; 0 where the platform does not know.
+    pub(crate) fn base(&self) -> usize {
+        self.place[0].load(Ordering::Relaxed)
+    }
+
+    /// Its bounds in memory; `None` where the platform has none.
+    pub(crate) fn image(&self) -> Option<Image> {
+        crate::text::image(self.place.each_ref().map(|word| word.load(Ordering::Relaxed)))
+    }
+
+    /// Finds out where it is. Calls the dynamic loader.
+    #[cfg(jumplabel_sites)]
+    fn locate(&self) {
+        let place = crate::text::place(core::ptr::from_ref(self) as usize);
+        self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+        self.flags.store(if place.in_program { IN_PROGRAM } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Whether it has one of these flags.
+    fn has(&self, flags: u32) -> bool {
+        self.flags.load(Ordering::Relaxed) & flags != 0
+    }
+
+    /// Whether it is part of the program, which is never unloaded.
+    pub(crate) fn is_in_program(&self) -> bool {
+        self.has(IN_PROGRAM)
     }
 }
 
@@ -94,6 +126,8 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
 /// One copy of this library in the process.
 #[repr(C)]
 pub struct Runtime {
+    /// [`MAGIC`].
+    magic: [u32; 2],
     /// [`VERSION`].
     pub(crate) version: u32,
     /// Whether the copy is on the list: [`UNLISTED`], [`LISTED`] or [`LEFT`]. Changed under the lock.
@@ -122,6 +156,7 @@ pub(crate) const LEFT: u32 = 2;
 
 /// This copy.
 pub static RUNTIME: Runtime = Runtime {
+    magic: MAGIC,
     version: VERSION,
     membership: AtomicU32::new(UNLISTED),
     stays: AtomicU32::new(0),
@@ -185,17 +220,18 @@ pub(crate) fn all<'lock>(lock: &'lock Lock) -> impl Iterator<Item = &'lock Objec
     runtimes(lock).flat_map(|runtime| runtime.objects().map(|object| -> &'lock Object { object }))
 }
 
-/// The object with this ELF header is never unloaded any more.
+/// The object whose record is at this address is never unloaded any more.
 #[cfg(jumplabel_linux)]
-pub(crate) fn stays(header: usize) {
+pub(crate) fn stays(address: usize) {
     let Ok(lock) = Lock::take() else { return };
-    all(&lock).filter(|object| object.header() == header).for_each(|object| object.stays.store(1, Ordering::Relaxed));
+    let is_it = |object: &&Object| core::ptr::from_ref(*object) as usize == address;
+    all(&lock).filter(is_it).for_each(|object| _ = object.flags.fetch_or(STAYS, Ordering::Relaxed));
 }
 
 /// Whether a site can lie at `address`: some object's code does, as far as the platform knows.
 pub(crate) fn contains_code(address: usize, lock: &Lock) -> bool {
-    let lies_in = |image: crate::text::Image| image.contains_code(address, crate::arch::SITE_SIZE);
-    all(lock).any(|object| crate::text::image(object.header()).is_none_or(lies_in))
+    let lies_in = |image: Image| image.contains_code(address, crate::arch::SITE_SIZE);
+    all(lock).any(|object| object.image().is_none_or(lies_in))
 }
 
 /// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
@@ -214,8 +250,9 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     }
     // A constructor that came before this one may have flipped keys of this object already.
     let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
+    record.locate();
     if RUNTIME.is_empty() {
-        crate::text::start(crate::text::is_main_program(record.header()));
+        crate::text::start(record.is_in_program());
     }
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
@@ -250,7 +287,7 @@ fn link(object: *mut Object, record: &Object) {
 unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // SAFETY: by the contract.
     let record = unsafe { &*object };
-    if record.stays.load(Ordering::Relaxed) != 0 || crate::text::is_main_program(record.header()) {
+    if record.has(IN_PROGRAM | STAYS) {
         return; // The process ends; the sites stay, for threads and destructors that still flip.
     }
     // Without the lock, this thread holds it already, or it was never made: either way nobody else walks the list.
@@ -276,7 +313,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     let Ok(lock) = lock else { return };
     super::index::discard(record, &lock);
     // Where nobody knows where it lies, it may be anywhere.
-    let addresses = crate::text::image(record.header()).map_or(0..usize::MAX, |image| image.all.0..image.all.1);
+    let addresses = record.image().map_or(0..usize::MAX, |image| image.all.0..image.all.1);
     crate::patch::in_flight::forget(&addresses, &lock);
     crate::text::forget(&addresses);
     #[cfg(feature = "std")]
@@ -308,4 +345,4 @@ const _: () = assert!(VERSION == 1);
 
 // The size that the macros emit.
 #[cfg(jumplabel_sites)]
-const _: () = assert!(size_of::<Object>() == 5 * size_of::<usize>() + 32);
+const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

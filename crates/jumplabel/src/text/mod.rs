@@ -226,16 +226,31 @@ pub(crate) fn restore_signals(token: Token) {
     platform::restore_signals(token);
 }
 
-/// Whether the ELF header at `header` is that of the program, which is never unloaded.
+/// Where the object is that `address` lies in. Not under the lock: calls the dynamic loader.
 #[cfg(jumplabel_sites)]
-pub(crate) fn is_main_program(header: usize) -> bool {
-    platform::is_main_program(header)
+pub(crate) fn place(address: usize) -> Place {
+    platform::place(address)
+}
+
+/// An object in a process.
+#[derive(Clone, Copy, Debug)]
+#[cfg(jumplabel_sites)]
+pub(crate) struct Place {
+    /// What [`image`] makes its bounds of.
+    pub(crate) words: [usize; 3],
+    /// It is the program, which is never unloaded.
+    pub(crate) in_program: bool,
+}
+
+/// The bounds of an object, by what [`place`] said of it; `None` where the platform has none.
+pub(crate) fn image(place: [usize; 3]) -> Option<Image> {
+    platform::image(place)
 }
 
 /// Keeps the object that contains this copy from being unloaded. Not under the lock: calls the dynamic loader.
 #[cfg(feature = "std")]
 pub(crate) fn keep_loaded() {
-    platform::keep_loaded((&raw const crate::site::object::RUNTIME) as usize);
+    platform::keep_copy();
 }
 
 /// Where an object lies in memory.
@@ -265,11 +280,6 @@ impl Image {
 
 fn within((start, end): (usize, usize), address: usize, bytes: usize) -> bool {
     start <= address && address.checked_add(bytes).is_some_and(|last| last <= end)
-}
-
-/// The bounds of the object with this ELF header, `None` where the platform has none to look at.
-pub(crate) fn image(header: usize) -> Option<Image> {
-    platform::image(header)
 }
 
 /// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that

@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use super::{Failure, Image, Text, Token, Writer, WriterKind, Written};
+use super::{Failure, Text, Token, Writer, WriterKind, Written};
 use crate::error::Error;
 use crate::patch::{EditList, plan::Summary};
 
@@ -96,9 +96,10 @@ pub(super) fn start(_is_main_program: bool) {}
 #[cfg(jumplabel_sites)]
 pub(super) fn forget(_addresses: &core::ops::Range<usize>) {}
 
+/// A kernel is never unloaded.
 #[cfg(jumplabel_sites)]
-pub(super) fn is_main_program(_header: usize) -> bool {
-    true
+pub(super) fn place(_address: usize) -> super::Place {
+    super::Place { words: [0; 3], in_program: true }
 }
 
 #[cfg(feature = "std")]
@@ -110,10 +111,10 @@ pub(super) fn block_signals() -> Token {
 pub(super) fn restore_signals(_token: Token) {}
 
 #[cfg(feature = "std")]
-pub(super) fn keep_loaded(_address: usize) {}
-
-pub(super) fn image(_header: usize) -> Option<Image> {
-    None
-}
+pub(super) fn keep_copy() {}
 
 pub(super) fn set_writer(_kind: Option<WriterKind>) {}
+
+pub(super) const fn image(_place: [usize; 3]) -> Option<super::Image> {
+    None
+}

@@ -291,10 +291,7 @@ unsafe extern "C" {
     static TABLE_END: [i32; 4];
     #[cfg(target_pointer_width = "64")]
     #[link_name = "__jumplabel_object"]
-    static mut OBJECT: [i32; 16];
-    #[cfg(target_pointer_width = "64")]
-    #[link_name = "__ehdr_start"]
-    static HEADER: u8;
+    static mut OBJECT: [usize; 7];
 }
 
 /// Makes this program's table writable, which is what no program does. Its words, four for each entry.
@@ -410,20 +407,19 @@ fn out_of_range() {
         let word = &raw const words[at] as usize;
         // The far end of what the word can say, on the other side of the entry than the site.
         words[at] = if sites().site(6) > word { i32::MIN } else { i32::MAX };
-        // No bounds.
-        let header = &raw const HEADER as usize;
+        // No bounds: the last four of the words that the library writes.
         let record = &raw mut OBJECT;
-        // SAFETY: this program's record, 64 bytes; nobody else flips.
-        let record = unsafe { &mut *record };
-        let leads = |word: &i32| (std::ptr::from_ref(word) as usize).wrapping_add_signed(*word as isize) == header;
-        // The last one: bounds of sections that there are none of are resolved to the header, too.
-        let at_header = record.iter().rposition(leads).unwrap();
-        record[at_header] += 16;
+        // SAFETY: the beginning of this program's record; nobody else flips.
+        let bounds = unsafe { &mut *record }.split_at_mut(3).1;
+        let here = out_of_range as fn() as usize;
+        assert!(bounds[0] < bounds[2] && (bounds[2]..bounds[3]).contains(&here) && bounds[3] < bounds[1]);
+        let known = bounds.to_vec();
+        bounds.fill(0);
         let error = sites().set(true).expect_err("was not refused");
         assert_eq!(error, Error::OutOfRange { address: sites().site(6) });
         assert!(sites().all(false) && sites().agree());
         words[at] = good;
-        record[at_header] -= 16;
+        bounds.copy_from_slice(&known);
         for on in [true, false] {
             sites().set(on).unwrap();
             assert!(sites().all(on));

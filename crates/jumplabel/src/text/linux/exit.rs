@@ -20,10 +20,13 @@ pub(super) fn register() {
 /// the patcher ends the process), or there is no memory, they go as if they were unloaded.
 extern "C" fn keep_all(_: *mut c_void) {
     let _ = list::collect(
-        |objects, lock| object::all(lock).try_for_each(|object| objects.push(object.header(), lock.text())),
-        |header| {
-            if keep_loaded(header) {
-                object::stays(header);
+        |objects, lock| {
+            let others = object::all(lock).filter(|object| !object.is_in_program());
+            others.map(core::ptr::from_ref).try_for_each(|record| objects.push(record as usize, lock.text()))
+        },
+        |record| {
+            if keep_loaded(record) {
+                object::stays(record);
             }
         },
     );

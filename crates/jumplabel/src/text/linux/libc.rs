@@ -58,25 +58,6 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Ehdr` or `Elf64_Ehdr`: addresses and offsets are as wide as a pointer.
-#[repr(C)]
-pub(super) struct Ehdr {
-    pub(super) e_ident: [u8; 16],
-    e_type: u16,
-    e_machine: u16,
-    e_version: u32,
-    e_entry: usize,
-    pub(super) e_phoff: usize,
-    e_shoff: usize,
-    e_flags: u32,
-    e_ehsize: u16,
-    pub(super) e_phentsize: u16,
-    pub(super) e_phnum: u16,
-    e_shentsize: u16,
-    e_shnum: u16,
-    e_shstrndx: u16,
-}
-
 /// `Elf32_Phdr` or `Elf64_Phdr`, which differ in the place of the flags.
 #[repr(C)]
 pub(super) struct Phdr {
@@ -85,12 +66,12 @@ pub(super) struct Phdr {
     pub(super) p_flags: u32,
     pub(super) p_offset: usize,
     pub(super) p_vaddr: usize,
-    p_paddr: usize,
+    pub(super) p_paddr: usize,
     pub(super) p_filesz: usize,
     pub(super) p_memsz: usize,
     #[cfg(target_pointer_width = "32")]
     pub(super) p_flags: u32,
-    p_align: usize,
+    pub(super) p_align: usize,
 }
 
 /// What both numbers of a `struct timespec` are under this name: x32 has 64 bits, too.

@@ -18,9 +18,11 @@ mod libc;
 mod lock;
 mod maps;
 mod mprotect;
+mod note;
 mod pages;
 mod procmem;
 mod record;
+mod segments;
 mod shared;
 mod signals;
 mod swap;
@@ -32,12 +34,15 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use core::time::Duration;
 
-use super::{Image, SEGMENTS, Text, Token, Warnings, Writer, WriterKind, Written};
+use super::{Text, Token, Warnings, Writer, WriterKind, Written};
 use crate::arch;
 use crate::error::{Errno, Error};
 use crate::patch::{EditList, Failure, plan::Summary};
 use crate::site::object::{RUNTIME, Runtime};
 
+pub(super) use segments::image;
+#[cfg(jumplabel_sites)]
+pub(super) use segments::place;
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
 pub(super) struct Linux;
@@ -199,17 +204,8 @@ pub(super) fn restore_signals([mask, _]: Token) {
     signals::restore(mask);
 }
 
-/// Whether `header` is that of the program: its program headers are the ones that the kernel names.
-pub(super) fn is_main_program(header: usize) -> bool {
-    const AT_PHDR: core::ffi::c_ulong = 3;
-    // SAFETY: a read of the auxiliary vector.
-    let headers = unsafe { libc::getauxval(AT_PHDR) } as usize;
-    // SAFETY: the linker puts the header at the start of the first segment.
-    headers != 0 && unsafe { elf(header) }.is_some_and(|elf| headers == header + elf.e_phoff)
-}
-
-/// Loads the object at `address` once more, and for ever. False if it cannot be kept. The program is never unloaded, and a
-/// static one has no loader.
+/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static
+/// program has no loader, and nothing is unloaded.
 pub(super) fn keep_loaded(address: usize) -> bool {
     #[cfg(not(target_feature = "crt-static"))]
     {
@@ -220,7 +216,7 @@ pub(super) fn keep_loaded(address: usize) -> bool {
                 return false;
             }
             let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-            is_main_program(info.base) || !libc::dlopen(info.file, flags).is_null()
+            !libc::dlopen(info.file, flags).is_null()
         }
     }
     #[cfg(target_feature = "crt-static")]
@@ -230,38 +226,11 @@ pub(super) fn keep_loaded(address: usize) -> bool {
     }
 }
 
-/// # Safety
-/// `header` is 0 or the address of a mapped ELF header.
-unsafe fn elf(header: usize) -> Option<&'static libc::Ehdr> {
-    // SAFETY: by the contract.
-    let elf = unsafe { (header as *const libc::Ehdr).as_ref() }?;
-    (elf.e_ident[..4] == *b"\x7fELF" && usize::from(elf.e_phentsize) == size_of::<libc::Phdr>()).then_some(elf)
-}
-
-/// The segments of the object with this header.
-pub(super) fn image(header: usize) -> Option<Image> {
-    const PT_LOAD: u32 = 1;
-    const PF_X: u32 = 1;
-    // SAFETY: from an object's record: the linker's `__ehdr_start`.
-    let elf = unsafe { elf(header) }?;
-    // SAFETY: as the header says; the program headers follow it in the first segment.
-    let segments =
-        unsafe { core::slice::from_raw_parts((header + elf.e_phoff) as *const libc::Phdr, usize::from(elf.e_phnum)) };
-    let loads = || segments.iter().filter(|segment| segment.p_type == PT_LOAD);
-    let first = loads().find(|segment| segment.p_offset == 0)?;
-    let base = header.wrapping_sub(first.p_vaddr);
-    let mut image = Image { all: (usize::MAX, 0), segments: [((0, 0), false); SEGMENTS] };
-    let join = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.max(b.1));
-    for (number, segment) in loads().enumerate() {
-        let start = base.wrapping_add(segment.p_vaddr);
-        let bounds = (start, start.saturating_add(segment.p_memsz));
-        let executable = segment.p_flags & PF_X != 0;
-        let (known, was_executable) = image.segments[number.min(SEGMENTS - 1)];
-        let bounds_here = if number < SEGMENTS { bounds } else { join(known, bounds) };
-        image.segments[number.min(SEGMENTS - 1)] = (bounds_here, was_executable || executable);
-        image.all = join(image.all, bounds);
+/// Keeps the object of this copy.
+pub(super) fn keep_copy() {
+    if !RUNTIME.stays() {
+        keep_loaded((&raw const RUNTIME) as usize);
     }
-    Some(image)
 }
 
 const AUTOMATIC: u8 = 0;

@@ -2,7 +2,7 @@
 //!
 //! A program and a plugin can each contain a copy. They must not patch at the same time, and a flip by one must reach the
 //! sites of objects that belong to the other. Symbols cannot bring them together: an executable exports none, a plugin's
-//! are local. A GNU_UNIQUE symbol would also keep the plugin from ever being unloaded. So each copy carries an ELF note
+//! are local. A GNU_UNIQUE symbol would also keep the plugin from ever being unloaded. So each copy carries an ELF [`note`]
 //! that leads to its [`Runtime`], and a copy looks for the notes of others when it starts, in its constructor, where the
 //! dynamic loader is at rest:
 //!
@@ -15,15 +15,15 @@
 //!
 //! One copy alone makes `Shared` at its first flip.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::lock::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
-use super::{cancellation, libc, pages, signals};
+use super::{cancellation, libc, note, pages, signals};
 use crate::error::Error;
-use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED, VERSION};
+use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED};
 use crate::text::Token;
 
 #[repr(C)]
@@ -232,11 +232,7 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
 /// and has the handlers of fork and exit for all.
 pub(super) fn announce() -> bool {
     RUNTIME.change_membership(LEFT, UNLISTED);
-    let mut other: *const Runtime = core::ptr::null();
-    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
-    unsafe { libc::dl_iterate_phdr(find_note, (&raw mut other).cast()) };
-    // SAFETY: from the note of an object that is loaded; its destructor has not run.
-    let other = unsafe { other.as_ref() };
+    let other = note::find_other();
     let shared = other.and_then(|other| settle(other, None));
     if let (Some(other), Some(shared)) = (other, shared) {
         settle(&RUNTIME, Some(NonNull::from(shared)));
@@ -269,72 +265,4 @@ pub(super) fn leave() {
         // SAFETY: a copy on the list is loaded.
         link = unsafe { &at.as_ref().next };
     }
-}
-
-/// What the note leads to: [`RUNTIME`] itself may be exported (Rust `dylib`s), and then has no address at link time.
-#[cfg(jumplabel_sites)]
-static HERE: &Runtime = &RUNTIME;
-
-#[cfg(jumplabel_sites)]
-core::arch::global_asm!(
-    ".pushsection .note.jumplabel, \"a\", %note",
-    ".balign 4",
-    ".long 10, 4, {version}",
-    ".asciz \"jumplabel\"",
-    ".balign 4",
-    ".long {here} - .",
-    ".popsection",
-    version = const VERSION,
-    here = sym HERE,
-);
-
-#[repr(C)]
-struct Note {
-    name_len: u32,
-    desc_len: u32,
-    version: u32,
-    name: [u8; 12],
-    /// Leads to a pointer to the copy's [`Runtime`].
-    here: i32,
-}
-
-/// Stops at the first object with a note of this version that leads to another copy than this.
-unsafe extern "C" fn find_note(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-    const PT_NOTE: u32 = 4;
-    // SAFETY: the loader's arguments.
-    let info = unsafe { &*info };
-    if info.headers.is_null() {
-        return 0;
-    }
-    // SAFETY: as the loader says.
-    let headers = unsafe { core::slice::from_raw_parts(info.headers, usize::from(info.count)) };
-    for segment in headers.iter().filter(|segment| segment.p_type == PT_NOTE) {
-        let mut at = info.addr.wrapping_add(segment.p_vaddr);
-        let end = at + segment.p_filesz.min(segment.p_memsz);
-        while at + 12 <= end {
-            // SAFETY: inside a note segment, which the loader has mapped; notes are 4-aligned.
-            let (name_len, desc_len) = unsafe { ((at as *const u32).read(), (at as *const u32).add(1).read()) };
-            let length = 12 + (name_len as usize).next_multiple_of(4) + (desc_len as usize).next_multiple_of(4);
-            if at + length > end {
-                break;
-            }
-            let runtime = (length == size_of::<Note>()).then(|| runtime_of(at)).flatten();
-            if let Some(other) = runtime.filter(|&runtime| runtime != &raw const RUNTIME) {
-                // SAFETY: `announce` passes a pointer to a pointer.
-                unsafe { data.cast::<*const Runtime>().write(other) };
-                return 1;
-            }
-            at += length;
-        }
-    }
-    0
-}
-
-/// The runtime that a note of our size at `address` leads to.
-fn runtime_of(address: usize) -> Option<*const Runtime> {
-    // SAFETY: as long as a note, checked by the caller, in mapped memory.
-    let note = unsafe { &*(address as *const Note) };
-    let ours = note.name == *b"jumplabel\0\0\0" && note.version == VERSION && note.name_len == 10 && note.desc_len == 4;
-    // SAFETY: `HERE` of that copy, which the loader has relocated.
-    ours.then(|| unsafe { (crate::site::relative(&raw const note.here) as *const *const Runtime).read() })
 }

@@ -1,0 +1,140 @@
+//! The segments of a loaded object, by the dynamic loader's word. The ELF header in memory is not asked: tools that rewrite
+//! binaries move the header and the program headers (patchelf), and where the linker had put the header may be something
+//! else then, or nothing.
+
+use super::libc;
+#[cfg(jumplabel_sites)]
+use crate::text::Place;
+use crate::text::{Image, SEGMENTS};
+
+pub(super) const PT_NOTE: u32 = 4;
+const PT_LOAD: u32 = 1;
+const PF_X: u32 = 1;
+const PF_R: u32 = 4;
+
+/// An object's program headers, and how far it was loaded from the addresses in them.
+#[derive(Clone, Copy)]
+pub(super) struct Segments<'a> {
+    base: usize,
+    headers: &'a [libc::Phdr],
+}
+
+impl<'a> Segments<'a> {
+    /// # Safety
+    /// What is read by the result is mapped: every byte of the loadable segments among `headers`, moved by `base`.
+    pub(super) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
+        Segments { base, headers }
+    }
+
+    /// # Safety
+    /// From `dl_iterate_phdr`, during the call.
+    pub(super) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
+        // SAFETY: the loader has mapped the segments, and says where their headers are.
+        unsafe {
+            let headers = match info.headers.is_null() {
+                true => &[],
+                false => core::slice::from_raw_parts(info.headers, usize::from(info.count)),
+            };
+            Segments::new(info.addr, headers)
+        }
+    }
+
+    /// The bounds in memory of the segments of one type.
+    pub(super) fn of_type(self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> {
+        self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
+            let start = self.base.wrapping_add(header.p_vaddr);
+            (header, start, start.saturating_add(header.p_memsz))
+        })
+    }
+
+    /// Where the byte at `offset` in the object's file lies.
+    pub(super) fn address_of(self, offset: usize) -> Option<usize> {
+        self.of_type(PT_LOAD).find_map(|(header, start, _)| {
+            let into = offset.checked_sub(header.p_offset)?;
+            (into < header.p_filesz).then(|| start.wrapping_add(into))
+        })
+    }
+
+    /// Whether `bytes` bytes at `address` can be read.
+    pub(super) fn holds(self, address: usize, bytes: usize) -> bool {
+        let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
+        self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
+    }
+
+    /// The word at `address`, if it can be read.
+    pub(super) fn word(self, address: usize) -> Option<u32> {
+        // SAFETY: mapped and readable, by the contract of `new`.
+        self.holds(address, size_of::<u32>()).then(|| unsafe { (address as *const u32).read_unaligned() })
+    }
+
+    /// The pointer at `address`, if it can be read.
+    pub(super) fn pointer(self, address: usize) -> Option<usize> {
+        // SAFETY: as above.
+        self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
+    }
+
+    /// Where the first segment begins, and the last one ends.
+    pub(super) fn bounds(self) -> Option<(usize, usize)> {
+        self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
+    }
+
+    fn image(self) -> Option<Image> {
+        let mut image = Image { all: self.bounds()?, segments: [((0, 0), false); SEGMENTS] };
+        for (number, (header, start, end)) in self.of_type(PT_LOAD).enumerate() {
+            let executable = header.p_flags & PF_X != 0;
+            let (known, was_executable) = image.segments[number.min(SEGMENTS - 1)];
+            let bounds = if number < SEGMENTS { (start, end) } else { join(known, (start, end)) };
+            image.segments[number.min(SEGMENTS - 1)] = (bounds, was_executable || executable);
+        }
+        Some(image)
+    }
+}
+
+fn join(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+/// The bounds of an object, by the words of [`place`].
+pub(in super::super) fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
+    if headers == 0 {
+        return None;
+    }
+    // SAFETY: the loader keeps them as long as the object is loaded, and whoever asks keeps it loaded (the lock is held).
+    unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
+}
+
+/// The object that `address` lies in. Calls the dynamic loader.
+#[cfg(jumplabel_sites)]
+pub(in super::super) fn place(address: usize) -> Place {
+    use core::ffi::{c_int, c_void};
+
+    struct Search {
+        address: usize,
+        first: bool,
+        found: Place,
+    }
+
+    unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
+        // SAFETY: the loader's argument, and that of the call below.
+        let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+        // SAFETY: during the call.
+        let segments = unsafe { Segments::of(info) };
+        let first = core::mem::take(&mut search.first);
+        if !segments.holds(search.address, 1) {
+            return 0;
+        }
+        // The C library begins with the program. glibc gives it no name; the first object of a namespace of its own
+        // (`dlmopen`) has one.
+        // SAFETY: a string, or nothing.
+        let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
+        let in_program = first && (cfg!(target_env = "musl") || nameless);
+        let words = [info.addr, info.headers as usize, usize::from(info.count)];
+        search.found = Place { words, in_program };
+        1
+    }
+
+    let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false } };
+    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
+    unsafe { libc::dl_iterate_phdr(look, (&raw mut search).cast()) };
+    search.found
+}
