@@ -16,8 +16,9 @@ pub struct Errno(pub i32);
 impl Errno {
     /// The writer was not tried.
     pub const NONE: Errno = Errno(0);
-    /// The call reported success and the processor still executed the old instruction: what an emulator does that
-    /// caches translated code. Found by the canary.
+    /// The call reported success, and the bytes had not changed (another file lies at the place of /proc/self/mem), or the
+    /// processor still executed the old instruction: what an emulator does that caches translated code. The latter is found
+    /// by the canary.
     pub const LIED: Errno = Errno(-1);
 }
 
@@ -25,7 +26,7 @@ impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Errno::NONE => f.write_str("not tried"),
-            Errno::LIED => f.write_str("wrote, but the old code kept running"),
+            Errno::LIED => f.write_str("wrote, but the code did not change, or the old code kept running"),
             Errno(number) => write!(f, "errno {number}"),
         }
     }

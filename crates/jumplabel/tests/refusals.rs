@@ -16,6 +16,8 @@ mod twin;
 mod calls;
 #[path = "refusals/core_sync.rs"]
 mod core_sync;
+#[path = "refusals/false_proc.rs"]
+mod false_proc;
 #[path = "refusals/limits.rs"]
 mod limits;
 #[path = "refusals/misuse.rs"]

@@ -25,16 +25,26 @@ pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
     if LIES.load(Ordering::Relaxed) & bit != 0 {
         return Err(Errno::LIED);
     }
-    write(kind, State::Jump)?;
-    let jumped = arch::canary();
-    write(kind, State::Pristine)?;
-    let fell_through = !arch::canary();
-    if jumped && fell_through {
-        PROVEN.fetch_or(bit, Ordering::Relaxed);
-        Ok(())
-    } else {
-        LIES.fetch_or(bit, Ordering::Relaxed);
-        Err(Errno::LIED)
+    let sing = |to, jumps| {
+        write(kind, to)?;
+        if arch::canary() == jumps { Ok(()) } else { Err(Errno::LIED) }
+    };
+    let there = sing(State::Jump, true);
+    // Back in any case, if only it is not refused.
+    let proof =
+        if there.is_ok() || there == Err(Errno::LIED) { there.and(sing(State::Pristine, false)) } else { there };
+    match proof {
+        Ok(()) => PROVEN.fetch_or(bit, Ordering::Relaxed),
+        Err(Errno::LIED) => LIES.fetch_or(bit, Ordering::Relaxed),
+        Err(_) => 0,
+    };
+    proof
+}
+
+/// A writer that was proven, and lied nevertheless, has to prove itself again.
+pub(super) fn doubt(kind: WriterKind, failure: Failure) {
+    if let Failure::Refused(Errno::LIED) | Failure::Stuck { errno: Errno::LIED, .. } = failure {
+        PROVEN.fetch_and(!(1 << kind as u8), Ordering::Relaxed);
     }
 }
 
@@ -58,8 +68,8 @@ fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
     let address = arch::canary_code();
     // SAFETY: a site of ours, always mapped.
     let bytes = unsafe { crate::site::read_site(address) };
-    let displacement = arch::displacement(address, arch::canary_target()).ok_or(Errno::LIED)?;
-    let from = arch::decode(bytes, displacement).ok_or(Errno::LIED)?;
+    let displacement = arch::displacement(address, arch::canary_target()).ok_or(rustix::io::Errno::FAULT)?;
+    let from = arch::decode(bytes, displacement).ok_or(rustix::io::Errno::FAULT)?;
     if from == to {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::ioctl;
 use rustix::mm::MprotectFlags;
 
+use super::procfs::is_procfs;
 use crate::error::Errno;
 
 /// What text is taken for where the system does not say.
@@ -46,6 +47,9 @@ impl Mapping {
 
 pub(super) struct Maps(OwnedFd);
 
+/// What [`Maps::find`] fails with where the file is not the kernel's.
+pub(super) const NOT_PROCFS: Errno = Errno(rustix::io::Errno::NOTTY.raw_os_error());
+
 impl Maps {
     pub(super) fn open() -> Result<Maps, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -57,7 +61,9 @@ impl Maps {
         let mut query = Query::new(address, path);
         // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
         match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {
-            Ok(()) => Ok(query.mapping()),
+            Ok(()) => Some(query.mapping())
+                .filter(|found| (found.start..found.end).contains(&address))
+                .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
             Err(_) => self.read(address, path),
         }
@@ -68,6 +74,10 @@ impl Maps {
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
+        // Only the kernel's file knows the query, so that one that answered is its.
+        if !is_procfs(rustix::fs::fstatfs(&self.0)) {
+            return Err(NOT_PROCFS);
+        }
         let mut chunk = [0_u8; 1024];
         let mut line = [0_u8; PATH_MAX + 128];
         let (mut len, mut position) = (0, 0);

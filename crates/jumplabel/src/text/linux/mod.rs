@@ -20,6 +20,7 @@ mod maps;
 mod mprotect;
 mod note;
 mod pages;
+mod procfs;
 mod procmem;
 mod record;
 mod segments;
@@ -127,7 +128,7 @@ unsafe impl Text for Linux {
         sync::begin();
         canary::prove(kind).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
-        unsafe { open(kind, edits, body) }?;
+        unsafe { open(kind, edits, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
         // Whoever left it: this writer, its canary, one that was tried before, an earlier flip.
         let left_writable = !mprotect::close_remaining();
         Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })

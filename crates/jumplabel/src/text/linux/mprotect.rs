@@ -18,7 +18,7 @@ use core::ffi::c_void;
 
 use rustix::mm::{MprotectFlags, mprotect};
 
-use super::maps::{Maps, TEXT};
+use super::maps::{Maps, NOT_PROCFS, TEXT};
 use super::{Open, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
@@ -162,9 +162,9 @@ impl Spans {
 
     /// The part of a mapping that a span at `address` may grow into.
     fn bounds(&mut self, maps: &Result<Maps, Errno>, address: usize) -> Result<Bounds, Errno> {
-        let found = match maps {
-            Ok(maps) => maps.find(address, &mut [])?,
-            Err(_) => return Ok(Bounds::page(address)),
+        let found = match maps.as_ref().map(|maps| maps.find(address, &mut [])) {
+            Ok(Err(NOT_PROCFS)) | Err(_) => return Ok(Bounds::page(address)),
+            Ok(found) => found?,
         };
         if !found.is_text() {
             return Ok(Bounds::page(address));

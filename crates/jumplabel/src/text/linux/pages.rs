@@ -5,6 +5,7 @@ use core::sync::atomic::AtomicUsize;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use super::procfs::is_procfs;
 use super::{Once, libc};
 
 /// Bytes of a page, from the system.
@@ -41,6 +42,7 @@ pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
 
 /// Whether this is the only thread. Where /proc does not tell, there may be more.
 pub(super) fn single_threaded() -> bool {
+    const TASKS: &str = "/proc/thread-self/../";
     // A directory has two links and one for each directory in it.
-    rustix::fs::stat("/proc/thread-self/../").is_ok_and(|task| task.st_nlink == 3)
+    rustix::fs::stat(TASKS).is_ok_and(|task| task.st_nlink == 3) && is_procfs(rustix::fs::statfs(TASKS))
 }

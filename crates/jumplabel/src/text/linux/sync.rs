@@ -11,6 +11,7 @@ use core::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
+use super::procfs::is_procfs;
 use super::{pages, record};
 use crate::arch;
 use crate::error::Errno;
@@ -128,6 +129,9 @@ fn send(signal: i32) -> rustix::io::Result<()> {
 
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let tasks = open("/proc/thread-self/../", flags, Mode::empty())?;
+    if !is_procfs(rustix::fs::fstatfs(&tasks)) {
+        return Err(rustix::io::Errno::NOTTY);
+    }
     let process = rustix::process::getpid().as_raw_nonzero().get();
     let me = rustix::thread::gettid().as_raw_nonzero().get();
     let mut buffer = [core::mem::MaybeUninit::<u8>::uninit(); 2048];
