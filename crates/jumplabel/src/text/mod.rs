@@ -255,6 +255,7 @@ pub(crate) fn keep_loaded() {
 
 /// Where an object lies in memory.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Nothing is unloaded there.
 pub(crate) struct Image {
     /// From its first segment to its last. There may be holes between them.
     pub(crate) all: (usize, usize),
