@@ -51,6 +51,9 @@ const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: it is never unloaded. Set under the lock.
 #[cfg(any(jumplabel_linux, jumplabel_sites))]
 const STAYS: u32 = 2;
+/// Another: its code is guarded.
+#[cfg(jumplabel_sites)]
+const GUARDED: u32 = 4;
 
 impl Object {
     /// The object's sites.
@@ -95,7 +98,8 @@ impl Object {
     fn locate(&self) {
         let place = crate::text::place(core::ptr::from_ref(self) as usize);
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        self.flags.store(if place.in_program { IN_PROGRAM } else { 0 }, Ordering::Relaxed);
+        let flag = |flag, is_set| if is_set { flag } else { 0 };
+        self.flags.store(flag(IN_PROGRAM, place.in_program) | flag(GUARDED, place.guarded), Ordering::Relaxed);
     }
 
     /// Whether it has one of these flags.
@@ -206,9 +210,15 @@ impl Runtime {
 
 /// All copies of this library. The lock keeps them loaded.
 pub(crate) fn runtimes(lock: &Lock) -> impl Iterator<Item = &'static Runtime> + use<> {
-    let mut at: *const Runtime = lock.text().runtimes();
+    // SAFETY: the lock is held.
+    unsafe { runtimes_of(lock.text().runtimes()) }
+}
+
+/// # Safety
+/// While the lock is held: a copy leaves the list under it before it is unloaded.
+unsafe fn runtimes_of(mut at: *const Runtime) -> impl Iterator<Item = &'static Runtime> {
     core::iter::from_fn(move || {
-        // SAFETY: a copy leaves the list under the lock before it is unloaded.
+        // SAFETY: by the contract.
         let runtime: &'static Runtime = unsafe { at.as_ref() }?;
         at = runtime.next.load(Ordering::Acquire);
         Some(runtime)
@@ -226,6 +236,19 @@ pub(crate) fn stays(address: usize) {
     let Ok(lock) = Lock::take() else { return };
     let is_it = |object: &&Object| core::ptr::from_ref(*object) as usize == address;
     all(&lock).filter(is_it).for_each(|object| _ = object.flags.fetch_or(STAYS, Ordering::Relaxed));
+}
+
+/// Whether `address` lies in the code of an object that is guarded.
+///
+/// # Safety
+/// As for [`runtimes_of`].
+#[cfg(all(target_arch = "aarch64", jumplabel_sites, jumplabel_linux))]
+pub(crate) unsafe fn is_guarded(runtimes: *const Runtime, address: usize) -> bool {
+    // SAFETY: by the contract.
+    unsafe { runtimes_of(runtimes) }
+        .flat_map(Runtime::objects)
+        .filter(|object| object.flags.load(Ordering::Relaxed) & GUARDED != 0)
+        .any(|object| object.image().is_some_and(|image| image.contains_code(address, 1)))
 }
 
 /// Whether a site can lie at `address`: some object's code does, as far as the platform knows.

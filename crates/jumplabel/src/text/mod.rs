@@ -240,6 +240,8 @@ pub(crate) struct Place {
     pub(crate) words: [usize; 3],
     /// It is the program, which is never unloaded.
     pub(crate) in_program: bool,
+    /// Its code has a protection that a change of protection would take away (aarch64: `PROT_BTI`).
+    pub(crate) guarded: bool,
 }
 
 /// The bounds of an object, by what [`place`] said of it; `None` where the platform has none.

@@ -99,7 +99,7 @@ pub(super) fn forget(_addresses: &core::ops::Range<usize>) {}
 /// A kernel is never unloaded.
 #[cfg(jumplabel_sites)]
 pub(super) fn place(_address: usize) -> super::Place {
-    super::Place { words: [0; 3], in_program: true }
+    super::Place { words: [0; 3], in_program: true, guarded: false }
 }
 
 #[cfg(feature = "std")]

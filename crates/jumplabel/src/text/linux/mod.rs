@@ -8,6 +8,7 @@
 //!
 //! Where one refuses, the next is tried before an error is reported.
 
+mod bti;
 mod caches;
 mod canary;
 mod cancellation;

@@ -19,7 +19,7 @@ use core::ffi::c_void;
 use rustix::mm::{MprotectFlags, mprotect};
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
-use super::{Open, caches, pages, record, sync};
+use super::{Open, bti, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::SPAN_GAP_PAGES;
@@ -166,6 +166,7 @@ impl Spans {
             Ok(Err(NOT_PROCFS)) | Err(_) => return Ok(Bounds::page(address)),
             Ok(found) => found?,
         };
+        let protection = found.protection | bti::protection(address);
         if !found.is_text() {
             return Ok(Bounds::page(address));
         }
@@ -173,13 +174,13 @@ impl Spans {
             return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
         }
         // On the list while it is open, for a process that is copied meanwhile; and longer, where it cannot be closed.
-        self.push(Span { start: found.start, end: found.end, protection: found.protection, open: false })?;
+        self.push(Span { start: found.start, end: found.end, protection, open: false })?;
         // SAFETY: the lock is held.
         let primed = unsafe { PRIMED.get() };
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| primed.prime(mapping, address)) {
             self.list.truncate(self.list.len() - 1);
         }
-        Ok(Bounds { end: found.end, protection: found.protection })
+        Ok(Bounds { end: found.end, protection })
     }
 
     /// Opens all that are not. After a refusal, `close` closes those that were opened and leaves the rest as it is.
@@ -223,7 +224,7 @@ struct Bounds {
 impl Bounds {
     /// Where the system does not tell (no /proc, an emulator's), a span does not grow beyond its page.
     fn page(address: usize) -> Bounds {
-        Bounds { end: pages::floor(address) + pages::size(), protection: TEXT }
+        Bounds { end: pages::floor(address) + pages::size(), protection: TEXT | bti::protection(address) }
     }
 }
 

@@ -128,12 +128,16 @@ pub(in super::super) fn place(address: usize) -> Place {
         // SAFETY: a string, or nothing.
         let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
         let in_program = first && (cfg!(target_env = "musl") || nameless);
+        #[cfg(target_arch = "aarch64")]
+        let guarded = super::bti::is_guarded(segments);
+        #[cfg(not(target_arch = "aarch64"))]
+        let guarded = false;
         let words = [info.addr, info.headers as usize, usize::from(info.count)];
-        search.found = Place { words, in_program };
+        search.found = Place { words, in_program, guarded };
         1
     }
 
-    let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false } };
+    let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false, guarded: false } };
     // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
     unsafe { libc::dl_iterate_phdr(look, (&raw mut search).cast()) };
     search.found

@@ -20,7 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, MprotectFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, mprotect, msync, munmap};
 
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
-use super::{Open, libc, pages, sync};
+use super::{Open, bti, libc, pages, sync};
 use crate::arch;
 use crate::error::Errno;
 use crate::patch::plan::Edit;
@@ -96,7 +96,7 @@ impl Swap {
                 // Room first: what is copied below must be on the list to be unmapped.
                 self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let file = File::of(&mapping, start, &mut path)?;
-                let protection = if mapping.is_text() { mapping.protection } else { TEXT };
+                let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
                 let forward = file.copy(start, bytes)?;
                 let run = Run { text: start, bytes, protection, forward, backward: 0 };
                 self.runs.push(run, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
