@@ -50,6 +50,7 @@ mod error;
 pub mod key;
 pub mod patch;
 pub mod site;
+mod sort;
 pub mod text;
 
 pub use batch::Batch;

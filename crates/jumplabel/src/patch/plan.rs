@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::key::RawKey;
 use crate::key::count::{self, Change, Transition};
 use crate::site::{Entry, index, object, read_site};
+use crate::sort::sort_unstable_by;
 use crate::text::Visibility;
 use crate::text::list::{Guarded, List};
 
@@ -53,7 +54,8 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
         request.order = order;
         request.transition = Transition::Done;
     }
-    requests.sort_unstable_by_key(|request| (request.key.address(), request.order));
+    let place = |request: &Request<'_>| (request.key.address(), request.order);
+    sort_unstable_by(requests, |a, b| place(a) < place(b));
     let mut kept: usize = 0;
     for at in 0..requests.len() {
         if kept > 0 && core::ptr::eq(requests[kept - 1].key, requests[at].key) {
@@ -232,7 +234,7 @@ impl Edits {
     fn arrange(&mut self) {
         let edits = self.0.as_mut_slice();
         if !edits.is_sorted_by(|a, b| a.address < b.address) {
-            edits.sort_unstable_by_key(|edit| edit.address);
+            sort_unstable_by(edits, |a, b| a.address < b.address);
             let mut last = None;
             self.retain(|edit| last.replace(edit.address) != Some(edit.address));
         }

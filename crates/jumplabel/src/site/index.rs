@@ -19,6 +19,7 @@ use core::sync::atomic::Ordering;
 use super::{Entry, object::Object};
 use crate::error::Error;
 use crate::patch::Lock;
+use crate::sort::sort_unstable_by;
 use crate::text::Image;
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
@@ -72,10 +73,8 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
     for (place, (number, _)) in order.iter_mut().zip(numbers) {
         *place = number;
     }
-    order.sort_unstable_by_key(|&number| {
-        let entry = &table[number as usize];
-        (entry.key(), entry.code())
-    });
+    let place = |&number: &u32| table.get(number as usize).map(|entry| (entry.key(), entry.code()));
+    sort_unstable_by(order, |a, b| place(a) < place(b));
     object.index_bytes.store(bytes, Ordering::Relaxed);
     object.index.store(memory.as_ptr(), Ordering::Release);
     Ok(order)

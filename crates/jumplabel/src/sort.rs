@@ -1,0 +1,242 @@
+//! One sort for everything that is sorted here: requests, edits, the index.
+//!
+//! The standard library's is a copy of some six kilobytes for each type. This one knows places only, and asks for comparisons
+//! and swaps by way of a table of methods, so that there is one copy. In place, without memory of its own, and never slower than
+//! n log n:
+//!
+//! ```text
+//!   sorted already    one pass: the usual case, because linkers put table entries in the order of addresses
+//!   else              quicksort by the middle place, the larger part by the loop, so that the stack stays small
+//!   after too many    heapsort of the part: the pivots are bad
+//!   cuts
+//! ```
+
+use core::ops::Range;
+
+/// Something with places that can be compared and swapped. What is out of range is not touched.
+trait Places {
+    fn less(&self, a: usize, b: usize) -> bool;
+    fn swap(&mut self, a: usize, b: usize);
+}
+
+struct Slice<'a, T, F> {
+    places: &'a mut [T],
+    less: F,
+}
+
+impl<T, F: Fn(&T, &T) -> bool> Places for Slice<'_, T, F> {
+    fn less(&self, a: usize, b: usize) -> bool {
+        match (self.places.get(a), self.places.get(b)) {
+            (Some(a), Some(b)) => (self.less)(a, b),
+            _ => false,
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        if let Ok([a, b]) = self.places.get_disjoint_mut([a, b]) {
+            core::mem::swap(a, b);
+        }
+    }
+}
+
+/// Sorts `places`. Those that are equal come in any order.
+pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> bool) {
+    let range = 0..places.len();
+    sort(&mut Slice { places, less }, range);
+}
+
+#[inline(never)]
+fn sort(places: &mut dyn Places, range: Range<usize>) {
+    let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
+    if disordered {
+        // Twice the depth of cuts in the middle.
+        quicksort(places, range.start, range.end, 2 * range.len().ilog2());
+    }
+}
+
+fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts: u32) {
+    while end - start > 1 {
+        if cuts == 0 {
+            return heapsort(places, start, end);
+        }
+        cuts -= 1;
+        let cut = partition(places, start, end);
+        // The smaller part, which is at most half, by a call.
+        if cut - start < end - cut {
+            quicksort(places, start, cut, cuts);
+            start = cut + 1;
+        } else {
+            quicksort(places, cut + 1, end, cuts);
+            end = cut;
+        }
+    }
+}
+
+/// Puts the entry in the middle where it belongs, what is not greater before it and what is not less behind it.
+fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
+    places.swap(start, start + (end - start) / 2);
+    let (mut left, mut right) = (start, end);
+    loop {
+        // Both stop at entries that are equal, so that many of them are cut in the middle, too.
+        left += 1;
+        while left < end && places.less(left, start) {
+            left += 1;
+        }
+        right -= 1;
+        while places.less(start, right) {
+            right -= 1;
+        }
+        if left >= right {
+            places.swap(start, right);
+            return right;
+        }
+        places.swap(left, right);
+    }
+}
+
+fn heapsort(places: &mut dyn Places, start: usize, end: usize) {
+    let len = end - start;
+    // The first half of the turns builds a heap, from its last node with a child; the others take its greatest entry off.
+    for turn in (0..len + len / 2).rev() {
+        let (mut node, limit) = if turn >= len { (turn - len, len) } else { (0, turn) };
+        if turn < len {
+            places.swap(start, start + turn);
+        }
+        loop {
+            let mut child = 2 * node + 1;
+            if child >= limit {
+                break;
+            }
+            if child + 1 < limit && places.less(start + child, start + child + 1) {
+                child += 1;
+            }
+            if !places.less(start + node, start + child) {
+                break;
+            }
+            places.swap(start + node, start + child);
+            node = child;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// Inputs that sorts are known to stumble over, of `len` entries.
+    fn inputs(len: u32) -> Vec<(&'static str, Vec<u32>)> {
+        let shape = |of: fn(u32, u32) -> u32| (0..len).map(|at| of(at, len)).collect::<Vec<_>>();
+        let mut random = 0x9e37_79b9_u32;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            random
+        };
+        std::vec![
+            ("ascending", shape(|at, _| at)),
+            ("descending", shape(|at, len| len - at)),
+            ("equal", shape(|_, _| 7)),
+            ("two values", shape(|at, _| at % 2)),
+            ("sawtooth", shape(|at, _| at % 17)),
+            ("runs of keys", shape(|at, len| at % (len / 10 + 1) * 10 + at / (len / 10 + 1))),
+            ("organ pipe", shape(|at, len| at.min(len - at))),
+            ("pipe upside down", shape(|at, len| at.max(len - at))),
+            ("one out of place", shape(|at, len| if at + 1 == len { 0 } else { at + 1 })),
+            ("random", (0..len).map(|_| next()).collect()),
+            ("random of few", (0..len).map(|_| next() % 5).collect()),
+            ("killer of the middle", killer(len)),
+        ]
+    }
+
+    /// An input that makes every cut by the middle place a bad one: values are given out while it is sorted, a pivot's as
+    /// small as can be.
+    fn killer(len: u32) -> Vec<u32> {
+        let (values, next) = (Cell::new(std::vec![u32::MAX; len as usize]), Cell::new(0));
+        let mut places: Vec<u32> = (0..len).collect();
+        sort_unstable_by(&mut places, |&a, &b| {
+            let mut known = values.take();
+            // Two without a value: the second is the pivot, or as good as any other.
+            for at in [b, a] {
+                if known[a as usize] == u32::MAX && known[b as usize] == u32::MAX {
+                    known[at as usize] = next.replace(next.get() + 1);
+                }
+            }
+            let less = known[a as usize] < known[b as usize];
+            values.set(known);
+            less
+        });
+        values.take()
+    }
+
+    type Sort = fn(&mut [u32], &dyn Fn(&u32, &u32) -> bool);
+
+    /// The first input that `sort` does not sort, or sorts with more than 4 n log n comparisons.
+    fn stumbles(sort: Sort) -> Option<(&'static str, usize)> {
+        for len in (0..33).chain([100, 1000, if cfg!(miri) { 200 } else { 20_000 }]) {
+            for (name, input) in inputs(len) {
+                let comparisons = Cell::new(0_usize);
+                let mut sorted = input.clone();
+                sort(&mut sorted, &|a, b| {
+                    comparisons.set(comparisons.get() + 1);
+                    a < b
+                });
+                let mut right = input;
+                right.sort_unstable();
+                let limit = 4 * len as usize * (len.max(1).ilog2() as usize + 1);
+                if sorted != right || comparisons.get() > limit {
+                    return Some((name, comparisons.get()));
+                }
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn sorts_in_time() {
+        assert_eq!(stumbles(|places, less| sort_unstable_by(places, less)), None);
+    }
+
+    /// One pass for what is sorted, which is what tables are.
+    #[test]
+    fn sorted_input_takes_one_pass() {
+        let comparisons = Cell::new(0);
+        let mut places: Vec<u32> = (0..1000).collect();
+        sort_unstable_by(&mut places, |a, b| {
+            comparisons.set(comparisons.get() + 1);
+            a < b
+        });
+        assert_eq!(comparisons.get(), 999);
+    }
+
+    /// The broken twins: a quicksort that never gives up takes too long, one that forgets its larger part does not sort.
+    #[test]
+    fn broken_twins_stumble() {
+        let patient: Sort = |places, less| {
+            let end = places.len();
+            quicksort(&mut Slice { places, less }, 0, end, u32::MAX);
+        };
+        let lazy: Sort = |places, less| {
+            let end = places.len();
+            if end > 1 {
+                let mut slice = Slice { places, less };
+                let cut = partition(&mut slice, 0, end);
+                heapsort(&mut slice, 0, cut);
+            }
+        };
+        assert!(stumbles(patient).is_some());
+        assert!(stumbles(lazy).is_some());
+    }
+
+    #[test]
+    fn heapsort_alone_sorts() {
+        let heap: Sort = |places, less| {
+            let end = places.len();
+            heapsort(&mut Slice { places, less }, 0, end);
+        };
+        assert_eq!(stumbles(heap), None);
+    }
+}
