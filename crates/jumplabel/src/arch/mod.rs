@@ -12,7 +12,7 @@
 //! | `encode` | the bytes of a state |
 //! | `decode` | the state of some bytes, or foreign |
 //! | `STEPS` | how many writes lead from one state to another at most, with a core sync after each |
-//! | `step` | each of them |
+//! | `step` | each of them; which of them a change takes depends on its two states only |
 //! | `undo` | what takes each of them back |
 //! | `caches` | what a processor needs to fetch what was stored |
 //! | `act` | one act of that |
@@ -116,6 +116,38 @@ pub(crate) unsafe fn touch_word(address: usize) {
             let value = word.load(Relaxed);
             let _ = word.compare_exchange(value, value, Relaxed, Relaxed);
         }
+    }
+}
+
+/// How many sites ahead their lines are asked for: processors that execute them have them, so that each is a miss.
+pub(crate) const AHEAD: usize = 16;
+
+/// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
+#[inline]
+pub(crate) fn prefetch_to_read(address: usize) {
+    // SAFETY: a hint.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("prefetcht0 [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        let _ = address;
+    }
+}
+
+/// Asks for the line at `address`, to be written: other processors give it up. Not asked for where it is only read, for they
+/// would take it back before it is written.
+#[inline]
+pub(crate) fn prefetch_to_write(address: usize) {
+    // SAFETY: a hint.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        let _ = address;
     }
 }
 

@@ -115,6 +115,11 @@ impl State {
             State::True => [1, 0, 0, 0],
         }
     }
+
+    /// Whether the tail is the jump's displacement.
+    const fn is_primed(self) -> bool {
+        matches!(self, State::Primed | State::Jump)
+    }
 }
 
 const TEST: u8 = 0xa9;
@@ -137,13 +142,14 @@ pub fn encode(state: State, displacement: i32) -> [u8; SITE_SIZE] {
 
 /// The state that `bytes` are, `None` where they are none of ours.
 #[must_use]
+#[inline]
 pub fn decode(bytes: [u8; SITE_SIZE], displacement: i32) -> Option<State> {
     let own = displacement.to_le_bytes();
     match bytes {
-        [0x0f, tail @ ..] if tail == NOP_TAIL => Some(State::Pristine),
         [TEST, tail @ ..] if tail == own => Some(State::Primed),
-        [TEST, tail @ ..] if (0..4).all(|at| tail[at] == own[at] || tail[at] == NOP_TAIL[at]) => Some(State::Priming),
         [0xe9, tail @ ..] if tail == own => Some(State::Jump),
+        [0x0f, tail @ ..] if tail == NOP_TAIL => Some(State::Pristine),
+        [TEST, tail @ ..] if (0..4).all(|at| tail[at] == own[at] || tail[at] == NOP_TAIL[at]) => Some(State::Priming),
         [MOV, value @ 0..=1, 0, 0, 0] => Some(State::emitted(true, value == 1)),
         _ => None,
     }
@@ -161,7 +167,7 @@ pub fn step(step: u8, from: State, to: State, displacement: i32) -> Option<Piece
         _ if to.is_of(true) => None,
         0 if from.opcode() != TEST => Some(opcode(TEST)),
         // Which bytes of a mixed tail are old is not known.
-        1 if from == State::Priming || from.tail(displacement) != to.tail(displacement) => Some(tail(to, displacement)),
+        1 if from == State::Priming || from.is_primed() != to.is_primed() => Some(tail(to, displacement)),
         2 if to.opcode() != TEST => Some(opcode(to.opcode())),
         _ => None,
     }

@@ -85,33 +85,48 @@ impl Edit {
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
+    #[cfg(jumplabel_sites)]
     unsafe fn plan(entry: &Entry, enabled: bool) -> Result<Option<Edit>, Error> {
         let jump = entry.jumps(enabled);
         // SAFETY: by the contract.
-        let edit = unsafe { Edit::verify(entry, !jump) }?;
-        Ok(edit.leading_to(edit.from.toward(jump)))
+        match unsafe { Edit::verify(entry) } {
+            Some(edit) => Ok(edit.leading_to(edit.from.toward(jump))),
+            // SAFETY: by the contract.
+            None => Err(unsafe { Edit::complaint(entry, !jump) }),
+        }
     }
 
-    /// An edit that changes nothing yet, or the error that says what was found instead of the state that the site's key calls
-    /// for.
+    /// An edit that changes nothing yet, `None` where the site holds none of its states.
     ///
     /// # Safety
     /// As for [`plan`](Self::plan).
-    unsafe fn verify(entry: &Entry, jump: bool) -> Result<Edit, Error> {
-        let (address, displacement) = (entry.code(), entry.displacement()?);
+    #[inline]
+    unsafe fn verify(entry: &Entry) -> Option<Edit> {
+        let address = entry.code();
+        let displacement = arch::displacement(address, entry.target())?;
+        // SAFETY: by the contract.
+        let from = entry.decode(unsafe { read_site(address) }, displacement)?;
+        Some(Edit { address, displacement, from, to: from })
+    }
+
+    /// What was found instead of the state that the site's key calls for.
+    ///
+    /// # Safety
+    /// As for [`plan`](Self::plan).
+    #[cold]
+    unsafe fn complaint(entry: &Entry, jump: bool) -> Error {
+        let displacement = match entry.displacement() {
+            Ok(displacement) => displacement,
+            Err(error) => return error,
+        };
+        let address = entry.code();
         // SAFETY: by the contract.
         let found = unsafe { read_site(address) };
-        let Some(from) = entry.decode(found, displacement) else {
-            return Err(Error::ForeignBytes {
-                address,
-                expected: arch::encode(entry.emitted(jump), displacement),
-                found,
-            });
-        };
-        Ok(Edit { address, displacement, from, to: from })
+        Error::ForeignBytes { address, expected: arch::encode(entry.emitted(jump), displacement), found }
     }
 
     /// The same edit with another end, `None` where the site is there.
+    #[inline]
     fn leading_to(self, to: State) -> Option<Edit> {
         (self.from != to).then_some(Edit { to, ..self })
     }
@@ -177,8 +192,8 @@ impl Edits {
                 Transition::TurnOn => true,
                 Transition::TurnOff => false,
             };
-            // SAFETY: entries from the index, under the lock.
-            self.add(request.key, lock, |entry| unsafe { Edit::plan(entry, enabled) })?;
+            let toward = |entry: &Entry, from: State| from.toward(entry.jumps(enabled));
+            self.add(request.key, lock, toward, |entry| !entry.jumps(enabled))?;
         }
         self.arrange();
         Ok(())
@@ -186,11 +201,7 @@ impl Edits {
 
     /// The edits that bring the sites of `key` that fall through back to the pristine state.
     pub(super) fn collect_primed(&mut self, key: &RawKey, lock: &Lock) -> Result<(), Error> {
-        self.add(key, lock, |entry| {
-            // SAFETY: entries from the index, under the lock.
-            let edit = unsafe { Edit::verify(entry, false) }?;
-            Ok(edit.leading_to(entry.emitted(!edit.from.falls_through())))
-        })?;
+        self.add(key, lock, |entry, from| entry.emitted(!from.falls_through()), |_| false)?;
         self.arrange();
         Ok(())
     }
@@ -212,22 +223,56 @@ impl Edits {
         Ok(())
     }
 
+    /// The edits that bring each site of `key` to the state that `goal` says, from the one that it holds. Where it holds none,
+    /// the error says that it should jump, or not, as `jumps` says.
     fn add(
         &mut self,
         key: &RawKey,
         lock: &Lock,
-        plan: impl Fn(&Entry) -> Result<Option<Edit>, Error>,
+        goal: impl Fn(&Entry, State) -> State,
+        jumps: impl Fn(&Entry) -> bool,
     ) -> Result<(), Error> {
         for object in object::all(lock) {
             let entries = index::entries(object, key.address(), lock)?;
             self.0.reserve(entries.len(), lock.text())?;
-            for entry in entries {
-                if let Some(edit) = plan(entry)? {
-                    self.0.push(edit, lock.text())?;
-                }
+            // SAFETY: entries from the index, under the lock.
+            if let Err(entry) = unsafe { self.add_entries(entries, &goal) } {
+                // SAFETY: the same.
+                return Err(unsafe { Edit::complaint(entry, jumps(entry)) });
             }
         }
         Ok(())
+    }
+
+    /// The part of [`add`](Self::add) that runs for each site: nothing here may cost more than the site itself, which other
+    /// processors execute. Stops at an entry whose site holds none of its states.
+    ///
+    /// # Safety
+    /// Entries from the index, under the lock.
+    #[inline(never)]
+    unsafe fn add_entries<'lock>(
+        &mut self,
+        mut entries: impl ExactSizeIterator<Item = &'lock Entry> + Clone,
+        goal: impl Fn(&Entry, State) -> State,
+    ) -> Result<(), &'lock Entry> {
+        let mut later = entries.clone();
+        let mut ahead = 0;
+        self.0.extend(|| {
+            loop {
+                while ahead < arch::AHEAD {
+                    ahead += 1;
+                    let Some(entry) = later.next() else { break };
+                    arch::prefetch_to_read(entry.code());
+                }
+                ahead -= 1;
+                let Some(entry) = entries.next() else { return Ok(None) };
+                // SAFETY: by the contract.
+                let edit = unsafe { Edit::verify(entry) }.ok_or(entry)?;
+                if let Some(edit) = edit.leading_to(goal(entry, edit.from)) {
+                    return Ok(Some(edit));
+                }
+            }
+        })
     }
 
     /// Sorts by address and removes what is listed twice. The index is sorted already, so this is one pass for one key.
@@ -274,14 +319,21 @@ impl Edits {
         let page_of = !(lock.text().page_size() - 1);
         let gap = SPAN_GAP_PAGES * lock.text().page_size();
         let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, steps: 0, unsynced: false };
-        let mut last = None;
+        let (mut last_page, mut last_change) = (None, None);
         for edit in self.iter() {
             summary.pristine += usize::from(arch::STEPS > 1 && edit.from == State::Pristine);
+            // Most sites are on the page of the one before, and change as it does.
             let page = edit.address & page_of;
-            summary.pages += usize::from(last != Some(page));
-            summary.spans += usize::from(last.is_none_or(|last| page > last + gap));
-            last = Some(page);
-            summary.steps |= steps_of(edit);
+            if last_page != Some(page) {
+                summary.pages += 1;
+                summary.spans += usize::from(last_page.is_none_or(|last| page > last + gap));
+                last_page = Some(page);
+            }
+            let change = Some((edit.from, edit.to));
+            if last_change != change {
+                summary.steps |= steps_of(edit);
+                last_change = change;
+            }
         }
         Some(summary)
     }

@@ -28,7 +28,7 @@ pub fn entries<'lock>(
     object: &'lock Object,
     key: usize,
     lock: &'lock Lock,
-) -> Result<impl ExactSizeIterator<Item = &'lock Entry>, Error> {
+) -> Result<impl ExactSizeIterator<Item = &'lock Entry> + Clone, Error> {
     let numbers = numbers(object, key, lock)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
         refuse(object, key)?;

@@ -49,6 +49,19 @@ impl<T: Copy> List<T> {
         Ok(())
     }
 
+    /// Appends what `next` yields, until it yields nothing or the room that was reserved is full.
+    #[inline]
+    pub(crate) fn extend<E>(&mut self, mut next: impl FnMut() -> Result<Option<T>, E>) -> Result<(), E> {
+        let Some(memory) = self.memory else { return Ok(()) };
+        while self.len < self.capacity {
+            let Some(entry) = next()? else { break };
+            // SAFETY: there is room.
+            unsafe { memory.add(self.len).write(entry) };
+            self.len += 1;
+        }
+        Ok(())
+    }
+
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
