@@ -91,7 +91,7 @@ impl Table {
     }
 }
 
-/// A figure and the most that it should be.
+/// A figure and the most that it should be. What was not measured is not a number: it is neither met nor missed.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub figure: f64,
@@ -99,17 +99,57 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn met(self) -> bool {
-        self.figure <= self.limit
+    /// `None` where it was not measured.
+    pub fn met(self) -> Option<bool> {
+        (!self.figure.is_nan()).then_some(self.figure <= self.limit)
     }
 
     /// The cells `figure`, `<= limit`, verdict.
     pub fn cells(self) -> [String; 3] {
-        let verdict = if self.met() { "ok" } else { "MISSED" };
-        [format!("{:.2}", self.figure), format!("<= {}", self.limit), verdict.to_owned()]
+        let verdict = match self.met() {
+            Some(true) => "ok",
+            Some(false) => "MISSED",
+            None => "not measured",
+        };
+        [figure(self.figure, 2), format!("<= {}", self.limit), verdict.to_owned()]
     }
 
+    /// What was not measured is null.
     pub fn json(self) -> Value {
         json!({ "figure": self.figure, "limit": self.limit, "ok": self.met() })
+    }
+}
+
+/// A figure with so many digits behind the point; a dash where it was not measured.
+pub fn figure(figure: f64, digits: usize) -> String {
+    if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(figure: f64) -> (Vec<String>, Value) {
+        let target = Target { figure, limit: 1.5 };
+        (target.cells().to_vec(), target.json())
+    }
+
+    #[test]
+    fn targets() {
+        let (cells, json) = verdict(1.5);
+        assert_eq!((cells, &json["ok"]), (vec!["1.50".into(), "<= 1.5".into(), "ok".into()], &json!(true)));
+        let (cells, json) = verdict(1.51);
+        assert_eq!((cells, &json["ok"]), (vec!["1.51".into(), "<= 1.5".into(), "MISSED".into()], &json!(false)));
+    }
+
+    /// No samples, or none of what it is compared with: nothing is said of the target, in words or in JSON.
+    #[test]
+    fn what_was_not_measured_is_not_missed() {
+        let none = crate::order::Samples::default().quantile(0.1);
+        for figure in [none, none / 2.0, 2.0 / none, none - 1.0] {
+            let (cells, json) = verdict(figure);
+            assert_eq!(cells, ["-", "<= 1.5", "not measured"]);
+            assert_eq!((&json["figure"], &json["ok"]), (&Value::Null, &Value::Null));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What the samples come to: quantiles, ratios to the floor, targets.
+//! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
 
 use jumplabel::site::index::index_bytes;
 use jumplabel::{WriterKind, for_each_key};
@@ -7,41 +7,60 @@ use serde_json::{Value, json};
 use super::groups::Group;
 use super::{Bench, Cell, FIRST_LIMIT, LIMITS, NAKED_LIMIT, Variant};
 use crate::Result;
-use crate::report::{Report, Table, Target};
+use crate::report::{Report, Table, Target, figure};
 
 impl Bench {
     pub(super) fn report_latency(&self, report: &mut Report, cells: &[Cell]) {
-        let head = ["sites, variant", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "target", ""];
+        let head = [
+            "sites, variant",
+            "writer",
+            "n",
+            "overlap",
+            "p10 us",
+            "p50 us",
+            "p99 us",
+            "x floor",
+            "x bare",
+            "target",
+            "",
+        ];
         let mut table = Table::new("Flips of primed sites; another thread executes them", &head);
         let mut rows = Vec::new();
         for (at, group) in self.groups.iter().enumerate().take(LIMITS.len()) {
             let order = [
                 Variant::Floor,
+                Variant::Bare(WriterKind::Procmem),
+                Variant::Bare(WriterKind::Mprotect),
                 Variant::Automatic,
                 Variant::Forced(WriterKind::Procmem),
                 Variant::Forced(WriterKind::Mprotect),
                 Variant::Forced(WriterKind::Swap),
             ];
-            let floor = find(cells, at, Variant::Floor).map_or(f64::NAN, |cell| cell.microseconds(0.1));
             for cell in order.iter().filter_map(|&variant| find(cells, at, variant)) {
-                let target = Target { figure: cell.microseconds(0.1) / floor, limit: LIMITS[at] };
+                let floor = p10(cells, at, Variant::Floor);
+                let bare = cell.writer.map_or(f64::NAN, |writer| p10(cells, at, Variant::Bare(writer)));
+                let target = Target { figure: cell.microseconds(0.1) / bare, limit: LIMITS[at] };
                 let judged = cell.variant == Variant::Automatic;
-                let [figure, limit, verdict] = target.cells();
-                let blank = String::new;
+                let [ratio, limit, verdict] = target.cells();
+                let has_bare = matches!(cell.writer, Some(WriterKind::Procmem | WriterKind::Mprotect));
+                let shown = |cell: String, show| if show { cell } else { String::new() };
+                let [p10, p50, p99] = cell.times();
                 table.row([
                     format!("{} on {}, {}", group.sites.count, pages(group.pages()), cell.variant.name()),
                     cell.writer.map_or("", WriterKind::name).to_owned(),
                     cell.samples.len().to_string(),
                     format!("{:.0} %", 100.0 * cell.overlap()),
-                    format!("{:.1}", cell.microseconds(0.1)),
-                    format!("{:.1}", cell.microseconds(0.5)),
-                    format!("{:.1}", cell.microseconds(0.99)),
-                    figure,
-                    if judged { limit } else { blank() },
-                    if judged { verdict } else { blank() },
+                    p10,
+                    p50,
+                    p99,
+                    figure(cell.microseconds(0.1) / floor, 2),
+                    shown(ratio, has_bare),
+                    shown(limit, judged),
+                    shown(verdict, judged),
                 ]);
                 let mut row = cell.json(group);
-                row["ratio"] = json!(target.figure);
+                row["floors"] = json!(cell.microseconds(0.1) / floor);
+                row["bares"] = json!(target.figure);
                 if judged {
                     row["target"] = target.json();
                 }
@@ -57,20 +76,20 @@ impl Bench {
         let mut table = Table::new("First flips of pristine sites, against flips of the same sites primed", &head);
         let mut rows = Vec::new();
         for (at, (group, &very_first)) in self.groups.iter().zip(very_first).enumerate().take(LIMITS.len()) {
-            let p10 = |variant| find(cells, at, variant).map_or(f64::NAN, |cell| cell.microseconds(0.1));
+            let p10 = |variant| p10(cells, at, variant);
             let (first, primed, floor) = (p10(Variant::First), p10(Variant::Automatic), p10(Variant::Floor));
             let target = Target { figure: (first - primed) / floor, limit: FIRST_LIMIT };
-            let [figure, limit, verdict] = target.cells();
+            let [floors, limit, verdict] = target.cells();
             let Some(cell) = find(cells, at, Variant::First) else { continue };
             table.row([
                 group.sites.count.to_string(),
                 cell.samples.len().to_string(),
-                format!("{first:.1}"),
-                format!("{primed:.1}"),
-                figure,
+                figure(first, 1),
+                figure(primed, 1),
+                floors,
                 limit,
                 verdict,
-                format!("{very_first:.1}"),
+                figure(very_first, 1),
             ]);
             let mut row = cell.json(group);
             row["target"] = target.json();
@@ -86,7 +105,7 @@ impl Bench {
         let head =
             ["checks", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "to 1 check", "target", ""];
         let mut table = Table::new("Flips of naked keys, beside a key with a site for each check", &head);
-        let floor = find(cells, 0, Variant::Floor).map_or(f64::NAN, |cell| cell.microseconds(0.1));
+        let floor = p10(cells, 0, Variant::Floor);
         let mut rows = Vec::new();
         for naked in [true, false] {
             let groups = || self.groups.iter().enumerate().filter(move |(_, group)| group.naked == naked);
@@ -98,17 +117,18 @@ impl Bench {
                 let group = &self.groups[cell.group];
                 let target = Target { figure: p10(cell) / p10(one), limit: NAKED_LIMIT };
                 let judged = naked && group.sites.count > 1;
-                let [figure, limit, verdict] = target.cells();
+                let [ratio, limit, verdict] = target.cells();
+                let [tenth, median, last] = cell.times();
                 table.row([
                     format!("{} of a {} key", group.sites.count, if naked { "naked" } else { "site" }),
                     cell.writer.map_or("", WriterKind::name).to_owned(),
                     cell.samples.len().to_string(),
                     format!("{:.0} %", 100.0 * cell.overlap()),
-                    format!("{:.1}", cell.microseconds(0.1)),
-                    format!("{:.1}", cell.microseconds(0.5)),
-                    format!("{:.1}", cell.microseconds(0.99)),
-                    format!("{:.2}", p10(cell) / floor),
-                    figure,
+                    tenth,
+                    median,
+                    last,
+                    figure(p10(cell) / floor, 2),
+                    ratio,
                     if judged { limit } else { String::new() },
                     if judged { verdict } else { String::new() },
                 ]);
@@ -130,15 +150,15 @@ impl Bench {
         let mut sizes: Vec<(f64, f64, f64)> = Vec::new();
         for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100 && !group.naked)
         {
-            let p10 = |kind| find(cells, at, Variant::Forced(kind)).map(|cell| cell.microseconds(0.1));
-            if let (Some(procmem), Some(mprotect)) = (p10(WriterKind::Procmem), p10(WriterKind::Mprotect)) {
+            let find = |kind| find(cells, at, Variant::Forced(kind)).map(|cell| cell.microseconds(0.1));
+            if let (Some(procmem), Some(mprotect)) = (find(WriterKind::Procmem), find(WriterKind::Mprotect)) {
                 sizes.push((group.sites.count as f64, procmem, mprotect));
             }
         }
         sizes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut table = Table::new("Where the writers cross", &["sites", "procmem p10 us", "mprotect p10 us"]);
         for (sites, procmem, mprotect) in &sizes {
-            table.row([sites.to_string(), format!("{procmem:.1}"), format!("{mprotect:.1}")]);
+            table.row([sites.to_string(), figure(*procmem, 1), figure(*mprotect, 1)]);
         }
         let crossover = crossover(&sizes);
         if let Some(sites) = crossover {
@@ -153,6 +173,11 @@ impl Bench {
 }
 
 impl Cell {
+    /// The cells p10, p50, p99.
+    fn times(&self) -> [String; 3] {
+        [0.1, 0.5, 0.99].map(|part| figure(self.microseconds(part), 1))
+    }
+
     fn json(&self, group: &Group) -> Value {
         json!({
             "sites": group.sites.count,
@@ -170,6 +195,11 @@ impl Cell {
 
 fn find(cells: &[Cell], group: usize, variant: Variant) -> Option<&Cell> {
     cells.iter().find(|cell| cell.group == group && cell.variant == variant)
+}
+
+/// The p10 of a group flipped in one way, in microseconds; not a number where it was not measured.
+fn p10(cells: &[Cell], group: usize, variant: Variant) -> f64 {
+    find(cells, group, variant).map_or(f64::NAN, |cell| cell.microseconds(0.1))
 }
 
 fn pages(count: usize) -> String {

@@ -7,14 +7,11 @@ use super::groups;
 use crate::Result;
 use crate::sites::Functions;
 
-const TEST: u8 = 0xa9;
-const JMP: u8 = 0xe9;
-
 const SYS_MEMBARRIER: libc::c_long = libc::SYS_membarrier;
-const PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 5;
+pub const PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 5;
 const REGISTER_PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 6;
 
-fn membarrier(command: i32) -> Result<()> {
+pub fn membarrier(command: i32) -> Result<()> {
     // SAFETY: three integers.
     match unsafe { libc::syscall(SYS_MEMBARRIER, command, 0, 0) } {
         0 => Ok(()),
@@ -35,10 +32,23 @@ pub fn open() -> Result<()> {
 
 /// Flips all of `sites`, which are the floor's.
 pub fn flip(sites: &Functions, on: bool) {
-    for at in 0..sites.count {
-        let opcode = (sites.first + at * sites.apart) as *mut u8;
-        // SAFETY: a byte of the text that `open` made writable; both opcodes take the same four bytes behind them.
-        unsafe { opcode.write_volatile(if on { JMP } else { TEST }) };
-    }
+    // SAFETY: the text that `open` made writable.
+    unsafe { store(sites, on) };
     membarrier(PRIVATE_EXPEDITED_SYNC_CORE).expect("membarrier worked before");
+}
+
+/// The opcode of a site that jumps, or does not; both take the same four bytes behind them.
+pub const fn opcode(on: bool) -> u8 {
+    if on { 0xe9 } else { 0xa9 }
+}
+
+/// Stores the opcodes of all of `sites`, which are primed.
+///
+/// # Safety
+/// Their text is writable.
+pub unsafe fn store(sites: &Functions, on: bool) {
+    for at in 0..sites.count {
+        // SAFETY: by the contract.
+        unsafe { ((sites.first + at * sites.apart) as *mut u8).write_volatile(opcode(on)) };
+    }
 }

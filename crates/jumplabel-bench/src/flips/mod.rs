@@ -1,12 +1,15 @@
-//! `flips`: how long a flip takes while another thread executes the sites, beside the floor of the same size.
+//! `flips`: how long a flip takes while another thread executes the sites, beside the bare system calls of its writer, and
+//! beside the floor of the same size.
 //!
 //! ```text
 //!   before all    the very first flip of each group; then 10,000 flips of single sites, and the mappings before and after
-//!   each round    all of {group} x {floor, automatic, each writer, first flip of pristine sites} once, on and off again, in
-//!                 random order
-//!   after all     quantiles of the samples that overlapped with the executing thread; ratios of their p10 to the floor's
+//!   each round    all of {group} x {floor, bare calls of each writer, automatic, each writer, first flip of pristine sites}
+//!                 once, on and off again, in random order
+//!   after all     quantiles of the samples that overlapped with the executing thread; ratios of their p10 to that of the
+//!                 bare calls, which have targets, and to the floor's, which say what the machine can do
 //! ```
 
+mod bare;
 mod executor;
 mod figures;
 mod floor;
@@ -24,8 +27,9 @@ use crate::{Result, sites::Functions};
 use executor::Executor;
 use groups::Group;
 
-/// The most that the p10 of an automatic flip may be, in floors, for each of the groups.
-const LIMITS: [f64; 3] = [1.3, 3.5, 6.0];
+/// The most that the p10 of an automatic flip may be, as a multiple of that of the bare calls of the writer that it takes, for
+/// each of the groups.
+const LIMITS: [f64; 3] = [1.1, 1.1, 1.5];
 /// The most that the first flip of pristine sites may cost above a primed one, in floors.
 const FIRST_LIMIT: f64 = 3.0;
 /// The most that the p10 of a flip of a naked key with 10,000 checks may be, as a multiple of that with one.
@@ -39,6 +43,8 @@ const SELDOM: usize = 8;
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     Floor,
+    /// The system calls and stores of a writer, and nothing else.
+    Bare(WriterKind),
     Automatic,
     Forced(WriterKind),
     /// Automatic, of sites that [`settle`] has made pristine.
@@ -49,6 +55,8 @@ impl Variant {
     fn name(self) -> &'static str {
         match self {
             Variant::Floor => "floor",
+            Variant::Bare(WriterKind::Procmem) => "bare procmem",
+            Variant::Bare(_) => "bare mprotect",
             Variant::Automatic => "automatic",
             Variant::Forced(kind) => kind.name(),
             Variant::First => "first flip",
@@ -170,6 +178,8 @@ impl Bench {
             if with_target {
                 let more = [Variant::Floor, Variant::Automatic, Variant::Forced(WriterKind::Swap), Variant::First];
                 cells.extend(more.map(|variant| Cell::new(group, variant)));
+                let bare = [WriterKind::Procmem, WriterKind::Mprotect].map(Variant::Bare);
+                cells.extend(bare.map(|variant| Cell::new(group, variant)));
             }
         }
         // A round to warm up, which tells which writers are refused here.
@@ -177,7 +187,7 @@ impl Bench {
         for mut cell in cells {
             match self.sample(&mut cell) {
                 Ok(()) => usable.push(Cell::new(cell.group, cell.variant)),
-                Err(error) if matches!(cell.variant, Variant::Forced(_)) => {
+                Err(error) if matches!(cell.variant, Variant::Forced(_) | Variant::Bare(_)) => {
                     eprintln!("jumplabel-bench: {} is left out: {error}", cell.variant.name());
                 }
                 Err(error) => return Err(error),
@@ -203,7 +213,9 @@ impl Bench {
 
     fn is_seldom(&self, cell: &Cell) -> bool {
         match cell.variant {
-            Variant::Forced(WriterKind::Procmem) => self.groups[cell.group].sites.count > 1000,
+            Variant::Forced(WriterKind::Procmem) | Variant::Bare(WriterKind::Procmem) => {
+                self.groups[cell.group].sites.count > 1000
+            }
             Variant::Forced(WriterKind::Swap) => true,
             _ => false,
         }
@@ -224,13 +236,21 @@ impl Bench {
                 Variant::Floor => groups::floor(group.sites.count),
                 _ => group.sites,
             };
-            let sample = if cell.variant == Variant::Floor {
-                self.executor.time(self.floor_target(cell.group), || floor::flip(&sites, on))
-            } else {
-                let mut outcome = Ok(Default::default());
-                let sample = self.executor.time(cell.group, || outcome = set(group.key, on));
-                cell.writer = outcome?.writer;
-                sample
+            let sample = match cell.variant {
+                Variant::Floor => self.executor.time(self.floor_target(cell.group), || floor::flip(&sites, on)),
+                Variant::Bare(kind) => {
+                    let mut result = Ok(());
+                    let sample = self.executor.time(cell.group, || result = bare::flip(kind, &sites, on));
+                    result?;
+                    cell.writer = Some(kind);
+                    sample
+                }
+                _ => {
+                    let mut outcome = Ok(Default::default());
+                    let sample = self.executor.time(cell.group, || outcome = set(group.key, on));
+                    cell.writer = outcome?.writer;
+                    sample
+                }
             };
             for at in [0, sites.count / 2, sites.count - 1] {
                 assert_eq!(sites.call(at), on, "a site is not in the state of its key");

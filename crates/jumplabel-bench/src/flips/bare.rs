@@ -1,0 +1,64 @@
+//! The bare calls: what a writer asks of the kernel and stores, without a lock, a search, a check of what is there, or a way
+//! back. On the sites of the library's own flips, primed, so that mappings, pages and lines of cache are the same.
+//!
+//! ```text
+//!   procmem     open /proc/self/mem, pwrite of a byte for each site, membarrier, close
+//!   mprotect    mprotect rwx, a store for each site, membarrier, mprotect r-x
+//! ```
+
+use std::io::Error;
+
+use jumplabel::WriterKind;
+
+use super::floor::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier, opcode, store};
+use crate::Result;
+use crate::sites::Functions;
+
+/// Flips all of `sites`, which are primed and the other way round.
+pub fn flip(kind: WriterKind, sites: &Functions, on: bool) -> Result<()> {
+    match kind {
+        WriterKind::Procmem => procmem(sites, on),
+        _ => mprotect(sites, on),
+    }
+}
+
+fn procmem(sites: &Functions, on: bool) -> Result<()> {
+    let byte = [opcode(on)];
+    // SAFETY: a path, a byte of ours, sites of ours, and a descriptor that is closed once.
+    unsafe {
+        let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if memory < 0 {
+            return Err(failed("open"));
+        }
+        for at in 0..sites.count {
+            let place = (sites.first + at * sites.apart) as libc::off_t;
+            if libc::pwrite(memory, byte.as_ptr().cast(), 1, place) != 1 {
+                return Err(failed("pwrite"));
+            }
+        }
+        membarrier(PRIVATE_EXPEDITED_SYNC_CORE)?;
+        libc::close(memory);
+    }
+    Ok(())
+}
+
+fn mprotect(sites: &Functions, on: bool) -> Result<()> {
+    let start = sites.first & !4095;
+    let bytes = (sites.first + sites.count * sites.apart).next_multiple_of(4096) - start;
+    let protect = |protection| {
+        // SAFETY: whole pages of functions that are only there for this, executable before and after.
+        match unsafe { libc::mprotect(start as *mut libc::c_void, bytes, protection) } {
+            0 => Ok(()),
+            _ => Err(failed("mprotect")),
+        }
+    };
+    protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
+    // SAFETY: opened above.
+    unsafe { store(sites, on) };
+    membarrier(PRIVATE_EXPEDITED_SYNC_CORE)?;
+    protect(libc::PROT_READ | libc::PROT_EXEC)
+}
+
+fn failed(call: &str) -> Box<dyn std::error::Error> {
+    format!("{call}: {}", Error::last_os_error()).into()
+}
