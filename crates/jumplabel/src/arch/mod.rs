@@ -12,7 +12,7 @@
 //! | `encode` | the bytes of a state |
 //! | `decode` | the state of some bytes, or foreign |
 //! | `STEPS` | how many writes lead from one state to another at most, with a core sync after each |
-//! | `step` | each of them; which of them a change takes depends on its two states only |
+//! | `step` | each of them; whether a change takes it, and a piece of one byte, depend on the two states only |
 //! | `undo` | what takes each of them back |
 //! | `caches` | what a processor needs to fetch what was stored |
 //! | `act` | one act of that |
@@ -71,7 +71,7 @@ impl Piece {
     /// The bytes to write.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
 
     /// Stores the piece into the site at `site`: by one store, where its parts must not be seen ([`WHOLE`]).
@@ -85,8 +85,11 @@ impl Piece {
             unsafe { store_word(first, u32::from_ne_bytes(self.bytes)) };
             return;
         }
-        for (byte, address) in self.bytes().iter().zip(first..) {
-            // SAFETY: by the contract, a byte of the site.
+        // The first apart from the others: most pieces have no more.
+        // SAFETY: by the contract, bytes of the site.
+        unsafe { store_byte(first, self.bytes[0]) };
+        for (byte, address) in self.bytes.iter().zip(first..).take(usize::from(self.len)).skip(1) {
+            // SAFETY: the same.
             unsafe { store_byte(address, *byte) };
         }
     }

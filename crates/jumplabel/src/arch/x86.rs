@@ -115,11 +115,6 @@ impl State {
             State::True => [1, 0, 0, 0],
         }
     }
-
-    /// Whether the tail is the jump's displacement.
-    const fn is_primed(self) -> bool {
-        matches!(self, State::Primed | State::Jump)
-    }
 }
 
 const TEST: u8 = 0xa9;
@@ -144,10 +139,16 @@ pub fn encode(state: State, displacement: i32) -> [u8; SITE_SIZE] {
 #[must_use]
 #[inline]
 pub fn decode(bytes: [u8; SITE_SIZE], displacement: i32) -> Option<State> {
-    let own = displacement.to_le_bytes();
     match bytes {
-        [TEST, tail @ ..] if tail == own => Some(State::Primed),
-        [0xe9, tail @ ..] if tail == own => Some(State::Jump),
+        [TEST, tail @ ..] if i32::from_le_bytes(tail) == displacement => Some(State::Primed),
+        [0xe9, tail @ ..] if i32::from_le_bytes(tail) == displacement => Some(State::Jump),
+        _ => decode_rarer(bytes, displacement.to_le_bytes()),
+    }
+}
+
+#[inline(never)]
+fn decode_rarer(bytes: [u8; SITE_SIZE], own: [u8; 4]) -> Option<State> {
+    match bytes {
         [0x0f, tail @ ..] if tail == NOP_TAIL => Some(State::Pristine),
         [TEST, tail @ ..] if (0..4).all(|at| tail[at] == own[at] || tail[at] == NOP_TAIL[at]) => Some(State::Priming),
         [MOV, value @ 0..=1, 0, 0, 0] => Some(State::emitted(true, value == 1)),
@@ -166,8 +167,8 @@ pub fn step(step: u8, from: State, to: State, displacement: i32) -> Option<Piece
         2 if to.is_of(true) => Some(value(to)),
         _ if to.is_of(true) => None,
         0 if from.opcode() != TEST => Some(opcode(TEST)),
-        // Which bytes of a mixed tail are old is not known.
-        1 if from == State::Priming || from.is_primed() != to.is_primed() => Some(tail(to, displacement)),
+        // Which bytes of a mixed tail are old is not known. Of the others, any displacement tells whether they are alike.
+        1 if from == State::Priming || from.tail(-1) != to.tail(-1) => Some(tail(to, displacement)),
         2 if to.opcode() != TEST => Some(opcode(to.opcode())),
         _ => None,
     }

@@ -100,12 +100,22 @@ impl Edit {
     ///
     /// # Safety
     /// As for [`plan`](Self::plan).
-    #[inline]
+    #[cfg(jumplabel_sites)]
     unsafe fn verify(entry: &Entry) -> Option<Edit> {
+        // SAFETY: by the contract.
+        unsafe { Edit::read(entry) }.filter(|edit| edit.from.is_of(entry.is_naked()))
+    }
+
+    /// The same, where the site may hold a state of the other kind of sites.
+    ///
+    /// # Safety
+    /// As for [`plan`](Self::plan).
+    #[inline]
+    unsafe fn read(entry: &Entry) -> Option<Edit> {
         let address = entry.code();
         let displacement = arch::displacement(address, entry.target())?;
         // SAFETY: by the contract.
-        let from = entry.decode(unsafe { read_site(address) }, displacement)?;
+        let from = arch::decode(unsafe { read_site(address) }, displacement)?;
         Some(Edit { address, displacement, from, to: from })
     }
 
@@ -224,7 +234,7 @@ impl Edits {
     }
 
     /// The edits that bring each site of `key` to the state that `goal` says, from the one that it holds. Where it holds none,
-    /// the error says that it should jump, or not, as `jumps` says.
+    /// the error says that it should jump, or not, as `jumps` says. Both are the same for all entries of a kind.
     fn add(
         &mut self,
         key: &RawKey,
@@ -257,6 +267,9 @@ impl Edits {
     ) -> Result<(), &'lock Entry> {
         let mut later = entries.clone();
         let mut ahead = 0;
+        // Most sites are of the kind and in the state of the one before.
+        let mut last = None;
+        let mut to = State::Pristine;
         self.0.extend(|| {
             loop {
                 while ahead < arch::AHEAD {
@@ -267,8 +280,15 @@ impl Edits {
                 ahead -= 1;
                 let Some(entry) = entries.next() else { return Ok(None) };
                 // SAFETY: by the contract.
-                let edit = unsafe { Edit::verify(entry) }.ok_or(entry)?;
-                if let Some(edit) = edit.leading_to(goal(entry, edit.from)) {
+                let edit = unsafe { Edit::read(entry) }.ok_or(entry)?;
+                if last != Some((entry.kind(), edit.from)) {
+                    if !edit.from.is_of(entry.is_naked()) {
+                        return Err(entry);
+                    }
+                    last = Some((entry.kind(), edit.from));
+                    to = goal(entry, edit.from);
+                }
+                if let Some(edit) = edit.leading_to(to) {
                     return Ok(Some(edit));
                 }
             }

@@ -30,6 +30,21 @@ impl Step {
         let of = if self.undo { arch::undo } else { arch::step };
         of(self.number, edit.from, edit.to, edit.displacement)
     }
+
+    /// The number of each of `edits` that has a part in the step, with its piece.
+    #[inline]
+    pub(crate) fn pieces(self, edits: &[Edit]) -> impl Iterator<Item = (usize, &Edit, Piece)> {
+        let (mut last, mut piece) = (None, None);
+        edits.iter().enumerate().filter_map(move |(at, edit)| {
+            // Most sites change as the one before did. A byte is then the same, and more may be a displacement.
+            let change = Some((edit.from, edit.to));
+            if last != change || piece.is_some_and(|piece: Piece| piece.len > 1) {
+                piece = self.piece(edit);
+                last = change;
+            }
+            piece.map(|piece| (at, edit, piece))
+        })
+    }
 }
 
 /// Why a writer did not finish.

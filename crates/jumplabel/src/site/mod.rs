@@ -90,6 +90,11 @@ impl Entry {
         self.meta & NAKED != 0
     }
 
+    /// Whether it is naked, and its arm: all that tells sites of a key apart, beside where they are.
+    pub(crate) fn kind(&self) -> u32 {
+        self.meta & (NAKED | ARM)
+    }
+
     /// The displacement of the site's jump.
     pub(crate) fn displacement(&self) -> Result<i32, Error> {
         arch::displacement(self.code(), self.target()).ok_or(Error::OutOfRange { address: self.code() })

@@ -22,7 +22,7 @@ use super::maps::{Maps, NOT_PROCFS, TEXT};
 use super::{Open, bti, caches, pages, record, sync};
 use crate::arch;
 use crate::error::Errno;
-use crate::patch::plan::{Edit, SPAN_GAP_PAGES};
+use crate::patch::plan::SPAN_GAP_PAGES;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::Writer;
 use crate::text::list::{Guarded, List};
@@ -73,14 +73,13 @@ pub(super) fn stop() {
 
 impl Writer for Mprotect {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        let prefetch = |edit: &Edit| arch::prefetch_to_write(edit.address);
-        for (at, edit) in edits.iter().enumerate() {
-            edits.get(at + arch::AHEAD).map(prefetch);
-            if let Some(piece) = step.piece(edit) {
-                // SAFETY: a site that was verified, on pages that are open.
-                unsafe { piece.store(edit.address) };
-                record::note(record::Event::Store(edit.address));
+        for (at, edit, piece) in step.pieces(edits) {
+            if let Some(later) = edits.get(at + arch::AHEAD) {
+                arch::prefetch_to_write(later.address);
             }
+            // SAFETY: a site that was verified, on pages that are open.
+            unsafe { piece.store(edit.address) };
+            record::note(record::Event::Store(edit.address));
         }
         caches::maintain(edits, step);
         Ok(())

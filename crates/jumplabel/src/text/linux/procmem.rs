@@ -79,11 +79,9 @@ impl Procmem {
 
 impl Writer for Procmem {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for (at, edit) in edits.iter().enumerate() {
-            if let Some(piece) = step.piece(edit) {
-                self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
-                record::note(record::Event::Store(edit.address));
-            }
+        for (at, edit, piece) in step.pieces(edits) {
+            self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
+            record::note(record::Event::Store(edit.address));
         }
         caches::maintain(edits, step);
         Ok(())

@@ -203,8 +203,7 @@ impl Writer for Swap {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         let runs = self.runs();
         let mut at = 0;
-        for (number, edit) in edits.iter().enumerate() {
-            let Some(piece) = step.piece(edit) else { continue };
+        for (number, edit, piece) in step.pieces(edits) {
             let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&edit.address);
             // A run holds all of a site, and the sites come in the order of the runs.
             at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
