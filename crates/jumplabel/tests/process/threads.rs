@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jumplabel::text::{Token, builtin};
 use jumplabel::{Error, Lock, set_writer};
 
-use crate::scenario::{self, Scenario, passes};
+use crate::scenario::{self, Scenario, fork, passes, reap};
 use crate::twin::{Twin, install};
 use crate::writers;
 
@@ -118,6 +118,36 @@ fn cancelled_threads() {
     passes(|| {
         cancelled();
         assert!(common().agree() && common().keys[1].enable().is_ok());
+    });
+}
+
+/// The first thread of a process has ended: /proc/self has no memory and no maps any more. Each writer goes on all the same, and
+/// the map says what it said before.
+#[test]
+fn the_first_thread_has_ended() {
+    passes(|| {
+        reap(fork(|| {
+            // SAFETY: the number of this thread, which is this process's first.
+            let first = unsafe { libc::getpid() };
+            std::thread::spawn(move || {
+                let ended = || std::fs::read_to_string(format!("/proc/{first}/stat")).unwrap().contains(") Z ");
+                while !ended() {
+                    std::thread::yield_now();
+                }
+                let emptied = std::fs::read("/proc/self/maps").map_or(true, |maps| maps.is_empty());
+                scenario::end(|| {
+                    let well = writers::all().into_iter().flatten().all(|writer| {
+                        set_writer(Some(writer));
+                        let flips = [true, false].map(|on| common().set(on).is_ok_and(|it| it.writer == Some(writer)));
+                        flips == [true; 2] && common().all(false)
+                    });
+                    emptied && well
+                })
+            });
+            // SAFETY: ends this thread only, without a word to the C library.
+            unsafe { libc::syscall(libc::SYS_exit, 0) };
+            false
+        }));
     });
 }
 

@@ -1,5 +1,7 @@
 //! What the kernel knows of the mapping at an address: its bounds, protection, file. By the `PROCMAP_QUERY` ioctl (Linux
-//! 6.11), else by reading /proc/thread-self/maps.
+//! 6.11), else by reading /proc/self/maps, or /proc/thread-self/maps where the first thread has ended.
+
+use core::ffi::CStr;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -49,11 +51,16 @@ pub(super) struct Maps(OwnedFd);
 
 /// What [`Maps::find`] fails with where the file is not the kernel's.
 pub(super) const NOT_PROCFS: Errno = Errno(rustix::io::Errno::NOTTY.raw_os_error());
+/// The same as /proc/self/maps, by a longer way, and also where the first thread has ended.
+const THREADS: &CStr = c"/proc/thread-self/maps";
 
 impl Maps {
     pub(super) fn open() -> Result<Maps, Errno> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        Ok(Maps(rustix::fs::open("/proc/thread-self/maps", flags, Mode::empty())?))
+        Maps::open_at(c"/proc/self/maps").or_else(|_| Maps::open_at(THREADS))
+    }
+
+    fn open_at(path: &CStr) -> Result<Maps, Errno> {
+        Ok(Maps(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?))
     }
 
     /// The mapping at `address`; its file's path goes to `path`.
@@ -65,7 +72,8 @@ impl Maps {
                 .filter(|found| (found.start..found.end).contains(&address))
                 .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            Err(_) => self.read(address, path),
+            // Also where /proc/self has no memory any more and older kernels open it all the same.
+            Err(_) => Maps::open_at(THREADS)?.read(address, path),
         }
     }
 

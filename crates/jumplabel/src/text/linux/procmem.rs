@@ -4,6 +4,7 @@
 //! The descriptor is opened for each batch: one that was kept would write the parent's memory after a fork, or, closed
 //! behind our back and its number used again, write our bytes into somebody's file.
 
+use core::ffi::CStr;
 use core::ops::Range;
 
 use rustix::fd::OwnedFd;
@@ -26,9 +27,7 @@ impl Open for Procmem {
         edits: &EditList,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        // thread-self, because /proc/self has no memory once the first thread has ended.
-        let memory = rustix::fs::open("/proc/thread-self/mem", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|errno| Failure::Refused(errno.into()))?;
+        let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
         let mut writer = Procmem { memory };
         let within_a_page =
             |edit: &Edit| pages::floor(edit.address) == pages::floor(edit.address + arch::SITE_SIZE - 1);
@@ -39,10 +38,17 @@ impl Open for Procmem {
     }
 }
 
+/// The same as /proc/self/mem, by a longer way. That one cannot be opened, or is empty, where the first thread has ended.
+const THREADS: &CStr = c"/proc/thread-self/mem";
+
+fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
+    Ok(rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
+}
+
 impl Procmem {
     /// Makes this process's own copy of each page, by writing a byte that is there already, so that a lack of memory or a
     /// refusal shows before anything has changed.
-    fn prepare(&self, edits: &EditList) -> Result<(), Errno> {
+    fn prepare(&mut self, edits: &EditList) -> Result<(), Errno> {
         let mut done = 0;
         for edit in edits {
             let Range { start, end } = edit.address..edit.address + arch::SITE_SIZE;
@@ -59,13 +65,17 @@ impl Procmem {
     }
 
     /// Writes all of `bytes`, or nothing.
-    fn put(&self, address: usize, bytes: &[u8]) -> Result<(), Errno> {
+    fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), Errno> {
         let mut old = [0; 4];
         for (byte, address) in old.iter_mut().zip(address..).take(bytes.len()) {
             // SAFETY: a byte of a site; a piece has four at most.
             *byte = unsafe { (address as *const u8).read_volatile() };
         }
-        let written = pwrite(&self.memory, bytes, address as u64)?;
+        let mut written = pwrite(&self.memory, bytes, address as u64)?;
+        if written == 0 {
+            self.memory = memory(THREADS)?; // Kernels that open /proc/self/mem though it is empty.
+            written = pwrite(&self.memory, bytes, address as u64)?;
+        }
         if written == bytes.len() {
             // The canary may have met another file than this one: a process can enter another root.
             // SAFETY: as above.

@@ -22,18 +22,26 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Whether the last core sync succeeded, or none was tried.
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
-/// Before the first write of a transaction: registers this process, once.
+/// Before the first write of a transaction.
 pub(super) fn begin() {
-    /// The process that is registered: a child of fork asks again.
-    static REGISTERED: AtomicI32 = AtomicI32::new(0);
-    let me = rustix::process::getpid().as_raw_nonzero().get();
-    if REGISTERED.load(Ordering::Relaxed) != me {
-        // Where it is refused, the first core sync will tell.
-        if membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore).is_ok() {
-            REGISTERED.store(me, Ordering::Relaxed);
-        }
-    }
     REFUSED.store(false, Ordering::Relaxed);
+}
+
+/// Registers this process, so that its first core sync need not. Costs milliseconds where there are threads.
+pub(super) fn register() -> Result<(), Errno> {
+    Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
+}
+
+/// A process that is not registered is told so (EPERM), and a child of fork is a new one: nobody has to be asked who this is.
+/// The kernel interrupts the others after the registration as it would have before.
+fn membarrier_sync() -> Result<(), Errno> {
+    match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
+        Err(rustix::io::Errno::PERM) => {
+            register()?;
+            Ok(membarrier(MembarrierCommand::PrivateExpeditedSyncCore)?)
+        }
+        result => Ok(result?),
+    }
 }
 
 /// How visible what was written since [`begin`] is.
@@ -63,13 +71,10 @@ fn serialise_others() -> Result<(), Errno> {
     if flush_all() {
         return Ok(());
     }
-    let refused = match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
-        Ok(()) => return Ok(()),
-        Err(errno) => errno,
-    };
+    let Err(refused) = membarrier_sync() else { return Ok(()) };
     match SIGNAL.load(Ordering::Relaxed) {
         _ if pages::single_threaded() => Ok(()),
-        0 => Err(refused.into()),
+        0 => Err(refused),
         signal => signal_all(signal),
     }
 }
