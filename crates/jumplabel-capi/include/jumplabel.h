@@ -39,6 +39,11 @@ int jumplabel_seal(struct static_key *key);
 /* Brings sites that fall through back to the very instruction that the compiler emitted. */
 int jumplabel_settle(struct static_key *key);
 
+/* Does ahead what the first flip of a process does beside flipping: registers it for membarrier (milliseconds, where there are
+   threads), lists the sites of all objects that are loaded, tries what writes code. Not needed; for programs whose first flip
+   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOSYS: flips would fail. */
+int jumplabel_prepare(void);
+
 /* What an error of this library means and what to do about it. Static text. */
 const char *jumplabel_strerror(int error);
 

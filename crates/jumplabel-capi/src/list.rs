@@ -113,6 +113,12 @@ pub unsafe extern "C" fn jumplabel_for_each_key(
     visited.map_or_else(|error| Refusal::from(error).code().into(), |()| count)
 }
 
+/// Does ahead what the first flip of a process does beside flipping; 0 or an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_prepare() -> c_int {
+    jumplabel::prepare().map_or_else(|error| Refusal::from(error).code(), |()| 0)
+}
+
 /// Picks what writes code from now on.
 ///
 /// # Safety

@@ -27,6 +27,7 @@
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`] |
 //! | rate-limit a flip | [`DeferredKey`] |
+//! | have the first flip cost what a later one does | [`prepare()`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
 //! | run in a kernel | [`text::Text`], [`text::set_text`] |
 //!
@@ -59,7 +60,7 @@ pub use error::{Errno, Error};
 pub use key::deferred::DeferredKey;
 pub use key::naked::NakedKey;
 pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use patch::{Lock, Outcome, settle};
+pub use patch::{Lock, Outcome, prepare, settle};
 pub use site::record::{KeyInfo, for_each_key};
 pub use site::{Site, for_each_site, text_reserved, text_reserved_locked};
 pub use text::{Visibility, Warnings, WriterKind, set_writer};

@@ -22,6 +22,8 @@ mod false_proc;
 mod limits;
 #[path = "refusals/misuse.rs"]
 mod misuse;
+#[path = "refusals/prepared.rs"]
+mod prepared;
 #[path = "refusals/seccomp.rs"]
 mod seccomp;
 #[path = "refusals/state.rs"]

@@ -24,6 +24,7 @@ use core::time::Duration;
 use crate::error::{Errno, Error};
 use crate::key::RawKey;
 use crate::key::count::{self, Change};
+use crate::site::{index, object};
 use crate::text::{self, Text, Token, Visibility, Warnings, WriterKind};
 use plan::{Edit, Edits, Request};
 
@@ -334,6 +335,43 @@ pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
         None => outcome.visibility = sync_again(core::iter::once(key), &lock),
     }
     Ok(outcome)
+}
+
+/// Does ahead what the first flip of a process does beside flipping: shared pages, registration for core sync (milliseconds,
+/// where there are threads), the index of all objects that are loaded, the list of edits, and the trial of the writers that are
+/// chosen for few and for many sites. For programs whose first flip comes when there is no time; no flip needs it.
+///
+/// What is left to a first flip is a private copy of each page that it changes. A child of `fork` has all but the registration,
+/// and an object that is loaded later has no index: call it again there, which costs little where there is nothing to do.
+///
+/// # Errors
+/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`],
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`]. That core sync is
+/// refused is no error here: flips say what it means for them.
+pub fn prepare() -> Result<(), Error> {
+    let lock = Lock::take()?;
+    if let Some(address) = in_flight::stuck_at(&lock) {
+        return Err(Error::RollbackFailed { address });
+    }
+    let mut sites = 0;
+    for object in object::all(&lock) {
+        index::build(object, &lock)?;
+        sites += object.table().len();
+    }
+    if sites == 0 {
+        return Ok(()); // Nothing to be written.
+    }
+    // SAFETY: the lock is held, which is what guards the list, and no transaction is on its way.
+    unsafe { Edits::borrow(&lock) }.prepare(sites, &lock)?;
+    for sites in [1, usize::MAX] {
+        let summary = plan::Summary { sites, pages: 1, spans: 1, pristine: 0, steps: 1, unsynced: false };
+        let mut refused = Refusals::default();
+        let mut works = |kind| lock.text().prepare(kind).map_err(|errno| refused.note(kind, errno)).is_ok();
+        if !(0..).map_while(|attempt| lock.text().choose(&summary, attempt)).any(&mut works) {
+            return Err(refused.error());
+        }
+    }
+    Ok(())
 }
 
 /// The edits of a transaction, as writers get them.

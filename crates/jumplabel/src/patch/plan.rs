@@ -324,6 +324,11 @@ impl Edits {
         self.0.free(lock.text());
     }
 
+    /// Makes room for the edits of any key, if all objects have `sites` sites, as far as the list would be kept.
+    pub(super) fn prepare(&mut self, sites: usize, lock: &Lock) -> Result<(), Error> {
+        self.0.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), lock.text())
+    }
+
     /// Gives memory back that is not worth keeping.
     pub(super) fn shrink(&mut self, lock: &Lock) {
         if self.0.bytes() > KEPT_BYTES {

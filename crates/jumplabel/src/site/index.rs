@@ -50,6 +50,11 @@ fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Resul
     Ok(&order[first..first + count])
 }
 
+/// Builds the index of `object`, where it is missing.
+pub(crate) fn build(object: &Object, lock: &Lock) -> Result<(), Error> {
+    order(object, lock).map(drop)
+}
+
 /// The index, built where it is missing.
 fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32], Error> {
     let table = object.table();

@@ -175,6 +175,14 @@ pub unsafe trait Text: Sync {
         true
     }
 
+    /// Does ahead what [`open`](Self::open) does the first time that it is called for `kind`. Called with the lock held.
+    ///
+    /// # Errors
+    /// What was refused: `open` would refuse, too.
+    fn prepare(&self, _kind: WriterKind) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// A clock, for [`Outcome::time`](crate::Outcome::time).
     fn now(&self) -> Duration;
 

@@ -16,7 +16,7 @@ crate::pages::pages! { few: 3 keys, 4 sites, every 18 pages, at 0 }
 crate::pages::pages! { many: 3 keys, 18 sites, every 18 pages, at 4093 }
 
 /// All that the patcher asks of the system.
-const CALLS: [Call; 9] = [
+pub const CALLS: [Call; 9] = [
     libc::SYS_mprotect,
     libc::SYS_pwrite64,
     libc::SYS_openat,

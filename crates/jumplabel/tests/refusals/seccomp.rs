@@ -130,6 +130,16 @@ impl Faults {
         self.0.call.store(call as i32, Ordering::SeqCst);
     }
 
+    /// Counts the calls with number `call` from now, and lets all of them happen.
+    pub fn count(&self, call: Call) {
+        self.arm(call, u32::MAX, 0, Fault::Lie);
+    }
+
+    /// How many calls there were since [`count`](Self::count) or [`arm`](Self::arm).
+    pub fn seen(&self) -> u32 {
+        self.0.seen.load(Ordering::SeqCst)
+    }
+
     /// No more faults; how many there were.
     pub fn disarm(&self) -> u32 {
         self.0.call.store(-1, Ordering::SeqCst);

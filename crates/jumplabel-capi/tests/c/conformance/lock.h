@@ -5,6 +5,8 @@
 
 static void locked(void)
 {
+	CHECK(jumplabel_prepare() == 0 && jumplabel_prepare() == 0);
+	CHECK(!counted_is_on() && static_key_count(&counted) == 0);
 	jump_label_lock();
 	STEP(static_branch_enable_cpuslocked(&counted));
 	CHECK(counted_is_on());
@@ -17,6 +19,7 @@ static void locked(void)
 	WARNS("static_key_enable", static_branch_enable(&counted));
 	WARNS("jump_label_lock", jump_label_lock());
 	CHECK(jumplabel_enable(&counted.key) == -EDEADLK);
+	CHECK(jumplabel_prepare() == -EDEADLK);
 	CHECK(!counted_is_on() && static_key_count(&counted) == 0);
 	jump_label_unlock();
 

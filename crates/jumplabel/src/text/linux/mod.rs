@@ -144,6 +144,12 @@ unsafe impl Text for Linux {
         sync::is_synced()
     }
 
+    fn prepare(&self, kind: WriterKind) -> Result<(), Errno> {
+        mprotect::close_remaining();
+        let _ = sync::register(); // Where it is refused, the flips that need it say so.
+        canary::prove(kind)
+    }
+
     fn now(&self) -> Duration {
         libc::now()
     }
