@@ -154,7 +154,7 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result<Outcome, Error> {
-    transaction(plan::last_wins(requests), lock, |requests, edits, lock| {
+    transaction(plan::last_wins(requests), lock, &|requests, edits, lock| {
         begin(requests)?;
         edits.collect(requests, lock)
     })
@@ -163,7 +163,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result
 /// Brings the sites of an object that was just loaded to the state of their keys.
 #[cfg(jumplabel_sites)]
 pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, |_, edits, lock| edits.collect_object(object, lock))
+    transaction(&mut [], lock, &|_, edits, lock| edits.collect_object(object, lock))
 }
 
 /// In a process that was copied while somebody could flip: memory is copied page by page, so that the note of what was in
@@ -190,7 +190,7 @@ pub(crate) fn release_lists(lock: &Lock) {
 fn transaction(
     requests: &mut [Request<'_>],
     lock: &Lock,
-    collect: impl FnOnce(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error>,
+    collect: &dyn Fn(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error>,
 ) -> Result<Outcome, Error> {
     let start = lock.text().now();
     if let Some(address) = in_flight::stuck_at(lock) {
@@ -328,7 +328,7 @@ pub use steps::{Failure, Step};
 /// As [`RawKey::enable`].
 pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
     let lock = Lock::take()?;
-    let mut outcome = transaction(&mut [], &lock, |_, edits, lock| edits.collect_primed(key, lock))?;
+    let mut outcome = transaction(&mut [], &lock, &|_, edits, lock| edits.collect_primed(key, lock))?;
     match outcome.writer {
         Some(_) if outcome.visibility == Visibility::Immediate => key.set_eventual(false),
         Some(_) => {}

@@ -56,15 +56,20 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
     }
     let place = |request: &Request<'_>| (request.key.address(), request.order);
     sort_unstable_by(requests, |a, b| place(a) < place(b));
+    // The last one for a key replaces those before it.
     let mut kept: usize = 0;
     for at in 0..requests.len() {
-        if kept > 0 && core::ptr::eq(requests[kept - 1].key, requests[at].key) {
-            kept -= 1;
+        let Some(&request) = requests.get(at) else { break };
+        let before = kept
+            .checked_sub(1)
+            .filter(|&last| requests.get(last).is_some_and(|last| core::ptr::eq(last.key, request.key)));
+        let place = before.unwrap_or(kept);
+        if let Some(there) = requests.get_mut(place) {
+            *there = request;
+            kept = place + 1;
         }
-        requests[kept] = requests[at];
-        kept += 1;
     }
-    &mut requests[..kept]
+    requests.get_mut(..kept).unwrap_or_default()
 }
 
 /// A change of one site.
@@ -300,22 +305,13 @@ impl Edits {
         let edits = self.0.as_mut_slice();
         if !edits.is_sorted_by(|a, b| a.address < b.address) {
             sort_unstable_by(edits, |a, b| a.address < b.address);
-            let mut last = None;
-            self.retain(|edit| last.replace(edit.address) != Some(edit.address));
+            self.0.retain(|edit, kept| kept.last().is_none_or(|last| last.address != edit.address));
         }
     }
 
     /// Keeps the edits that `keep` says.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&Edit) -> bool) {
-        let edits = self.0.as_mut_slice();
-        let mut kept = 0;
-        for at in 0..edits.len() {
-            if keep(&edits[at]) {
-                edits[kept] = edits[at];
-                kept += 1;
-            }
-        }
-        self.0.truncate(kept);
+    pub(super) fn retain(&mut self, keep: impl Fn(&Edit) -> bool) {
+        self.0.retain(|edit, _| keep(edit));
     }
 
     /// Gives all memory back.

@@ -96,12 +96,12 @@ pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failur
 fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
     let mut synced = true;
     for number in (0..=last).rev() {
-        let part = if number == last { &edits[..count] } else { edits };
+        let part = edits.get(..count).filter(|_| number == last).unwrap_or(edits);
         if synced {
             take_back_one(part, number, writer)?;
         } else {
             part.chunks(1)
-                .filter(|edit| steps_of(&edit[0]) == 1 << number)
+                .filter(|edit| edit.iter().all(|edit| steps_of(edit) == 1 << number))
                 .try_for_each(|edit| take_back_one(edit, number, writer))?;
         }
         synced &= writer.sync().is_ok();
@@ -113,7 +113,7 @@ fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) ->
 fn take_back_one(edits: &[Edit], number: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
     // SAFETY: the writer was opened for a list with these edits.
     unsafe { writer.write(edits, Step { number, undo: true }) }
-        .map_err(|(at, errno)| Failure::Stuck { address: edits[at].address, errno })
+        .map_err(|(at, errno)| Failure::Stuck { address: edits.get(at).map_or(0, |edit| edit.address), errno })
 }
 
 /// A bit for each step that a site takes part in.

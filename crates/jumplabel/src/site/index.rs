@@ -33,7 +33,9 @@ pub fn entries<'lock>(
     if object.damaged.load(Ordering::Relaxed) != 0 {
         refuse(object, key)?;
     }
-    Ok(numbers.iter().map(|&number| &object.table()[number as usize]))
+    let table = object.table();
+    // SAFETY: the numbers of an index are those of the table's entries, each once.
+    Ok(numbers.iter().map(|number| unsafe { table.get_unchecked(*number as usize) }))
 }
 
 /// How many entries say that their key is at `key`.
@@ -44,10 +46,12 @@ pub(super) fn count(object: &Object, key: usize, lock: &Lock) -> Result<usize, E
 fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Result<&'lock [u32], Error> {
     let table = object.table();
     let order = order(object, lock)?;
-    let at = |number: &u32| &table[*number as usize];
-    let first = order.partition_point(|number| at(number).key() < key);
-    let count = order[first..].partition_point(|number| at(number).key() == key);
-    Ok(&order[first..first + count])
+    // All numbers are of entries; the key of none that there is not is the largest.
+    let key_of = |number: &u32| table.get(*number as usize).map_or(usize::MAX, Entry::key);
+    let first = order.partition_point(|number| key_of(number) < key);
+    let from_there = order.get(first..).unwrap_or_default();
+    let count = from_there.partition_point(|number| key_of(number) == key);
+    Ok(from_there.get(..count).unwrap_or_default())
 }
 
 /// Builds the index of `object`, where it is missing.

@@ -22,20 +22,18 @@ impl<T: Copy> List<T> {
     }
 
     /// Room for `more` entries.
+    #[inline]
     pub(crate) fn reserve(&mut self, more: usize, text: &dyn Text) -> Result<(), Error> {
         let needed = self.len + more;
         if needed <= self.capacity {
             return Ok(());
         }
-        let bytes = (needed.max(self.capacity * 2) * size_of::<T>()).max(text.page_size());
-        let memory = text.allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<T>();
-        let len = self.len;
-        if let Some(old) = self.memory {
-            // SAFETY: both have room for `len` entries, and do not overlap.
-            unsafe { memory.copy_from_nonoverlapping(old, len) };
-        }
-        self.free(text);
-        (self.memory, self.capacity, self.len) = (Some(memory), bytes / size_of::<T>(), len);
+        let old = self.memory.map(NonNull::cast);
+        let wanted = needed.max(self.capacity * 2) * size_of::<T>();
+        // SAFETY: memory of this list.
+        let (memory, bytes) =
+            unsafe { grow(old, self.bytes(), self.len * size_of::<T>(), wanted, text) }.ok_or(Error::OutOfMemory)?;
+        (self.memory, self.capacity) = (Some(memory.cast()), bytes / size_of::<T>());
         Ok(())
     }
 
@@ -66,6 +64,11 @@ impl<T: Copy> List<T> {
         self.len = self.len.min(len);
     }
 
+    /// Keeps the entries that `keep` says, which is shown those that are kept before, too.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
+        self.len = retain(self.as_mut_slice(), keep);
+    }
+
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         match self.memory {
             // SAFETY: `len` entries were written.
@@ -87,6 +90,45 @@ impl<T: Copy> List<T> {
             unsafe { text.release(memory.cast(), bytes) };
         }
     }
+}
+
+/// Moves the entries that `keep` says to the front, and counts them. It is shown those that are kept before, too.
+pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
+    let mut count = 0;
+    for at in 0..entries.len() {
+        let (Some(&entry), Some(kept)) = (entries.get(at), entries.get(..count)) else { break };
+        if keep(&entry, kept)
+            && let Some(place) = entries.get_mut(count)
+        {
+            *place = entry;
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Memory of at least `wanted` bytes in the place of `old`, with what is used of that, and how much it is. One for all types.
+///
+/// # Safety
+/// `old` is `bytes` bytes from [`Text::allocate`], of which `used` are written; after this it is nobody's.
+#[inline(never)]
+unsafe fn grow(
+    old: Option<NonNull<u8>>,
+    bytes: usize,
+    used: usize,
+    wanted: usize,
+    text: &dyn Text,
+) -> Option<(NonNull<u8>, usize)> {
+    let wanted = wanted.max(text.page_size());
+    let memory = text.allocate(wanted)?;
+    if let Some(old) = old {
+        // SAFETY: both have room for what is used, and do not overlap; then, by the contract, nobody needs the old one.
+        unsafe {
+            memory.copy_from_nonoverlapping(old, used);
+            text.release(old, bytes);
+        }
+    }
+    Some((memory, wanted))
 }
 
 impl<T: Copy> Deref for List<T> {

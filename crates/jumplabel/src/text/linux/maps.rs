@@ -59,11 +59,13 @@ impl Maps {
         Maps::open_at(c"/proc/self/maps").or_else(|_| Maps::open_at(THREADS))
     }
 
+    #[inline(never)]
     fn open_at(path: &CStr) -> Result<Maps, Errno> {
         Ok(Maps(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?))
     }
 
     /// The mapping at `address`; its file's path goes to `path`.
+    #[inline(never)]
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
         let mut query = Query::new(address, path);
         // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
@@ -77,8 +79,8 @@ impl Maps {
         }
     }
 
-    /// The same from the text, line by line: `start-end rwxp offset major:minor inode   path`. Not inlined, because its
-    /// buffers would be on the stack of every flip that asks the kernel: a handler's stack may be small.
+    /// The same from the text. Not inlined, because its buffer would be on the stack of every flip that asks the kernel: a
+    /// handler's stack may be small.
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
@@ -87,30 +89,95 @@ impl Maps {
             return Err(NOT_PROCFS);
         }
         let mut chunk = [0_u8; 1024];
-        let mut line = [0_u8; PATH_MAX + 128];
-        let (mut len, mut position) = (0, 0);
+        let (mut line, mut position) = (Line::NEW, 0);
         loop {
             let count = rustix::io::pread(&self.0, &mut chunk, position)?;
             if count == 0 {
                 return Err(rustix::io::Errno::NOMEM.into());
             }
             position += count as u64;
-            for &byte in &chunk[..count] {
+            for &byte in chunk.iter().take(count) {
                 if byte != b'\n' {
-                    if let Some(place) = line.get_mut(len) {
-                        *place = byte;
-                        len += 1;
-                    }
+                    line.add(byte, path);
                     continue;
                 }
-                if let Some(found) =
-                    parse(&line[..len], path).filter(|found| (found.start..found.end).contains(&address))
-                {
+                let line = core::mem::replace(&mut line, Line::NEW);
+                if let Some(found) = line.mapping(path).filter(|it| (it.start..it.end).contains(&address)) {
                     return Ok(found);
                 }
-                len = 0;
             }
         }
+    }
+}
+
+/// A line of the text, as far as it was read: `start-end rwxp offset major:minor inode   path`.
+struct Line {
+    mapping: Mapping,
+    /// Which word is being read: 0 for the start, 6 for the path.
+    word: u32,
+    number: u64,
+}
+
+impl Line {
+    const NEW: Line = Line {
+        mapping: Mapping {
+            start: 0,
+            end: 0,
+            protection: MprotectFlags::empty(),
+            shared: false,
+            offset: 0,
+            inode: 0,
+            path_len: 0,
+        },
+        word: 0,
+        number: 0,
+    };
+    const PATH: u32 = 6;
+    const BAD: u32 = 7;
+
+    fn add(&mut self, byte: u8, path: &mut [u8]) {
+        let Line { mapping, word, number } = self;
+        let digit = |radix| char::from(byte).to_digit(radix).map(u64::from);
+        match (*word, byte) {
+            (0, b'-') | (1..=5, b' ') => {
+                match *word {
+                    0 => mapping.start = *number as usize,
+                    1 => mapping.end = *number as usize,
+                    3 => mapping.offset = *number,
+                    5 => mapping.inode = *number,
+                    _ => {}
+                }
+                (*word, *number) = (*word + 1, 0);
+            }
+            (2, b'r') => mapping.protection |= MprotectFlags::READ,
+            (2, b'w') => mapping.protection |= MprotectFlags::WRITE,
+            (2, b'x') => mapping.protection |= MprotectFlags::EXEC,
+            (2, b's') => mapping.shared = true,
+            (2, _) | (4, _) => {} // private, not; the device
+            (0 | 1 | 3 | 5, _) => match digit(if *word == 5 { 10 } else { 16 }) {
+                Some(digit) => *number = number.wrapping_mul(if *word == 5 { 10 } else { 16 }).wrapping_add(digit),
+                None => *word = Line::BAD,
+            },
+            (Line::PATH, b' ') if mapping.path_len == 0 => {}
+            (Line::PATH, _) => {
+                if let Some(place) = path.get_mut(mapping.path_len) {
+                    *place = byte;
+                }
+                mapping.path_len += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// What the line says, whose path is in `path` where it fits.
+    fn mapping(mut self, path: &[u8]) -> Option<Mapping> {
+        if self.word < Line::PATH {
+            self.add(b' ', &mut []); // A number may be the last.
+        }
+        if self.mapping.path_len > path.len() {
+            self.mapping.path_len = 0;
+        }
+        (self.word == Line::PATH).then_some(self.mapping)
     }
 }
 
@@ -162,30 +229,46 @@ impl Query {
     }
 }
 
-fn parse(line: &[u8], path: &mut [u8]) -> Option<Mapping> {
-    let mut words = line.splitn(6, |&byte| byte == b' ');
-    let mut word = || words.next();
-    let hex = |digits: &[u8]| u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok();
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    let mut range = word()?.splitn(2, |&byte| byte == b'-');
-    let (start, end) = (hex(range.next()?)? as usize, hex(range.next()?)? as usize);
-    let (mut protection, mut shared) = (MprotectFlags::empty(), false);
-    for letter in word()? {
-        match letter {
-            b'r' => protection |= MprotectFlags::READ,
-            b'w' => protection |= MprotectFlags::WRITE,
-            b'x' => protection |= MprotectFlags::EXEC,
-            b's' => shared = true,
-            _ => {}
+    /// The mapping in `line`, and its path as far as there is room for it.
+    fn parse<'a>(line: &str, path: &'a mut [u8]) -> Option<(Mapping, &'a [u8])> {
+        let mut parsed = Line::NEW;
+        line.bytes().for_each(|byte| parsed.add(byte, path));
+        let mapping = parsed.mapping(path)?;
+        Some((mapping, &path[..mapping.path_len]))
+    }
+
+    /// Lines as kernels print them (fs/proc/task_mmu.c), and what is in them.
+    #[test]
+    fn lines() {
+        let mut room = [0; 64];
+        let (found, path) = parse(
+            "7f1de93d8000-7f1de952e000 r-xp 00026000 fe:00 8612                       /usr/lib/a b (c)",
+            &mut room,
+        )
+        .unwrap();
+        assert_eq!((found.start, found.end), (0x7f1d_e93d_8000_u64 as usize, 0x7f1d_e952_e000_u64 as usize));
+        assert_eq!((found.protection, found.shared), (TEXT, false));
+        assert_eq!((found.offset, found.inode, path), (0x26000, 8612, b"/usr/lib/a b (c)".as_slice()));
+        for line in ["1000-2000 ---s 0 0:0 0", "1000-2000 ---s 00000000 00:00 0 "] {
+            let (found, path) = parse(line, &mut room).unwrap();
+            assert_eq!((found.start, found.end, found.inode, path), (0x1000, 0x2000, 0, b"".as_slice()));
+            assert!(found.protection.is_empty() && found.shared);
+        }
+        let long = parse("1000-2000 r-xp 0 0:0 1 /too/long", &mut room[..3]).unwrap().0;
+        assert_eq!((long.inode, long.path_len), (1, 0));
+        assert_eq!(parse("1000-2000 r-xp 0 0:0 1 /nowhere", &mut []).unwrap().0.path_len, 0);
+    }
+
+    #[test]
+    fn what_is_no_line_says_nothing() {
+        for line in
+            ["", "1000", "1000-2000", "1000-2000 r-xp 0 0:0", "1000-2000 r-xp x 0:0 1 /a", "1000+2000 r-xp 0 0:0 1 /a"]
+        {
+            assert!(parse(line, &mut [0; 8]).is_none(), "{line}");
         }
     }
-    let offset = hex(word()?)?;
-    let _device = word()?;
-    let inode = core::str::from_utf8(word()?).ok()?.parse().ok()?;
-    let name = word().unwrap_or_default().trim_ascii_start();
-    let path_len = path.get_mut(..name.len()).map_or(0, |place| {
-        place.copy_from_slice(name);
-        name.len()
-    });
-    Some(Mapping { start, end, protection, shared, offset, inode, path_len })
 }

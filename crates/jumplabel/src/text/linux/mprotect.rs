@@ -25,7 +25,7 @@ use crate::error::Errno;
 use crate::patch::plan::SPAN_GAP_PAGES;
 use crate::patch::{EditList, Failure, Step};
 use crate::text::Writer;
-use crate::text::list::{Guarded, List};
+use crate::text::list::{self, Guarded, List};
 
 pub(super) struct Mprotect;
 
@@ -101,6 +101,7 @@ struct Span {
 }
 
 impl Span {
+    #[inline(never)]
     fn protect(&self, protection: MprotectFlags) -> Result<(), Errno> {
         // SAFETY: pages with sites of ours, or between them in the same mapping; executable before and after.
         Ok(unsafe { mprotect(self.start as *mut c_void, self.end - self.start, protection) }?)
@@ -128,6 +129,7 @@ struct Spans {
 }
 
 impl Spans {
+    #[inline(never)]
     fn push(&mut self, span: Span) -> Result<(), Errno> {
         self.list.push(span, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
@@ -201,17 +203,10 @@ impl Spans {
 
     /// Keeps the spans that `keep` says, without those that lie in one before them.
     fn keep(&mut self, keep: impl Fn(&Span) -> bool) {
-        let list = self.list.as_mut_slice();
-        let mut kept = 0;
-        for at in 0..list.len() {
-            let span = list[at];
-            let known = list[..kept].iter().any(|other| other.start <= span.start && span.end <= other.end);
-            if keep(&span) && !known {
-                list[kept] = span;
-                kept += 1;
-            }
-        }
-        self.list.truncate(kept);
+        self.list.retain(|span, kept| {
+            let known = kept.iter().any(|other| other.start <= span.start && span.end <= other.end);
+            keep(span) && !known
+        });
     }
 }
 
@@ -244,7 +239,7 @@ struct Primed {
 impl Primed {
     /// Primes `mapping` by its page at `address`. False where it could be opened and not closed again.
     fn prime(&mut self, mapping: &mut Span, address: usize) -> bool {
-        let known = self.list[..self.len].iter().any(|&(start, end)| start <= mapping.start && mapping.end <= end);
+        let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
             return true;
         }
@@ -256,20 +251,15 @@ impl Primed {
         if self.len == self.list.len() {
             self.len = 0; // Many objects have come and gone. Priming again is harmless.
         }
-        self.list[self.len] = (mapping.start, mapping.end);
-        self.len += 1;
+        if let Some(place) = self.list.get_mut(self.len) {
+            *place = (mapping.start, mapping.end);
+            self.len += 1;
+        }
         mapping.close()
     }
 
     fn retain(&mut self, keep: impl Fn(usize, usize) -> bool) {
-        let mut kept = 0;
-        for at in 0..self.len {
-            let (start, end) = self.list[at];
-            if keep(start, end) {
-                self.list[kept] = (start, end);
-                kept += 1;
-            }
-        }
-        self.len = kept;
+        let known = self.list.get_mut(..self.len).unwrap_or_default();
+        self.len = list::retain(known, |&(start, end), _| keep(start, end));
     }
 }

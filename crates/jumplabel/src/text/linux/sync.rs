@@ -6,7 +6,7 @@
 //! primed sites reports [`Visibility::Eventual`](crate::Visibility::Eventual), and one of pristine sites needs the `swap`
 //! writer or one thread.
 
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering, fence};
 use core::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier};
@@ -72,10 +72,12 @@ fn serialise_others() -> Result<(), Errno> {
         return Ok(());
     }
     let Err(refused) = membarrier_sync() else { return Ok(()) };
-    match SIGNAL.load(Ordering::Relaxed) {
+    // SAFETY: null, or `ROUND`.
+    let round = unsafe { BY_SIGNAL.load(Ordering::Relaxed).as_ref() };
+    match (round, SIGNAL.load(Ordering::Relaxed)) {
         _ if pages::single_threaded() => Ok(()),
-        0 => Err(refused),
-        signal => signal_all(signal),
+        (None, _) | (_, 0) => Err(refused),
+        (Some(round), signal) => round(signal),
     }
 }
 
@@ -89,6 +91,10 @@ fn flush_all() -> bool {
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// [`ROUND`] from the opting in on: its code is not in a program that does not.
+static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
+type Round = fn(i32) -> Result<(), Errno>;
+static ROUND: Round = signal_all;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 
 /// Allows core sync by signal where membarrier is refused: `signal` goes to each other thread, and the flip waits until
@@ -101,6 +107,8 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 /// A handler for `signal` is installed, calls [`core_sync_handler`], and nothing else sends the signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
+    // A compiler that knew the only value would make this a flag, and call the function wherever the flag is looked at.
+    BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
 /// What the handler for the signal of [`core_sync_by_signal`] calls. It serialises, or the return from the handler does (x86:
