@@ -58,6 +58,12 @@ pub(super) fn begin(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> 
     Ok(())
 }
 
+/// Makes room for the requests of a transaction, as far as a page goes.
+pub(super) fn prepare(lock: &Lock) -> Result<(), Error> {
+    // SAFETY: the lock is held.
+    unsafe { REQUESTS.get() }.reserve(1, lock.text())
+}
+
 /// The list of edits is complete.
 pub(super) fn writing() {
     enter(WRITING);

@@ -363,6 +363,7 @@ pub fn prepare() -> Result<(), Error> {
     }
     // SAFETY: the lock is held, which is what guards the list, and no transaction is on its way.
     unsafe { Edits::borrow(&lock) }.prepare(sites, &lock)?;
+    in_flight::prepare(&lock)?;
     for sites in [1, usize::MAX] {
         let summary = plan::Summary { sites, pages: 1, spans: 1, pristine: 0, steps: 1, unsynced: false };
         let mut refused = Refusals::default();
