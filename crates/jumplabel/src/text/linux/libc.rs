@@ -40,7 +40,23 @@ pub(super) const RTLD_NODELETE: c_int = 0x1000;
 #[cfg(not(target_feature = "crt-static"))]
 unsafe extern "C" {
     pub(super) fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
-    pub(super) fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// `dlopen`, by its name: glibc's linker warns of each reference to it in a static program, and the C library's archive is linked
+/// into such programs, too. They have no use for it; there it returns null.
+///
+/// # Safety
+/// As `dlopen`.
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+    type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+    const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
+    // SAFETY: the C library's function of this name has this type; null is none. The rest by the contract.
+    unsafe {
+        let found = core::mem::transmute::<*mut c_void, Option<Dlopen>>(dlsym(RTLD_DEFAULT, c"dlopen".as_ptr()));
+        found.map_or(core::ptr::null_mut(), |dlopen| dlopen(file, flags))
+    }
 }
 
 /// `sigset_t` of glibc and musl: 128 bytes.
