@@ -14,6 +14,8 @@ mod cost;
 mod examples;
 #[path = "capi/exports.rs"]
 mod exports;
+#[path = "capi/install.rs"]
+mod install;
 #[path = "capi/misuse.rs"]
 mod misuse;
 #[path = "capi/objects.rs"]

@@ -28,6 +28,19 @@ fn plain_cc() {
     }
 }
 
+/// glibc's linkers warn of functions that load libraries: a static program has none of them.
+#[test]
+fn static_without_warnings() {
+    let program = scratch("consumers").join("static");
+    for linker in ["bfd", "gold", "lld", "mold"] {
+        let mut cc = Command::new("cc");
+        cc.args(["-O2", "-static", &format!("-fuse-ld={linker}"), "-Wl,--fatal-warnings"]).arg(source());
+        cc.arg("-I").arg(prefix().join("include")).arg("-L").arg(prefix().join("lib")).arg("-ljumplabel");
+        assert_eq!(printed(&succeeds(cc.arg("-o").arg(&program))), "", "{linker}");
+        runs(&program);
+    }
+}
+
 #[test]
 fn pkg_config() {
     let program = scratch("consumers").join("pkg-config");

@@ -1,8 +1,10 @@
 //! What the libraries show to others.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::prefix::{prefix, printed, succeeds};
+use crate::compiler::{Compiler, GCC, Language};
+use crate::prefix::{prefix, printed, scratch, succeeds};
 
 /// All of it: anything else is an accident, anything missing breaks programs.
 const EXPORTS: &str = "\
@@ -32,5 +34,98 @@ fn soname_and_dependencies() {
     let of_the_system = ["libc.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "libm.so.6"];
     for needed in dynamic.lines().filter(|line| line.contains("(NEEDED)")) {
         assert!(of_the_system.iter().any(|name| needed.contains(name)), "{needed}");
+    }
+}
+
+/// The library has no panics to speak of, no resolver and no users' database: 23 MB were most of it those of Rust.
+#[test]
+fn size_of_the_archive() {
+    let bytes = std::fs::metadata(prefix().join("lib/libjumplabel.a")).unwrap().len();
+    assert!(bytes < 5_000_000, "{bytes} bytes");
+}
+
+/// The options that link an archive.
+fn linked(archive: &Path) -> String {
+    format!("-L {} -l:{}", archive.parent().unwrap().display(), archive.file_name().unwrap().display())
+}
+
+/// What others see of a library of someone's that libjumplabel.a was linked into, and that needed no options for that.
+fn shown_with(compiler: Compiler, flags: &str, archive: &Path) -> Vec<String> {
+    let directory = scratch("exports");
+    let source = directory.join("own.c");
+    let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nint own_function(void);\n\
+                int own_function(void)\n{\n\treturn jumplabel_enable(&key.key) + static_branch_unlikely(&key);\n}\n";
+    std::fs::write(&source, text).unwrap();
+    let library = directory.join(format!("libown-{}.so", compiler.c));
+    let flags = format!("-O2 -fPIC -shared {flags}");
+    compiler.build(Language::C, &flags, &[source.to_str().unwrap()], &linked(archive), &library);
+    let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
+    let name = |line: &str| line.split_whitespace().last().unwrap().to_string();
+    // gold shows the bounds of segments.
+    symbols.lines().map(name).filter(|name| !["_edata", "_end", "__bss_start"].contains(&&**name)).collect()
+}
+
+#[test]
+fn nothing_is_shown_of_the_archive() {
+    let archive = prefix().join("lib/libjumplabel.a");
+    for compiler in Compiler::ALL {
+        for flags in ["-fuse-ld=bfd", "-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=mold", "-flto"] {
+            assert_eq!(shown_with(compiler, flags, &archive), ["own_function"], "{compiler:?} {flags}");
+        }
+    }
+}
+
+/// The names of an archive's members that a linker would show to others.
+fn visible(archive: &Path) -> Vec<String> {
+    let symbols = printed(&succeeds(Command::new("readelf").arg("-sW").arg(archive)));
+    let fields = symbols.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let is_visible = |row: &Vec<&str>| row.len() == 8 && row[4] != "LOCAL" && row[5] == "DEFAULT" && row[6] != "UND";
+    fields.filter(is_visible).map(|row| row[7].to_string()).collect()
+}
+
+#[test]
+fn no_name_is_visible() {
+    assert_eq!(visible(&prefix().join("lib/libjumplabel.a")), [""; 0]);
+}
+
+/// The archive as cargo makes it: its names are visible, and are shown.
+#[test]
+fn broken_twin_shows_its_names() {
+    prefix();
+    let archive = scratch("libraries").join("shared/libjumplabel_capi.a");
+    assert!(visible(&archive).contains(&"jumplabel_enable".into()));
+    let shown = shown_with(GCC, "", &archive);
+    assert!(shown.contains(&"jumplabel_enable".into()) && shown.len() > 30, "{shown:?}");
+}
+
+/// A static library of someone's that is written in Rust, with a standard library of its own, in the same program.
+#[test]
+fn beside_another_rust_library() {
+    let directory = scratch("exports-rust");
+    let source = directory.join("other.rs");
+    let text = "#[unsafe(no_mangle)]\npub extern \"C\" fn catches() -> bool {\n    \
+                std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1))).is_err()\n}\n";
+    std::fs::write(&source, text).unwrap();
+    let program = directory.join("program.c");
+    let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nbool catches(void);\nint main(void)\n{\n\
+                \treturn !catches() || jumplabel_enable(&key.key) || !static_branch_unlikely(&key) || !catches();\n}\n";
+    std::fs::write(&program, text).unwrap();
+    let archives: [PathBuf; 2] = [directory.join("libother.a"), prefix().join("lib/libjumplabel.a")];
+    for options in [&["-O"][..], &["-O", "-Clto=fat", "-Ccodegen-units=1"]] {
+        let mut rustc = Command::new(env!("CARGO").replace("cargo", "rustc"));
+        rustc.args(["--edition=2024", "--crate-type=staticlib"]).args(options);
+        succeeds(rustc.arg(&source).arg("-o").arg(&archives[0]));
+        for [first, second] in [[0, 1], [1, 0]] {
+            let archives = format!("{} {}", linked(&archives[first]), linked(&archives[second]));
+            let output = directory.join("program");
+            let libraries = format!("{archives} -lpthread -ldl");
+            succeeds(&mut Command::new(GCC.build(
+                Language::C,
+                "-O2",
+                &[program.to_str().unwrap()],
+                &libraries,
+                &output,
+            )));
+        }
     }
 }

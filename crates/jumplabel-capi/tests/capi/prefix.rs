@@ -16,12 +16,18 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// `make` with these words, with a target directory of its own: the one of the running `cargo test` may be locked.
-pub fn make(words: &[&str]) -> Output {
+/// `make` with these words, with a target directory of its own: the one of the running `cargo test` may be locked. `with` is the
+/// variable that names it, and others.
+pub fn make_with(words: &[&str], with: &[(&str, &str)]) -> Output {
     let mut make = Command::new("make");
     make.arg("-C").arg(file("")).args(words).arg(concat!("CARGO=", env!("CARGO")));
-    make.env("CARGO_TARGET_DIR", scratch("libraries")).env_remove("MAKEFLAGS");
+    make.env_remove("MAKEFLAGS").env_remove("CARGO_TARGET_DIR").envs(with.iter().copied());
     succeeds(&mut make)
+}
+
+/// The same, where it need not be told more.
+pub fn make(words: &[&str]) -> Output {
+    make_with(words, &[("CARGO_TARGET_DIR", scratch("libraries").to_str().unwrap())])
 }
 
 /// The prefix, with the libraries in `lib` and the headers in `include`.

@@ -1,0 +1,55 @@
+//! The names of the C API are hidden in libjumplabel.a: a program or a library that is linked with it finds them, and shows none
+//! of them to others. So a plugin with a copy of its own calls that copy, whatever else is loaded, and copies meet by their ELF
+//! notes. The shared library shows the same names, so that `make install` (install/libraries) builds the crate twice.
+
+#[cfg(jumplabel_archive)]
+core::arch::global_asm!(
+    ".hidden __static_key_deferred_flush",
+    ".hidden __static_key_slow_dec_deferred",
+    ".hidden jump_label_lock",
+    ".hidden jump_label_text_reserved",
+    ".hidden jump_label_unlock",
+    ".hidden jumplabel_batch_commit",
+    ".hidden jumplabel_dec",
+    ".hidden jumplabel_dec_deferred",
+    ".hidden jumplabel_disable",
+    ".hidden jumplabel_enable",
+    ".hidden jumplabel_for_each_key",
+    ".hidden jumplabel_for_each_site",
+    ".hidden jumplabel_inc",
+    ".hidden jumplabel_register_object",
+    ".hidden jumplabel_seal",
+    ".hidden jumplabel_seal_keys_",
+    ".hidden jumplabel_set_warn",
+    ".hidden jumplabel_set_writer",
+    ".hidden jumplabel_settle",
+    ".hidden jumplabel_strerror",
+    ".hidden jumplabel_unregister_object",
+    ".hidden static_key_disable",
+    ".hidden static_key_disable_cpuslocked",
+    ".hidden static_key_enable",
+    ".hidden static_key_enable_cpuslocked",
+    ".hidden static_key_fast_inc_not_disabled",
+    ".hidden static_key_slow_dec",
+    ".hidden static_key_slow_dec_cpuslocked",
+    ".hidden static_key_slow_inc",
+    ".hidden static_key_slow_inc_cpuslocked",
+);
+
+// Programs in C have no unwinder where the C library is musl (Debian's gcc brings glibc's), and the library has no panics that
+// would need one. With one in the program, these find it.
+#[cfg(all(jumplabel_archive, target_env = "musl"))]
+core::arch::global_asm!(
+    ".weak _Unwind_Backtrace",
+    ".weak _Unwind_DeleteException",
+    ".weak _Unwind_GetDataRelBase",
+    ".weak _Unwind_GetIP",
+    ".weak _Unwind_GetIPInfo",
+    ".weak _Unwind_GetLanguageSpecificData",
+    ".weak _Unwind_GetRegionStart",
+    ".weak _Unwind_GetTextRelBase",
+    ".weak _Unwind_RaiseException",
+    ".weak _Unwind_Resume",
+    ".weak _Unwind_SetGR",
+    ".weak _Unwind_SetIP",
+);

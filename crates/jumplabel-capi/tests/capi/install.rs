@@ -1,0 +1,73 @@
+//! What `make install` installs: this build and no other, whatever names the target and where cargo builds.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::prefix::{file, make, make_with, prefix, printed, scratch, succeeds};
+
+/// What is in the directory for libraries.
+fn libraries(prefix: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(prefix.join("lib")).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Debian's musl-gcc, a static program. What README.md says of it is run by the core's tests/documents.rs.
+#[test]
+fn for_musl() {
+    const TARGET: &str = "CARGO_BUILD_TARGET=x86_64-unknown-linux-musl";
+    let prefix = scratch("musl");
+    let variable = format!("PREFIX={}", prefix.display());
+    // One for glibc was there before: neither its shared library nor its archive may stay.
+    make(&["install", &variable]);
+    assert!(libraries(&prefix).contains(&"libjumplabel.so.0".into()));
+    make(&["install", &variable, TARGET]);
+    assert_eq!(libraries(&prefix), ["cmake", "libjumplabel.a", "pkgconfig"]);
+
+    let program = prefix.join("program");
+    let gcc = |flags: &str, sources: &[PathBuf]| {
+        let mut gcc = Command::new("musl-gcc");
+        gcc.args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]).args(flags.split(' '));
+        gcc.args(sources).arg("-o").arg(&program).arg("-I").arg(prefix.join("include"));
+        succeeds(gcc.arg("-L").arg(prefix.join("lib")).args(["-ljumplabel", "-Wl,--fatal-warnings"]));
+        printed(&succeeds(&mut Command::new(&program)))
+    };
+    let consumer = [file("tests/consumers/consumer.c")];
+    assert!(gcc("-static", &consumer).contains("verified"));
+    let headers = printed(&succeeds(Command::new("readelf").arg("-lW").arg(&program)));
+    assert!(!headers.contains("INTERP") && !headers.contains("DYNAMIC"), "{headers}");
+    assert!(gcc("-pie -fPIE", &consumer).contains("verified"));
+    let sources = ["conformance.c", "elsewhere.c", "base.c", "main.c"].map(|name| file("tests/c").join(name));
+    assert!(gcc("-static", &sources).starts_with("ok "));
+
+    // CMake finds the static library under both names.
+    let build = scratch("musl-cmake");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build).arg("-DCMAKE_C_COMPILER=musl-gcc");
+    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    for program in ["shared", "static"] {
+        assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
+    }
+}
+
+/// A directory that cargo is told of by its configuration (this variable is `build.target-dir`), and one in which something else
+/// lies where a build of the release profile would be.
+#[test]
+fn from_where_cargo_built() {
+    let directory = scratch("libraries");
+    std::fs::create_dir_all(directory.join("release")).unwrap();
+    for name in ["libjumplabel_capi.a", "libjumplabel_capi.so"] {
+        std::fs::write(directory.join("release").join(name), "another build").unwrap();
+    }
+    let directory = directory.to_str().unwrap();
+    for variable in ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"] {
+        let other = scratch("from-where-cargo-built");
+        make_with(&["install", &format!("PREFIX={}", other.display())], &[(variable, directory)]);
+        for name in ["lib/libjumplabel.a", "lib/libjumplabel.so.0"] {
+            let installed = [&other, prefix()].map(|prefix| std::fs::read(prefix.join(name)).unwrap());
+            assert!(installed[0] == installed[1], "{variable}: {name} is of another build");
+        }
+    }
+}
