@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sites of a key that nobody defines and of NULL, in a program at a fixed address: they stay as compiled, flips of that key
+ * Sites of keys that nobody defines and of NULL, as in a program at a fixed address: they stay as compiled, flips of that key
  * are refused, and flips of all other keys work. Prints "ok".
  */
 #include "check.h"
@@ -8,6 +8,12 @@
 #include <errno.h>
 
 extern __attribute__((weak)) struct static_key_false nobody_defines;
+/* Nor this one, with a key inside. */
+struct options {
+	long before;
+	struct static_key_true key;
+};
+extern __attribute__((weak)) struct options no_options;
 static DEFINE_STATIC_KEY_FALSE(key);
 static DEFINE_STATIC_KEY_TRUE(other);
 
@@ -22,6 +28,7 @@ int main(void)
 {
 	jumplabel_set_warn(note_warning, NULL);
 	CHECK(!&nobody_defines && !static_branch_unlikely(&nobody_defines));
+	CHECK(!&no_options && static_branch_unlikely(&no_options.key));
 	for (int round = 0; round < 2; round++) {
 		CHECK(jumplabel_enable(&key.key) == 0);
 		static_branch_disable(&other);

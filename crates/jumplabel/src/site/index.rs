@@ -138,17 +138,18 @@ impl Verdict {
     fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         let word = super::relative(&raw const entry.key);
         let Some(image) = image else {
-            return if word == 0 { Verdict::Nobodys } else { Verdict::Sound(entry.key()) };
+            let key = entry.key();
+            return if is_null(key) { Verdict::Nobodys } else { Verdict::Sound(key) };
         };
         if entry.is_indirect() {
             if !image.contains_key(word) {
                 return Verdict::Lost { anywhere: true };
             }
             // SAFETY: aligned, and in a segment of the object.
-            if unsafe { (word as *const usize).read() } == 0 {
+            if is_null(unsafe { (word as *const usize).read() }) {
                 return Verdict::Nobodys;
             }
-        } else if word == 0 || word == object.base() {
+        } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
             return Verdict::Nobodys; // Where the object is loaded is address 0 to its linker.
         } else if !image.contains_key(word) || object.table_contains(word) {
             return Verdict::Lost { anywhere: false };
@@ -167,6 +168,14 @@ impl Verdict {
             Verdict::Nobodys | Verdict::Lost { .. } => None,
         }
     }
+}
+
+/// What every object begins with: the ELF header and a few program headers.
+const HEADERS: usize = 256;
+
+/// Whether `address` is NULL, or of a field of what lies there: on a page that nobody maps.
+const fn is_null(address: usize) -> bool {
+    address < 4096
 }
 
 /// The entries of `object` that lead to its code and to a key, each with the key's address.
