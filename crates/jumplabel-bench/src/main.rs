@@ -1,13 +1,15 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `startup` (what a
-//! program with 10,000 sites pays before `main`). docs/benchmarks.md says what each figure means.
+//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays). docs/benchmarks.md says what each
+//! figure means.
 //!
-//! All three keep to one method: the variants take turns in one process, in an order that is random in each round; a
+//! All keep to one method: the variants take turns in one process, in an order that is random in each round; a
 //! baseline is subtracted; the figure is a quantile of many samples; and what can be counted exactly (instructions, system
 //! calls, relocations, bytes) is counted, not timed.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x86_64-unknown-linux-*");
 
+mod compile;
 mod flips;
 mod machine;
 mod order;
@@ -42,17 +44,23 @@ enum What {
     Site,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
+    /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
+    Compile,
 }
 
 /// What a measurement yields; its error is a message for the user.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
+    if let Some(code) = compile::stand_in_for_rustc() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
         What::Site => site::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
+        What::Compile => compile::run(arguments.quick),
     };
     match result {
         Ok(report) => {

@@ -135,6 +135,40 @@ fn startup() {
     );
 }
 
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn compile() {
+    fn check(answer: &Value) -> Result<(), String> {
+        ensure(answer["functions"] == 300, "functions")?;
+        let profiles = answer["profiles"].as_array().ok_or("no profiles")?;
+        ensure(
+            profiles.len() == 2 && profiles[0]["profile"] == "release" && profiles[1]["profile"] == "dev",
+            "profiles",
+        )?;
+        for profile in profiles {
+            for (at, (name, sites)) in [("no-keys", 0), ("jumplabel", 300), ("static-keys", 0)].iter().enumerate() {
+                let row = &profile["rows"][at];
+                ensure(row["program"] == *name && row["sites"] == *sites, name)?;
+                ensure(row["cpu_s"].as_f64() > Some(0.0), "processor time")?;
+                // A compiler that takes less was not what was measured.
+                ensure(row["peak_kib"].as_f64() > Some(32.0 * 1024.0), "memory")?;
+            }
+            ensure(profile["target"]["limit"] == 1.0 && profile["target"]["figure"].is_number(), "target")?;
+        }
+        Ok(())
+    }
+    smoke(
+        "compile",
+        check,
+        &[
+            ("/profiles/0/rows/1/sites", json!(299)),
+            ("/profiles/1/rows/0/sites", json!(1)),
+            ("/profiles/0/rows/2/peak_kib", json!(2000.0)),
+            ("/profiles/1/rows/1/cpu_s", json!(0.0)),
+        ],
+    );
+}
+
 /// A command that is not there: a message, and the exit code that says "misused".
 #[test]
 fn misuse() {

@@ -26,6 +26,8 @@
 /// be.
 #[macro_export]
 macro_rules! static_branch_likely {
+    // Most keys are plain names: a shorter way for the compiler.
+    ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, site_word($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
 
@@ -33,6 +35,8 @@ macro_rules! static_branch_likely {
 /// [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
+    // Most keys are plain names: a shorter way for the compiler.
+    ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, site_word($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
@@ -50,13 +54,22 @@ macro_rules! __static_branch {
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => {
         compile_error!("expected a static key, not a call: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
     };
-    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, $key) };
+    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, site_word($key), let _ = &$key;) };
     ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
-        $crate::__site!($arm, $key, $key [ $($index)+ ] $($rest)*)
+        $crate::__site_in!($arm, $key, $key [ $($index)+ ] $($rest)*)
     };
-    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site!($arm, $($key)::+, $($key)::+ . $($rest)+) };
+    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site_in!($arm, $($key)::+, $($key)::+ . $($rest)+) };
     ($arm:expr, $($other:tt)*) => {
         compile_error!("expected a static key: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
+    };
+}
+
+/// A check of a place in a static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_in {
+    ($arm:expr, $sym:path, $($place:tt)*) => {
+        $crate::__site!($arm, $sym, site_word_in($($place)*)($sym), const { let _ = &$($place)*; })
     };
 }
 
@@ -65,7 +78,7 @@ macro_rules! __static_branch {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
-    ($arm:expr, $sym:path, $($place:tt)*) => { $crate::__site_options!($arm, $sym, $($place)*) };
+    ($($site:tt)*) => { $crate::__site_options!($($site)*) };
 }
 
 /// The fallback: load, test, jump. The same places are accepted: a static, and constants in it.
@@ -73,8 +86,8 @@ macro_rules! __site {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
-    ($arm:expr, $sym:path, $($place:tt)*) => {{
-        const { let _ = $crate::key::default_of(&$($place)*); }
+    ($arm:expr, $sym:path, $word:ident($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
+        const { $crate::site::is_key(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()
     }};

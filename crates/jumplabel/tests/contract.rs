@@ -85,6 +85,46 @@ fn what_breaks_the_contract_is_found_out() {
     assert!(complaint(&long, &contract).is_some());
 }
 
+/// The text between the quotes of each literal, and the names of the macro's arguments, in the body of a macro.
+fn pieces<'source>(source: &'source str, name: &str) -> Vec<&'source str> {
+    let body = source.split_once(&format!("macro_rules! {name} {{\n")).expect(name).1;
+    let body = body.split_once("=> {").unwrap().1.split_once("\n}\n").unwrap().0;
+    let mut pieces = Vec::new();
+    for (at, part) in body.split('"').enumerate() {
+        if at % 2 == 1 {
+            pieces.push(part);
+        } else {
+            pieces.extend(["$label", "$target"].into_iter().filter(|name| part.contains(name)));
+        }
+    }
+    pieces
+}
+
+/// What is wrong with the two lines that a check hands to the assembler: they are those of `__jump_asm` and `__nop_asm`, for
+/// the label and the target of a site.
+fn difference(source: &str) -> Option<String> {
+    let expected = ["__jump_asm", "__nop_asm"].map(|name| {
+        let text = pieces(source, name).into_iter().map(|piece| match piece {
+            "$label" => r".Ljump_site_\\n\\():".to_owned(),
+            "$target" => r"\\t".to_owned(),
+            text => text.replace(r"\n", ";"),
+        });
+        // The end of a line is a semicolon, and none is needed behind a label.
+        text.collect::<String>().replace(":;", ": ").trim_matches(';').to_owned()
+    });
+    let found = pieces(source, "__site_options");
+    (found != expected).then(|| format!("a check has {found:?}, and the instructions are {expected:?}"))
+}
+
+#[test]
+fn checks_have_the_instructions() {
+    for (name, source) in sources().into_iter().filter(|(name, _)| name != "fallback") {
+        assert_eq!(difference(&source), None, "src/arch/{name}.rs");
+        let other = source.replacen("\\\\():", "\\\\():nop;", 1);
+        assert!(other != source && difference(&other).is_some(), "src/arch/{name}.rs");
+    }
+}
+
 /// docs/porting.md explains each item, and has a row for each file.
 #[test]
 fn the_document_is_complete() {

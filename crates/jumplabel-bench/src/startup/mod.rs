@@ -3,7 +3,7 @@
 //! Relocations are read from the files, system calls counted by tracing, copied pages read from /proc; only the wall time
 //! and the page faults are samples, of runs that take turns.
 
-mod image;
+pub mod image;
 mod memory;
 mod programs;
 mod trace;

@@ -77,7 +77,10 @@ pub unsafe fn act(act: Act) {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
-    ($($site:tt)*) => { $crate::__site_asm!((nostack, nomem, preserves_flags), $($site)*) };
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
+            ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
 }
 
 /// A pristine site behind `$label`.

@@ -16,7 +16,7 @@
 //! | `undo` | what takes each of them back |
 //! | `caches` | what a processor needs to fetch what was stored |
 //! | `act` | one act of that |
-//! | `__site_options` | a site and its table entry: the options of the inline assembly |
+//! | `__site_options` | a site and its table entry: the options of the inline assembly, the jump and the nop in one line each |
 //! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
 //! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
 //! | `__return_asm` | a C function's return of a number |

@@ -13,7 +13,7 @@ macro_rules! __naked_function_asm {
         #[unsafe(naked)]
         extern "C" fn $function() -> u32 {
             ::core::arch::naked_asm!(
-                $crate::__object_asm!(),
+                $crate::__once_asm!(),
                 ".cfi_startproc",
                 $crate::__naked_asm!("{default}"),
                 ".cfi_endproc",
@@ -28,7 +28,6 @@ macro_rules! __naked_function_asm {
                 ".popsection",
                 function = sym $function,
                 key = sym $key,
-                offset = const 0,
                 default = const $default as u32,
                 meta = const $crate::site::NAKED_META,
             )

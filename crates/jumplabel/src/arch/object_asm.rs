@@ -68,6 +68,27 @@ macro_rules! __object_asm {
     };
 }
 
+/// What keys and sites need of an object's record: that there is one. The library has it, in a file that the linker takes from
+/// the archive because of this.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __once_asm {
+    () => {
+        ".reloc ., BFD_RELOC_NONE, __jumplabel_object"
+    };
+}
+
+/// The record itself: the library may be in another object.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __once_asm {
+    () => {
+        $crate::__object_asm!()
+    };
+}
+
 /// Words of the size of a pointer.
 #[cfg(target_pointer_width = "64")]
 #[doc(hidden)]

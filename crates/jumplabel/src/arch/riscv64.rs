@@ -143,7 +143,10 @@ pub unsafe fn act(act: Act) {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
-    ($($site:tt)*) => { $crate::__site_asm!((nostack, nomem, preserves_flags), $($site)*) };
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
+            ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): nop;.option pop", $($site)*)
+    };
 }
 
 /// A pristine site behind `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that

@@ -1,58 +1,71 @@
-//! The assembler of a site, for all instruction sets: the instruction, its table entry, and what each assembler file and each
-//! object has once. The instruction itself is the arch file's: `__nop_asm!`, `__jump_asm!`.
+//! The assembler of a site, for all instruction sets: the instruction, its table entry, and what each assembler file has once.
+//! The instruction itself is the arch file's: `__site_options!`.
 //!
 //! Rust's inline assembly is LLVM's on every target, so that directives are the same: `%progbits` (`@` begins a comment on
 //! Arm), words relative to themselves, an assembler counter for unique labels.
+//!
+//! Each check in a program comes through here, so that the compiler's work for one is what counts. It grows with the length of
+//! the text and with its number of lines, with each operand (a constant is a function of its own to the borrow checker),
+//! with each macro on the way, and with attributes. So there is one constant, and the text is short and has few lines.
+//! tests/compile_cost.rs counts them.
+//!
+//! ```text
+//!  .ifndef .Ljump_sites                  once in each assembler file
+//!    .set .Ljump_sites, 0                  the number of the last site
+//!    __once_asm!                           refers to the object's record, so that there is one
+//!    .macro jumplabel_site n, m, t         a site and the beginning of its entry: number, word, target
+//!      .if \m & 128                          the first state
+//!        .Ljump_site_\n: jump \t
+//!      .else
+//!        .Ljump_site_\n: nop
+//!      .endif
+//!      .reloc .Ljump_site_\n, BFD_RELOC_NONE, .Ljump_entry_\n
+//!      .pushsection __jump_table, "ao?", %progbits, .Ljump_site_\n
+//!      .Ljump_entry_\n: code, target
+//!    .endm
+//!  .endif
+//!  .set .Ljump_sites, .Ljump_sites + 1
+//!  jumplabel_site %.Ljump_sites, word, target
+//!  key, meta
+//!  .popsection
+//! ```
+//!
+//! * The entry's section is tied (link order) to the site's by a label, which a counter makes unique.
+//! * The relocation does nothing but be there: without it, functions that check different keys can look alike to a linker
+//!   that folds identical code (`--icf`), which would leave one site for both.
+//! * The macro keeps `{t}` to one mention: each would be a label of its own, and an instrumented build (coverage) gives each
+//!   its own block, so that the jump and the table would name different places.
 
 /// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
-/// true), `$sym` the static that `$place` is or lies in. The site's first instruction is a jump where the key's default
-/// differs from `$arm`. `$option` is what the arch file says of its instruction.
+/// true), `$sym` the static that the key is or lies in, `$word` of references to each `$argument` what the
+/// assembler is told of it ([`site_word`](crate::site::site_word)). `$option`, `$jump` and `$nop` are what the arch file says of its instruction,
+/// `$once` and `$key` what is different in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site_asm {
-    (($($option:tt)*), $arm:expr, $sym:path, $($place:tt)*) => { 'site: {
+macro_rules! __site_text {
+    (
+        ($($once:tt)*), $key:literal, ($($option:tt)*), $jump:literal, $nop:literal,
+        $arm:expr, $sym:path, $word:ident $(($($argument:tt)*))+, $($outside:tt)*
+    ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
-        const { let _ = $crate::key::default_of(&$($place)*); }
-        #[allow(named_asm_labels, clippy::undocumented_unsafe_blocks)]
+        $($outside)*
         // SAFETY: falls through or jumps to the label; writes nothing but flags, where the arch's options allow it.
         unsafe {
             ::core::arch::asm!(
-                // Once in each assembler file: the object's record, and a macro for the site and the beginning of its entry,
-                // whose section is tied (link order) to the site's by a label that a counter makes unique. The macro also
-                // keeps `{target}` to one mention: each would be a label of its own, and an instrumented build (coverage)
-                // gives each its own block, so that the jump and the table would name different places.
-                ".ifndef .Ljumplabel_sites",
-                ".set .Ljumplabel_sites, 0",
-                ".macro jumplabel_site number, jump, target",
-                ".if \\jump",
-                $crate::__jump_asm!(".Ljumplabel_site_\\number\\():", "\\target"),
+                ".ifndef .Ljump_sites;.set .Ljump_sites,0",
+                $($once)*,
+                ".macro jumplabel_site n,m,t;.if (\\m)&128",
+                $jump,
                 ".else",
-                $crate::__nop_asm!(".Ljumplabel_site_\\number\\():", "\\target"),
-                ".endif",
-                // Does nothing but be there: without it, functions that check different keys can look alike to a linker
-                // that folds identical code (--icf), which would leave one site for both.
-                ".reloc .Ljumplabel_site_\\number, BFD_RELOC_NONE, .Ljumplabel_entry_\\number",
-                ".pushsection __jump_table,\"ao?\",%progbits,.Ljumplabel_site_\\number",
-                ".balign 4",
-                ".Ljumplabel_entry_\\number\\():",
-                ".long .Ljumplabel_site_\\number - .",
-                ".long \\target - .",
-                ".endm",
-                $crate::__object_asm!(),
-                $crate::__foreign_asm!(),
-                ".endif",
-                ".set .Ljumplabel_sites, .Ljumplabel_sites + 1",
-                ".altmacro",
-                "jumplabel_site %.Ljumplabel_sites, {jump}, {target}",
-                ".noaltmacro",
-                $crate::__key_word_asm!(),
-                ".long {meta}",
-                ".popsection",
-                target = label { break 'site !$arm },
-                key = sym $sym,
-                offset = const $crate::site::key_offset(&$($place)*, &$sym),
-                jump = const ($crate::key::default_of(&$($place)*) != $arm) as u32,
-                meta = const $crate::site::meta($arm, $crate::site::key_offset(&$($place)*, &$sym)),
+                $nop,
+                ".endif;.reloc .Ljump_site_\\n,BFD_RELOC_NONE,.Ljump_entry_\\n;\
+                .pushsection __jump_table,\"ao?\",%progbits,.Ljump_site_\\n;.balign 4;\
+                .Ljump_entry_\\n\\():.long .Ljump_site_\\n-.,\\t-.;.endm;.endif;\
+                .set .Ljump_sites,.Ljump_sites+1;.altmacro;jumplabel_site %.Ljump_sites,{m},{t};.noaltmacro",
+                $key,
+                t = label { break 'site !$arm },
+                k = sym $sym,
+                m = const $crate::site::$word($arm, $(&$($argument)*),+),
                 options($($option)*),
             );
         }
@@ -60,57 +73,56 @@ macro_rules! __site_asm {
     } };
 }
 
-/// The table entry's word for the key: relative to itself, or, for keys in another object, by way of the GOT.
+/// A site where all keys are in this object, which has its record from the library.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_asm {
+    ($($site:tt)*) => {
+        $crate::__site_text!(
+            (".reloc .,BFD_RELOC_NONE,__jumplabel_object"),
+            ".long {k}+({m}>>8)-.,{m}&127;.popsection",
+            $($site)*
+        )
+    };
+}
+
+/// A site whose key may be in another object: the key's word leads to the GOT, and its offset is in the entry's meta word.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_asm {
+    ($($site:tt)*) => {
+        $crate::__site_text!(
+            ($crate::__once_asm!(), $crate::__foreign_asm!()),
+            ".long {k}@GOTPCREL,{m}&0xffffff7f;.popsection",
+            $($site)*
+        )
+    };
+}
+
+/// The table entry's word for the key: relative to itself.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
-    () => {
-        ".long {key} + {offset} - ."
-    };
-}
-
-/// The key record's word for the key, as in a table entry.
-#[cfg(not(jumplabel_dylib))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __key_record_word_asm {
     () => {
         ".long {key} - ."
     };
 }
 
-/// The key record's word for the key: in a `dylib`, another object's symbol may take precedence.
-#[cfg(jumplabel_dylib)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __key_record_word_asm {
-    () => {
-        ".long {key}@GOTPCREL"
-    };
-}
-
-/// The table entry's word for the key, by way of the GOT: the offset is in the entry's meta word.
+/// The table entry's word for the key, by way of the GOT: in a `dylib`, another object's symbol may take precedence.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
     () => {
-        ".long {key}@GOTPCREL + {offset} * 0"
+        ".long {key}@GOTPCREL"
     };
 }
 
-/// Marks an object that has keys in other objects: its sites are looked at when it is loaded.
-#[cfg(not(jumplabel_dylib))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __foreign_asm {
-    () => {
-        ""
-    };
-}
-
-/// The mark: a word in a section of its own.
+/// Marks an object that has keys in other objects, by a word in a section of its own: its sites are looked at when it is
+/// loaded.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -214,7 +214,10 @@ pub const unsafe fn act(_: Act) {}
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
-    ($($site:tt)*) => { $crate::__site_asm!((nostack, nomem), $($site)*) };
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem), ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
+            ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
+    };
 }
 
 /// A pristine site behind `$label`.

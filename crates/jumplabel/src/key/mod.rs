@@ -306,13 +306,6 @@ unsafe impl<const DEFAULT: bool> Key for StaticKey<DEFAULT> {
     const DEFAULT: bool = DEFAULT;
 }
 
-/// The default of the key that a place is.
-#[doc(hidden)]
-#[must_use]
-pub const fn default_of<K: Key>(_: &K) -> bool {
-    K::DEFAULT
-}
-
 /// One key, or an array of keys, as `static_key!` records it.
 #[doc(hidden)]
 pub trait Keys {
@@ -398,6 +391,9 @@ macro_rules! static_key {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {
+    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[thread_local] $($rest:tt)*) => {
+        compile_error!("a key is one for all threads, which share the code that its sites are in: it cannot be `#[thread_local]`");
+    };
     (@sort [$($cfg:tt)*] [$($attr:tt)*] #[cfg $condition:tt] $($rest:tt)*) => {
         $crate::__static_key! { @sort [$($cfg)* #[cfg $condition]] [$($attr)*] $($rest)* }
     };
@@ -433,10 +429,10 @@ macro_rules! __key_record {
         static __JUMPLABEL_PATH: [u8; module_path!().len()] = $crate::key::bytes_of(module_path!());
         static __JUMPLABEL_FILE: [u8; file!().len()] = $crate::key::bytes_of(file!());
         ::core::arch::global_asm!(
-            $crate::__object_asm!(),
             ".pushsection __jump_keys, \"aR\", %progbits",
             ".balign 4",
-            $crate::__key_record_word_asm!(),
+            $crate::__once_asm!(),
+            $crate::__key_word_asm!(),
             ".long {name} - .",
             ".long {file} - .",
             ".long {name_len}, {file_len}, {line}, {count}, {shape}",

@@ -19,7 +19,7 @@ pub mod record;
 
 use crate::arch;
 use crate::error::Error;
-use crate::key::RawKey;
+use crate::key::{Key, RawKey};
 use crate::patch::Lock;
 use crate::text::list::{self, List};
 
@@ -31,6 +31,8 @@ pub const INDIRECT: u32 = 1 << 1;
 pub const NAKED: u32 = 1 << 2;
 /// The offset into an indirect key sits above the flags.
 const OFFSET_SHIFT: u32 = 8;
+/// To the assembler only: the site's first instruction is a jump.
+const JUMPS: u64 = 1 << 7;
 
 /// One entry of a table: one site.
 #[repr(C, align(4))]
@@ -131,19 +133,35 @@ pub(crate) unsafe fn read_site(address: usize) -> [u8; arch::SITE_SIZE] {
     unsafe { (address as *const [u8; arch::SITE_SIZE]).read() }
 }
 
-/// What `static_branch_*` needs to know of a place: the distance from the static to the key in it, in bytes.
+/// What the assembler is told of a check of a static that is `key`: the entry's meta word, and in bit 7, which is 0 there, whether
+/// the site's first instruction is a jump. One number, because each constant costs its compiler as much as a function.
+#[doc(hidden)]
+#[must_use]
+pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
+    word(arm, K::DEFAULT, 0)
+}
+
+/// The same of a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or not.
 ///
 /// # Safety
 /// `key` lies in `symbol`.
 #[doc(hidden)]
 #[must_use]
-pub const unsafe fn key_offset<K, S>(key: &K, symbol: &S) -> usize {
+pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u64 {
     let (key, symbol) = (core::ptr::from_ref(key), core::ptr::from_ref(symbol));
     // SAFETY: by the contract; in a constant, anything else does not evaluate.
     let offset = unsafe { key.byte_offset_from(symbol) };
     assert!(offset >= 0);
-    offset as usize
+    word(arm, K::DEFAULT, offset as usize)
 }
+
+const fn word(arm: bool, default: bool, offset: usize) -> u64 {
+    meta(arm, offset) as u64 | if default != arm { JUMPS } else { 0 } | (offset as u64) << OFFSET_SHIFT
+}
+
+/// Whether the fallback accepts a key, where there are no sites.
+#[doc(hidden)]
+pub const fn is_key<K: Key>(_: &K) {}
 
 /// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
 #[doc(hidden)]

@@ -1,0 +1,85 @@
+//! `compile`: what the checks of a program cost its compiler: processor seconds and memory, against the same program without keys
+//! and the same program with the crate `static-keys`.
+//!
+//! The three take turns, in an order that is random in each round. What is measured is the one run of rustc that compiles
+//! the program, with the linker that it starts: cargo runs it by way of this program (RUSTC_WORKSPACE_WRAPPER), which waits
+//! for it and writes down what the kernel says of it (`wait4`). Processor time, not time on the wall: what else
+//! the machine does then matters less.
+
+mod program;
+mod usage;
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::order::{Order, Samples};
+use crate::report::{Report, Table, Target};
+use program::{PROFILES, PROGRAMS, Project};
+pub use usage::stand_in_for_rustc;
+
+/// What was found of one program in one profile.
+#[derive(Clone, Default)]
+struct Cost {
+    seconds: Samples,
+    kib: Samples,
+    sites: usize,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    let (functions, rounds) = if quick { (300, 1) } else { (10_000, 5) };
+    let projects = PROGRAMS.map(|program| Project::write(program, functions));
+    let projects = projects.into_iter().collect::<Result<Vec<Project>>>()?;
+    let mut report = Report::new("compile", quick);
+    let mut facts = Vec::new();
+    for profile in PROFILES {
+        let mut costs = vec![Cost::default(); projects.len()];
+        for project in &projects {
+            project.build(profile)?; // What it depends on.
+        }
+        let (mut order, mut turns) = (Order::new(), [0, 1, 2]);
+        for _ in 0..rounds {
+            order.shuffle(&mut turns);
+            for at in turns {
+                let (usage, sites) = projects[at].build(profile)?;
+                costs[at].seconds.push(usage.seconds);
+                costs[at].kib.push(usage.kib);
+                costs[at].sites = sites;
+            }
+        }
+        facts.push(table(&mut report, profile, functions, &costs));
+    }
+    report.fact("functions", json!(functions));
+    report.fact("profiles", Value::Array(facts));
+    Ok(report)
+}
+
+/// The table of one profile; the same as JSON.
+fn table(report: &mut Report, profile: &'static str, functions: usize, costs: &[Cost]) -> Value {
+    let title = format!("{functions} functions, {profile}, {} rounds", costs[0].seconds.len());
+    let mut table = Table::new(title, &["to compile", "CPU s p50", "least", "MB", "times static-keys", "target", ""]);
+    let [_, own, peer] = costs else { return Value::Null };
+    let figures = |cost: &Cost| [cost.seconds.median(), cost.kib.median()];
+    let of = |at: usize| Target { figure: figures(own)[at] / figures(peer)[at], limit: 1.0 };
+    let mut rows = Vec::new();
+    for (program, cost) in PROGRAMS.iter().zip(costs) {
+        let mut cells = vec![
+            program.name.to_owned(),
+            format!("{:.2}", cost.seconds.median()),
+            format!("{:.2}", cost.seconds.quantile(0.0)),
+            format!("{:.0}", cost.kib.median() / 1024.0),
+        ];
+        if program.name == "jumplabel" {
+            cells.extend(of(0).cells());
+        }
+        table.row(cells);
+        rows.push(json!({
+            "program": program.name,
+            "cpu_s": cost.seconds.median(),
+            "cpu_s_least": cost.seconds.quantile(0.0),
+            "peak_kib": cost.kib.median(),
+            "sites": cost.sites,
+        }));
+    }
+    report.table(table);
+    json!({ "profile": profile, "rows": rows, "target": of(0).json(), "memory": of(1).json() })
+}

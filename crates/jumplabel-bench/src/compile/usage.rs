@@ -1,0 +1,55 @@
+//! What a run of the compiler used: this program in the place of rustc, and what it hands on.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::Result;
+
+/// Names the file for the figures, and says that this program stands in for rustc.
+pub const USAGE_FILE: &str = "JUMPLABEL_BENCH_USAGE_FILE";
+
+/// What one process and those that it waited for used.
+pub struct Usage {
+    /// Processor time, user and system.
+    pub seconds: f64,
+    /// The most memory that one of them held.
+    pub kib: f64,
+}
+
+impl Usage {
+    /// What [`stand_in_for_rustc`] wrote.
+    pub fn read(file: &Path) -> Result<Usage> {
+        let text = std::fs::read_to_string(file)?;
+        let mut words = text.split_whitespace().map(str::parse);
+        match (words.next(), words.next()) {
+            (Some(Ok(seconds)), Some(Ok(kib))) => Ok(Usage { seconds, kib }),
+            _ => Err(format!("{} holds {text:?}", file.display()).into()),
+        }
+    }
+}
+
+/// Where cargo runs this program in the place of rustc: runs rustc, writes down what it used, and ends as it does.
+pub fn stand_in_for_rustc() -> Option<ExitCode> {
+    let file = std::env::var_os(USAGE_FILE)?;
+    Some(measured(file).unwrap_or_else(|error| {
+        eprintln!("jumplabel-bench: {error}");
+        ExitCode::from(2)
+    }))
+}
+
+fn measured(file: OsString) -> Result<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let rustc = arguments.next().ok_or("no compiler is named")?;
+    let child = Command::new(rustc).args(arguments).spawn()?;
+    let mut status = 0;
+    // SAFETY: plain numbers, which the call fills in.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: writes to the two variables.
+    if unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) } < 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    std::fs::write(file, format!("{} {}\n", seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss))?;
+    Ok(if libc::WIFEXITED(status) { ExitCode::from(libc::WEXITSTATUS(status) as u8) } else { ExitCode::FAILURE })
+}

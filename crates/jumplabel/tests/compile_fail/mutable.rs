@@ -1,0 +1,10 @@
+//! A static that can change is not one that can be shared.
+use jumplabel::{StaticKeyFalse, static_branch_likely, static_branch_unlikely};
+
+static mut KEY: StaticKeyFalse = StaticKeyFalse::new();
+static mut KEYS: [StaticKeyFalse; 2] = [StaticKeyFalse::new(), StaticKeyFalse::new()];
+
+fn main() {
+    if static_branch_unlikely!(KEY) {}
+    if static_branch_likely!(KEYS[1]) {}
+}
