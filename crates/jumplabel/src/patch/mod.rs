@@ -186,11 +186,14 @@ pub(crate) fn release_lists(lock: &Lock) {
     in_flight::release_list(lock);
 }
 
+/// Collects the edits of a transaction.
+type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error> + 'a;
+
 /// Collects, writes, and publishes or abandons.
 fn transaction(
     requests: &mut [Request<'_>],
     lock: &Lock,
-    collect: &dyn Fn(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error>,
+    collect: &Collect<'_>,
 ) -> Result<Outcome, Error> {
     let start = lock.text().now();
     if let Some(address) = in_flight::stuck_at(lock) {
