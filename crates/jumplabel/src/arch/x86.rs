@@ -121,8 +121,7 @@ const TEST: u8 = 0xa9;
 const MOV: u8 = 0xb8;
 const NOP_TAIL: [u8; 4] = [0x1f, 0x44, 0x00, 0x00];
 
-/// The displacement from the site at `address` to `target`, `None` where `jmp rel32` does not reach (2 GiB; on i686
-/// addresses wrap, and all are in reach).
+/// The displacement from the site at `address` to `target`, `None` beyond 2 GiB. On i686 addresses wrap: all are in reach.
 #[must_use]
 pub fn displacement(address: usize, target: usize) -> Option<i32> {
     i32::try_from((target as isize).wrapping_sub((address as isize).wrapping_add(SITE_SIZE as isize))).ok()
@@ -189,11 +188,9 @@ pub fn undo(number: u8, from: State, to: State, displacement: i32) -> Option<Pie
 const fn opcode(byte: u8) -> Piece {
     Piece { offset: 0, len: 1, bytes: [byte, 0, 0, 0] }
 }
-
 const fn tail(state: State, displacement: i32) -> Piece {
     Piece { offset: 1, len: 4, bytes: state.tail(displacement) }
 }
-
 const fn value(state: State) -> Piece {
     Piece { offset: 1, len: 1, bytes: state.tail(0) }
 }
@@ -205,7 +202,6 @@ pub const fn caches() -> Caches {
 }
 
 /// Nothing to be done: no caches, and the return from an interrupt or a signal (`iret`) serialises.
-///
 /// # Safety
 /// None is needed.
 pub const unsafe fn act(_: Act) {}

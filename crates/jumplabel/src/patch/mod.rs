@@ -190,11 +190,7 @@ pub(crate) fn release_lists(lock: &Lock) {
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.
-fn transaction(
-    requests: &mut [Request<'_>],
-    lock: &Lock,
-    collect: &Collect<'_>,
-) -> Result<Outcome, Error> {
+fn transaction(requests: &mut [Request<'_>], lock: &Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
     let start = lock.text().now();
     if let Some(address) = in_flight::stuck_at(lock) {
         return Err(Error::RollbackFailed { address });

@@ -173,9 +173,9 @@ impl Verdict {
 /// What every object begins with: the ELF header and a few program headers.
 const HEADERS: usize = 256;
 
-/// Whether `address` is NULL, or of a field of what lies there: on a page that nobody maps.
+/// Whether `address` is NULL, or of a field of what lies there: below what systems let anybody map (`vm.mmap_min_addr`).
 const fn is_null(address: usize) -> bool {
-    address < 4096
+    address < 0x8000
 }
 
 /// The entries of `object` that lead to its code and to a key, each with the key's address.

@@ -253,9 +253,9 @@ mod tests {
         assert_eq!((found.start, found.end), (0x7f1d_e93d_8000_u64 as usize, 0x7f1d_e952_e000_u64 as usize));
         assert_eq!((found.protection, found.shared), (TEXT, false));
         assert_eq!((found.offset, found.inode, path), (0x26000, 8612, b"/usr/lib/a b (c)".as_slice()));
-        for line in ["1000-2000 ---s 0 0:0 0", "1000-2000 ---s 00000000 00:00 0 "] {
+        for line in ["10000-20000 ---s 0 0:0 0", "10000-20000 ---s 00000000 00:00 0 "] {
             let (found, path) = parse(line, &mut room).unwrap();
-            assert_eq!((found.start, found.end, found.inode, path), (0x1000, 0x2000, 0, b"".as_slice()));
+            assert_eq!((found.start, found.end, found.inode, path), (0x1_0000, 0x2_0000, 0, b"".as_slice()));
             assert!(found.protection.is_empty() && found.shared);
         }
         let long = parse("1000-2000 r-xp 0 0:0 1 /too/long", &mut room[..3]).unwrap().0;

@@ -44,10 +44,10 @@ const WORDS: usize = 12;
 const HEAD: usize = WORDS + NAME.len();
 /// Bytes of a note of ours behind its head.
 const DESCRIPTION: usize = 8;
-/// Where a header may be: at the start of any page of the least size.
-const PAGE: usize = 4096;
+/// Where a header may be: at any multiple of this, which every system's page is a multiple of.
+const PAGE: usize = 4 << 10;
 /// How many of them are looked at: what a tool puts in front of a program is a copy of its dynamic symbols at the most.
-const PAGES: usize = 4096;
+const PAGES: usize = 4000;
 
 /// Another copy than this, by the first note that leads to one. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
@@ -403,7 +403,7 @@ mod tests {
 
         /// Any bytes for notes.
         #[test]
-        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4096), start in 0..HOLE.start, align in 0..9_usize) {
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4000), start in 0..HOLE.start, align in 0..9_usize) {
             let mut object = Object::new();
             let start = start.min(HOLE.start - bytes.len());
             object.put(start, &bytes);
