@@ -112,6 +112,13 @@ const COMMANDS: &[(&str, How)] = &[
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),
     ("cc program.c $(pkg-config --cflags --libs jumplabel)", InExample),
     ("cc -static program.c $(pkg-config --cflags --libs --static jumplabel)", InExample),
+    (
+        "make install DESTDIR=/tmp/stage && sudo cp -r /tmp/stage/. /",
+        Install(
+            "make install DESTDIR=$PREFIX/stage && cp -r $PREFIX/stage/. $PREFIX/root && test -e $PREFIX/root/usr/local/lib/libjumplabel.so",
+            "not as root, and not into the machine's own directories",
+        ),
+    ),
     ("rustup target add x86_64-unknown-linux-musl", Nothing("ci/setup did it; it would ask the network again")),
     (
         "make install PREFIX=/usr/local/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl",

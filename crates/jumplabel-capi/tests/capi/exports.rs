@@ -98,6 +98,16 @@ fn broken_twin_shows_its_names() {
     assert!(shown.contains(&"jumplabel_enable".into()) && shown.len() > 30, "{shown:?}");
 }
 
+/// tests/c/unwinding.c: debuggers and profilers find their way through the frames of the archive.
+#[test]
+fn unwinding() {
+    let program = scratch("exports").join("unwinding");
+    for flags in ["-O2", "-O2 -static", "-O2 -Wl,--gc-sections"] {
+        let libraries = linked(&prefix().join("lib/libjumplabel.a"));
+        succeeds(&mut Command::new(GCC.build(Language::C, flags, &["unwinding.c"], &libraries, &program)));
+    }
+}
+
 /// A static library of someone's that is written in Rust, with a standard library of its own, in the same program.
 #[test]
 fn beside_another_rust_library() {

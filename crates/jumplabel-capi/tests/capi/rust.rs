@@ -50,6 +50,18 @@ fn c_and_rust_in_one_program() {
     }
 }
 
+/// Two copies in one object cannot both have its record: the linker says so.
+#[test]
+fn two_copies_in_one_program() {
+    let results = cargo("rust-library", &["--package", "library"], "");
+    let mut command = GCC.command(Language::C, "-O2");
+    command.arg(file("tests/c/mixed.c")).arg("-o").arg(scratch("mixed").join("two-copies"));
+    command.arg("-L").arg(results).arg("-L").arg(prefix().join("lib")).args(["-l:liblibrary.a", "-l:libjumplabel.a"]);
+    let output = command.output().unwrap();
+    let expected = "multiple definition of `__jumplabel_register_object'";
+    assert!(!output.status.success() && printed(&output).contains(expected), "{}", printed(&output));
+}
+
 #[test]
 fn rust_program_with_a_c_library() {
     let directory = scratch("rust-program-side");
