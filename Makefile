@@ -75,6 +75,7 @@ bench: cargo
 	cargo run --release -p jumplabel-bench -- flips
 	cargo run --release -p jumplabel-bench -- site
 	cargo run --release -p jumplabel-bench -- startup
+	cargo run --release -p jumplabel-bench -- compile
 
 # The C and C++ library: headers, libjumplabel.a and .so, pkg-config and CMake files, jumplabel(3). PREFIX=, DESTDIR=.
 install uninstall: cargo

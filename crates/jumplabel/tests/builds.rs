@@ -114,6 +114,21 @@ fn linkers_and_debuginfo() {
     check_and_discard(&shapes().env(DEBUG, "full"));
 }
 
+/// Sites alone bring the object's record with them, and with it its constructor: who has the key's address can flip it.
+#[test]
+fn sites_without_records() {
+    for (program, link) in LINKERS {
+        if installed(program) {
+            let build = Build::of("cost").args(&["--bin", "cost"]).link(link);
+            let results = build.results(&["cost"]);
+            assert_eq!(cargo::run(&mut Command::new(&results[0])), "ok\n", "{program}");
+            let data = std::fs::read(&results[0]).unwrap();
+            Binary::parse(&data).one_constructor().unwrap_or_else(|error| panic!("{program}: {error}"));
+            cargo::discard(&results);
+        }
+    }
+}
+
 /// Functions that check different keys are never the same code to a linker that folds it.
 #[test]
 fn identical_code_folding() {

@@ -26,7 +26,7 @@ struct Cost {
 }
 
 pub fn run(quick: bool) -> Result<Report> {
-    let (functions, rounds) = if quick { (300, 1) } else { (10_000, 5) };
+    let (functions, rounds) = if quick { (300, 1) } else { (10_000, 3) };
     let projects = PROGRAMS.map(|program| Project::write(program, functions));
     let projects = projects.into_iter().collect::<Result<Vec<Project>>>()?;
     let mut report = Report::new("compile", quick);

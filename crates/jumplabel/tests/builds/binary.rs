@@ -174,7 +174,7 @@ impl<'data> Binary<'data> {
     }
 
     /// One registration of the object.
-    fn one_constructor(&self) -> Result<(), String> {
+    pub fn one_constructor(&self) -> Result<(), String> {
         let init: Vec<u64> = self
             .file
             .symbols()
