@@ -1,8 +1,8 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `startup` (what a
-//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays). docs/benchmarks.md says what each
-//! figure means.
+//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
+//! docs/benchmarks.md says what each figure means.
 //!
-//! All keep to one method: the variants take turns in one process, in an order that is random in each round; a
+//! All that take time keep to one method: the variants take turns in one process, in an order that is random in each round; a
 //! baseline is subtracted; the figure is a quantile of many samples; and what can be counted exactly (instructions, system
 //! calls, relocations, bytes) is counted, not timed.
 
@@ -16,6 +16,7 @@ mod order;
 mod report;
 mod site;
 mod sites;
+mod size;
 mod startup;
 
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// The latency of a flip, as a multiple of the floor: code left writable and one core sync.
+    /// The latency of a flip, beside the bare system calls of its writer, and the floor: code left writable and one core sync.
     Flips,
     /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
     Site,
@@ -46,6 +47,8 @@ enum What {
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
     Compile,
+    /// How much larger a program is for its first key, by section and by module.
+    Size,
 }
 
 /// What a measurement yields; its error is a message for the user.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         What::Site => site::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
+        What::Size => size::run(arguments.quick),
     };
     match result {
         Ok(report) => {

@@ -36,20 +36,25 @@ fn flips() {
     fn check(answer: &Value) -> Result<(), String> {
         let rows = answer["latency"].as_array().ok_or("no rows")?;
         for (sites, pages) in [(1, 1), (100, 4), (10_000, 313)] {
-            for variant in ["floor", "automatic", "procmem", "mprotect"] {
+            for variant in ["floor", "bare procmem", "bare mprotect", "automatic", "procmem", "mprotect"] {
                 let row = rows.iter().find(|row| row["sites"] == sites && row["variant"] == variant);
                 let row = row.ok_or(format!("no {variant} for {sites}"))?;
                 ensure(row["pages"] == pages, "pages")?;
                 ensure(row["overlap"].as_f64().is_some_and(|part| (0.0..=1.0).contains(&part)), "overlap")?;
                 ensure(variant == "floor" || row["writer"].is_string(), "writer")?;
-                ensure(variant != "automatic" || row["target"]["limit"].is_number(), "target")?;
+                ensure((variant == "automatic") == row["target"]["limit"].is_number(), "target")?;
+                let target = &row["target"];
+                // Nothing is said of what was not measured.
+                ensure(target["figure"].is_null() == target["ok"].is_null(), "verdict")?;
+                ensure(row["samples"] != 0 || target["ok"].is_null(), "verdict without samples")?;
             }
         }
         ensure(answer["first"].as_array().is_some_and(|rows| rows.len() == 3), "first flips")?;
         ensure(answer["crossover"]["sizes"].as_array().is_some_and(|sizes| sizes.len() == 7), "crossover")?;
         let naked = answer["naked"].as_array().ok_or("no naked keys")?;
         for (row, (is_naked, checks)) in naked.iter().zip([(true, 1), (true, 10_000), (false, 1), (false, 10_000)]) {
-            ensure(row["naked"] == is_naked && row["sites"] == checks && row["p10_us"].is_number(), "naked keys")?;
+            let measured = row["samples"] == 0 || row["p10_us"].is_number();
+            ensure(row["naked"] == is_naked && row["sites"] == checks && measured, "naked keys")?;
         }
         ensure(naked.len() == 4 && naked[1]["target"]["limit"].is_number(), "naked keys")?;
         let memory = &answer["memory"];
@@ -165,6 +170,74 @@ fn compile() {
             ("/profiles/1/rows/0/sites", json!(1)),
             ("/profiles/0/rows/2/peak_kib", json!(2000.0)),
             ("/profiles/1/rows/1/cpu_s", json!(0.0)),
+        ],
+    );
+}
+
+/// On one processor the executing thread is never beside a flip: most rows have no samples, and no row says that a target was
+/// missed by something that is not a number.
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn flips_on_one_processor() {
+    use std::os::unix::process::CommandExt;
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jumplabel-bench"));
+    command.args(["flips", "--quick"]);
+    // SAFETY: one system call between fork and exec: the process keeps the processor that it is on.
+    unsafe {
+        command.pre_exec(|| {
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(libc::sched_getcpu() as usize, &mut one);
+            match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !text.to_lowercase().contains("nan"), "{text}");
+    let verdicts = text.lines().filter(|line| line.contains(" <= ") && line.contains(" 0 %"));
+    let (mut rows, mut silent) = (0, 0);
+    for line in verdicts {
+        rows += 1;
+        silent += i32::from(line.ends_with("not measured"));
+    }
+    assert!(rows == silent, "a row without samples has a verdict: {text}");
+}
+
+/// The programs are built; takes a minute on two processors the first time.
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn size() {
+    fn check(answer: &Value) -> Result<(), String> {
+        let programs = answer["programs"].as_array().ok_or("no programs")?;
+        ensure(programs.len() == 2, "two opt-levels")?;
+        let modules = answer["modules"].as_array().ok_or("no modules")?;
+        for (at, program) in programs.iter().enumerate() {
+            let code = program["code"]["figure"].as_f64().ok_or("no code")? * 1e3;
+            ensure(program["code"]["ok"] == true && code <= 48e3, "more code than the target")?;
+            ensure(program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.6 * code), "file")?;
+            // The account is complete, but for padding.
+            let named: f64 = modules.iter().filter_map(|module| module["bytes"][at].as_f64()).sum();
+            ensure((0.9..=1.02).contains(&(named / code)), "functions that no module has")?;
+            for module in ["sort", "text::linux::swap", "text::linux::mprotect", "text::linux::procmem", "patch::plan"]
+            {
+                let found =
+                    modules.iter().find(|row| row["module"] == module).and_then(|row| row["bytes"][at].as_u64());
+                ensure(found.is_some_and(|bytes| bytes > 200), module)?;
+            }
+        }
+        Ok(())
+    }
+    smoke(
+        "size",
+        check,
+        &[
+            ("/programs/0/code/ok", json!(false)),
+            ("/programs/1/code/figure", json!(61.5)),
+            ("/programs/0/stripped_bytes", json!(0)),
+            ("/modules/0/bytes/1", json!(0)),
         ],
     );
 }

@@ -91,6 +91,7 @@ impl Edit {
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
     #[cfg(jumplabel_sites)]
+    #[inline(never)]
     unsafe fn plan(entry: &Entry, enabled: bool) -> Result<Option<Edit>, Error> {
         let jump = entry.jumps(enabled);
         // SAFETY: by the contract.
@@ -333,6 +334,7 @@ impl Edits {
     }
 
     /// `None` where there is nothing to do.
+    #[inline(never)]
     pub(super) fn summary(&self, lock: &Lock) -> Option<Summary> {
         if self.is_empty() {
             return None;

@@ -37,6 +37,7 @@ impl<T: Copy> List<T> {
         Ok(())
     }
 
+    #[inline(never)]
     pub(crate) fn push(&mut self, entry: T, text: &dyn Text) -> Result<(), Error> {
         self.reserve(1, text)?;
         if let Some(memory) = self.memory {
