@@ -200,7 +200,7 @@ mod tests {
         for (symbol, expected) in [
             ("_ZN9jumplabel4text5linux4swap4Swap4copy17h0123456789abcdefE", "text::linux::swap"),
             ("_ZN9jumplabel4sort9quicksort17h0123456789abcdefE", "sort"),
-            ("_ZN9jumplabel4patch4plan5Edits7collect17h0123456789abcdefE", "patch::plan"),
+            ("_ZN9jumplabel5patch4plan5Edits7collect17h0123456789abcdefE", "patch::plan"),
             (
                 "_ZN86_$LT$jumplabel..text..linux..mprotect..Mprotect$u20$as$u20$jumplabel..text..Writer$GT$5write17h0123456789abcdefE",
                 "text::linux::mprotect",

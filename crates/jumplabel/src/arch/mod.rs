@@ -128,30 +128,37 @@ pub(crate) const AHEAD: usize = 16;
 /// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
 #[inline]
 pub(crate) fn prefetch_to_read(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a hint.
     unsafe {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("prefetcht0 [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
-        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-        let _ = address;
     }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
 }
 
 /// Asks for the line at `address`, to be written: other processors give it up. Not asked for where it is only read, for they
 /// would take it back before it is written.
+#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 #[inline]
 pub(crate) fn prefetch_to_write(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a hint.
     unsafe {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
-        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-        let _ = address;
     }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
 }
 
 /// Stores a word. In assembler where ThreadSanitizer is most used: it writes down each store that the compiler knows of, and may

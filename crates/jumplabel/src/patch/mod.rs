@@ -186,7 +186,7 @@ pub(crate) fn release_lists(lock: &Lock) {
     in_flight::release_list(lock);
 }
 
-/// Collects the edits of a transaction.
+/// Fills the list of edits. Called by way of a pointer, so that there is one `transaction` and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Edits, &Lock) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.

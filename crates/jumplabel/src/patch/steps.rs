@@ -32,6 +32,7 @@ impl Step {
     }
 
     /// The number of each of `edits` that has a part in the step, with its piece.
+    #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     #[inline]
     pub(crate) fn pieces(self, edits: &[Edit]) -> impl Iterator<Item = (usize, &Edit, Piece)> {
         let (mut last, mut piece) = (None, None);
