@@ -19,8 +19,7 @@
 //!  step 2   opcode := new      unless it is a9
 //! ```
 //!
-//! false <-> true is one byte, too, the lowest of the immediate. It is written in the last step, so that a batch of naked and
-//! primed keys takes one step.
+//! false <-> true is one byte, too, written in the last step, so that a batch of naked and primed keys takes one step.
 
 use super::{Act, Caches, Piece};
 
