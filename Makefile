@@ -7,7 +7,7 @@ GUESTS := $(shell bash -c '. ci/targets; echo $$guests')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all test-guests torture bench doc setup lint unit arches fallback instrumented model miri fuzz package install uninstall
+.PHONY: demo test test-all test-guests torture bench doc setup lint unit arches fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -67,6 +67,15 @@ miri:
 
 fuzz:
 	ci/fuzz 15
+
+# Not a part of `make test`: what the tests do not notice if it is changed (docs/mutants.md). Hours. MUTANTS="--file count.rs"
+# takes a part. The results are in target/mutants.
+mutants: cargo
+	@command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked --quiet
+	@mkdir -p target/mutants
+	cargo mutants --jobs 1 -p jumplabel -o target/mutants/core $(MUTANTS) -- --lib $(MUTANT_TESTS:%=--test %)
+	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
+MUTANT_TESTS := contract encoding instant keys naked plan process refusals threads
 
 package:
 	cargo package -p jumplabel --allow-dirty --quiet

@@ -251,6 +251,58 @@ fn words() {
     }
 }
 
+/// What each change under the lock makes of each kind of word. Those that a lock-free change mostly comes before are here, too.
+#[test]
+fn changes_of_words() {
+    use Transition::{Done, TurnOff, TurnOn};
+    use jumplabel::key::count::{Change, Misuse, Transition, abandon, begin, publish};
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    const MAX: i32 = i32::MAX;
+    const OFF: i32 = i32::MIN; // sealed
+    const ON: i32 = i32::MIN + 1;
+    let all = [
+        (Change::Enable, 0, Ok(TurnOn), 1),
+        (Change::Enable, 1, Ok(Done), 1),
+        (Change::Enable, 2, Err(Misuse::Counted(2)), 2),
+        (Change::Enable, OFF, Err(Misuse::Sealed), OFF),
+        (Change::Enable, ON, Ok(Done), ON),
+        (Change::Disable, 0, Ok(Done), 0),
+        (Change::Disable, 1, Ok(TurnOff), 0),
+        (Change::Disable, 2, Err(Misuse::Counted(2)), 2),
+        (Change::Disable, OFF, Ok(Done), OFF),
+        (Change::Disable, ON, Err(Misuse::Sealed), ON),
+        (Change::Inc, 0, Ok(TurnOn), 1),
+        (Change::Inc, 1, Ok(Done), 2),
+        (Change::Inc, 2, Ok(Done), 3),
+        (Change::Inc, MAX - 1, Ok(Done), MAX),
+        (Change::Inc, MAX, Err(Misuse::Overflow), MAX),
+        (Change::Inc, OFF, Err(Misuse::Sealed), OFF),
+        (Change::Dec, 0, Err(Misuse::Underflow), 0),
+        (Change::Dec, 1, Ok(TurnOff), 0),
+        (Change::Dec, 2, Ok(Done), 1),
+        (Change::Dec, MAX, Ok(Done), MAX - 1),
+        (Change::Dec, ON, Err(Misuse::Sealed), ON),
+    ];
+    for (change, before, expected, after) in all {
+        let word = AtomicI32::new(before);
+        let result = begin(&word, change);
+        assert_eq!(result, expected, "{change:?} of {before}");
+        let Ok(transition) = result else {
+            assert_eq!(word.into_inner(), before);
+            continue;
+        };
+        let again = AtomicI32::new(word.load(Ordering::Relaxed));
+        for _ in 0..2 {
+            publish(&word, transition);
+            assert_eq!(word.load(Ordering::Relaxed), after, "{change:?} of {before}");
+            abandon(&again, transition);
+            let kept = if transition == Done { after } else { before };
+            assert_eq!(again.load(Ordering::Relaxed), kept, "{change:?} of {before}, refused");
+        }
+    }
+}
+
 /// A key that is off is sealed as well as one that is on, and stays what it is.
 #[test]
 fn sealed_on_and_off() {
