@@ -10,7 +10,7 @@ use core::ffi::c_int;
 
 use super::libc;
 
-/// Off, under the lock; what was before.
+/// Off, before the lock is taken; what was before.
 pub(super) fn disable() -> c_int {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
     let mut before = 0;

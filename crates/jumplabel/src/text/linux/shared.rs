@@ -72,8 +72,8 @@ impl Shared {
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
         let mut waiting = Waiting::new(role, &self.takeovers);
         self.wiped().lock.acquire(me, &mut waiting)?;
-        let cancellable = cancellation::disable();
-        Ok([waiting.mask(), u64::from(me) | (cancellable as u64) << CANCEL_SHIFT])
+        let (mask, cancellable) = waiting.before();
+        Ok([mask, u64::from(me) | (cancellable as u64) << CANCEL_SHIFT])
     }
 
     /// Releases what [`take`](Self::take) took.

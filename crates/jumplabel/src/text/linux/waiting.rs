@@ -14,18 +14,20 @@
 //! An owner ceases to exist when a process that shares this one's memory is killed in mid-flip: a child made by
 //! `clone(CLONE_VM)` or `vfork`. What it left is undone by whoever takes the lock over.
 
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
 
 use super::futex::LONGEST;
 use super::lock::{FORKING, Verdict, Waiter, owner};
-use super::signals;
+use super::{cancellation, signals};
 
 pub(super) struct Waiting<'shared> {
     role: u32,
     takeovers: &'shared AtomicU32,
-    mask: u64,
+    /// What the thread goes back to: its mask of signals, and whether it can be cancelled.
+    before: (u64, c_int),
     /// Sleeps in vain.
     sleeps: u32,
 }
@@ -36,22 +38,24 @@ const PATIENCE: u32 = 1000;
 impl Waiting<'_> {
     /// For a flip (`role` 0) or a fork ([`FORKING`]).
     pub(super) fn new(role: u32, takeovers: &AtomicU32) -> Waiting<'_> {
-        Waiting { role, takeovers, mask: 0, sleeps: 0 }
+        Waiting { role, takeovers, before: (0, 0), sleeps: 0 }
     }
 
-    /// The mask of signals to go back to.
-    pub(super) fn mask(&self) -> u64 {
-        self.mask
+    /// The mask of signals to go back to, and the state of cancellation.
+    pub(super) fn before(&self) -> (u64, c_int) {
+        self.before
     }
 }
 
 impl Waiter for Waiting<'_> {
     fn block(&mut self) {
-        self.mask = signals::block();
+        self.before = (signals::block(), cancellation::disable());
     }
 
     fn unblock(&mut self) {
-        signals::restore(self.mask);
+        let (mask, cancellable) = self.before;
+        signals::restore(mask);
+        cancellation::restore(cancellable);
     }
 
     fn judge(&mut self, word: u32) -> Verdict {
