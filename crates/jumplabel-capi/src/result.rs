@@ -44,7 +44,8 @@ impl Refusal {
     #[must_use]
     pub fn code(self) -> c_int {
         match self {
-            Refusal::NotAKey | Refusal::NotAWriter => -EINVAL,
+            Refusal::NotAKey => -EINVAL,
+            Refusal::NotAWriter => -ENOSYS,
             Refusal::NotLocked => -EPERM,
             Refusal::Core(error) => match error {
                 Error::Denied { .. } => -EACCES,
@@ -92,11 +93,11 @@ fn text(error: c_int) -> &'static CStr {
         ENOMEM => c"no memory for the list of edits: free some and flip again",
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
-        EINVAL => c"not the address of a static key (NULL, misaligned, or in an object that was unloaded), or not the name of a writer",
+        EINVAL => c"not the address of a static key (NULL, misaligned, or in an object that was unloaded)",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
-        ENOSYS => c"nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap",
+        ENOSYS => c"no such writer, or none that works here: it must be auto, procmem, mprotect or swap",
         EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, probe or other patcher there and flip again",
         _ => c"not an error of jumplabel",
@@ -213,10 +214,12 @@ mod tests {
             Error::BatchFull { capacity: 0 },
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotLocked]);
+        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotAWriter, Refusal::NotLocked]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }
+        // Each names its own cause.
+        assert!(!Refusal::NotAKey.to_string().contains("writer") && Refusal::NotAWriter.to_string().contains("writer"));
         assert_eq!(text(1), c"not an error of jumplabel");
     }
 }

@@ -26,22 +26,37 @@
 	".if " value "\n" JUMPLABEL_JUMP_(label, target) ".else\n" JUMPLABEL_NOP_(label, target) ".endif\n" returns_0 "\n" \
 		target ":\n" returns_1 "\n"
 
-#if defined(__x86_64__) && !defined(__ILP32__)
+#if (defined(__x86_64__) && !defined(__ILP32__)) || defined(__i386__)
 
 /* Bytes where the spelling of an instruction depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\n.byte 0xe9\n.long " target " - . - 4\n"
 #define JUMPLABEL_CLOBBERS_ "cc"
+#ifdef __x86_64__
 /* lea __jumplabel_object(%rip), %rdi */
 #define JUMPLABEL_ENTRY_(function) ".byte 0x48, 0x8d, 0x3d\n.long __jumplabel_object - . - 4\njmp " function "@PLT\n"
+#else
+/*
+ * call 2f; 2: pop %eax; add $(__jumplabel_object - 2b), %eax; push %ebx; call 3f; 3: pop %ebx; add $(the GOT - 3b), %ebx;
+ * sub $4, %esp; push %eax; call; add $8, %esp; pop %ebx; ret. The stack is aligned at the call, and a PLT finds the GOT by
+ * ebx.
+ */
+#define JUMPLABEL_ENTRY_(function)                                                                                     \
+	"call 2f\n2:\n.byte 0x58, 0x05\n.long __jumplabel_object - 2b\n.byte 0x53, 0xe8\n.long 0\n"                  \
+	".byte 0x5b, 0x81, 0xc3\n.long _GLOBAL_OFFSET_TABLE_ - . + 3\n.byte 0x83, 0xec, 0x04, 0x50\n"                  \
+	"call " function "@PLT\n.byte 0x83, 0xc4, 0x08, 0x5b, 0xc3\n"
+#endif
 /* mov $value, %eax; ret */
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
+#ifdef __x86_64__
 #define JUMPLABEL_SPARES_REGISTERS_ __attribute__((no_caller_saved_registers))
+#endif
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "s"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #else
+#ifdef __x86_64__
 /* gcc heeds the attribute in definitions only. It may keep something in the 128 bytes below the stack pointer. */
 #define JUMPLABEL_NAKED_CALL_(function, symbol)                                                                        \
 	__extension__({                                                                                                \
@@ -51,6 +66,7 @@
 				     : "=a"(jumplabel_value));                                                         \
 		jumplabel_value;                                                                                       \
 	})
+#endif
 #define JUMPLABEL_KEY_CONSTRAINT_ "X"
 #define JUMPLABEL_KEY_TEXT_ "%p[key]"
 #endif
@@ -148,12 +164,6 @@
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
-#else
-#error "jumplabel has no sites for this target (docs/porting.md): define JUMPLABEL_FALLBACK for checks that load, test and jump"
-#endif
-
-#if (defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__)
-#error "jumplabel: gcc takes no address as a constant in position-independent code here: use -fno-pie or clang, or define JUMPLABEL_FALLBACK"
 #endif
 
 /* An ordinary call of an ordinary function. */
@@ -166,9 +176,11 @@
 
 /* Words of the size of a pointer. */
 #if __SIZEOF_POINTER__ == 8
-#define JUMPLABEL_POINTERS_(words) ".balign 8\n.quad " words "\n"
+#define JUMPLABEL_BALIGN_POINTER_ ".balign 8\n"
+#define JUMPLABEL_POINTERS_(words) ".quad " words "\n"
 #else
-#define JUMPLABEL_POINTERS_(words) ".balign 4\n.long " words "\n"
+#define JUMPLABEL_BALIGN_POINTER_ ".balign 4\n"
+#define JUMPLABEL_POINTERS_(words) ".long " words "\n"
 #endif
 
 #endif

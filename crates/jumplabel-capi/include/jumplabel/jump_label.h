@@ -21,10 +21,13 @@
  * write code), these functions call the hook of jumplabel_set_warn() and return what Linux returns. <jumplabel.h> has
  * functions that return errors instead.
  *
- * JUMPLABEL_FALLBACK       checks load, test and jump: for other compilers and architectures, and for comparison
- * JUMPLABEL_LOCAL_KEYS     in code for a shared library: all keys that this file checks are in the same library
- * JUMPLABEL_FOREIGN_KEYS   in code for a program: keys that this file checks may be in a shared library
- * JUMPLABEL_ALLOW_DEPRECATED   no warning for static_key_true() and static_key_false()
+ * JUMPLABEL_FALLBACK           checks load, test and jump: for comparison. Elsewhere than on the architectures and with the
+ *                              compilers that have sites it is so by itself, with one warning, which this silences
+ * JUMPLABEL_LOCAL_KEYS         in code for a shared library: all keys that this file checks are in the same library
+ * JUMPLABEL_FOREIGN_KEYS       in code for a program: keys that this file checks may be in a shared library
+ * JUMPLABEL_PRECISE_COLLECTION   lld --gc-sections drops each function with sites that nobody calls; larger object files
+ * JUMPLABEL_KERNEL_NAMES       also defines CONFIG_JUMP_LABEL, HZ, arch_static_branch() and arch_static_branch_jump()
+ * JUMPLABEL_ALLOW_DEPRECATED   no warning for struct static_key's initialisers, static_key_true() and static_key_false()
  */
 #ifndef JUMPLABEL_JUMP_LABEL_H
 #define JUMPLABEL_JUMP_LABEL_H
@@ -38,11 +41,21 @@
 #elif !defined(JUMPLABEL_FALLBACK)
 #include "arch.h"
 #if !defined(__ELF__) || !defined(__linux__)
-#error "jumplabel has sites on Linux only: define JUMPLABEL_FALLBACK for checks that load, test and jump"
-#elif defined(__clang__) && __clang_major__ < 16
-#error "jumplabel needs clang 16 or later: use that, or define JUMPLABEL_FALLBACK"
-#elif !defined(__clang__) && __GNUC__ < 12
-#error "jumplabel needs gcc 12 or later: use that, or define JUMPLABEL_FALLBACK"
+#pragma GCC warning "jumplabel has sites on Linux only: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#elif !defined(JUMP_LABEL_NOP_SIZE)
+#pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#elif (defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__)
+/* gcc takes no address as a constant in position-independent code there. */
+#pragma GCC warning "jumplabel has sites here with -fno-pie or clang: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#elif defined(__clang__) && __clang_major__ < 14
+#pragma GCC warning "jumplabel has sites with clang 14 and later: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#elif !defined(__clang__) && __GNUC__ < 9
+#pragma GCC warning "jumplabel has sites with gcc 9 and later: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
 #endif
 #endif
 
@@ -54,9 +67,13 @@
 
 #ifdef __cplusplus
 #define JUMPLABEL_ASSERT_(condition, message) static_assert(condition, message)
+#define JUMPLABEL_CAST_(type, x) (reinterpret_cast<type>(x))
+#define JUMPLABEL_STATIC_CAST_(type, x) (static_cast<type>(x))
 extern "C" {
 #else
 #define JUMPLABEL_ASSERT_(condition, message) _Static_assert(condition, message)
+#define JUMPLABEL_CAST_(type, x) ((type)(x))
+#define JUMPLABEL_STATIC_CAST_(type, x) ((type)(x))
 #endif
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
@@ -70,17 +87,30 @@ struct static_key {
 	unsigned int type;
 } __attribute__((aligned(8)));
 
-#define STATIC_KEY_INIT_TRUE { 1, JUMP_TYPE_TRUE }
-#define STATIC_KEY_INIT_FALSE { 0, JUMP_TYPE_FALSE }
+#define JUMPLABEL_KEY_INIT_TRUE_ { 1, JUMP_TYPE_TRUE }
+#define JUMPLABEL_KEY_INIT_FALSE_ { 0, JUMP_TYPE_FALSE }
+
+/* Deprecated, as in Linux: the type of the key does not say how it starts. */
+#ifdef JUMPLABEL_ALLOW_DEPRECATED
+#define STATIC_KEY_INIT_TRUE JUMPLABEL_KEY_INIT_TRUE_
+#define STATIC_KEY_INIT_FALSE JUMPLABEL_KEY_INIT_FALSE_
+#else
+enum {
+	jumplabel_one_ __attribute__((deprecated("define the key by DEFINE_STATIC_KEY_TRUE()"))) = 1,
+	jumplabel_zero_ __attribute__((deprecated("define the key by DEFINE_STATIC_KEY_FALSE()"))) = 0
+};
+#define STATIC_KEY_INIT_TRUE { jumplabel_one_, JUMP_TYPE_TRUE }
+#define STATIC_KEY_INIT_FALSE { jumplabel_zero_, JUMP_TYPE_FALSE }
+#endif
 #define STATIC_KEY_INIT STATIC_KEY_INIT_FALSE
 
 /* Keys whose type says how they start. In C++, they also start so where they are members without an initialiser. */
 #ifdef __cplusplus
 struct static_key_true {
-	struct static_key key = STATIC_KEY_INIT_TRUE;
+	struct static_key key = JUMPLABEL_KEY_INIT_TRUE_;
 };
 struct static_key_false {
-	struct static_key key = STATIC_KEY_INIT_FALSE;
+	struct static_key key = JUMPLABEL_KEY_INIT_FALSE_;
 };
 #else
 struct static_key_true {
@@ -91,17 +121,30 @@ struct static_key_false {
 };
 #endif
 
-#define STATIC_KEY_TRUE_INIT { STATIC_KEY_INIT_TRUE }
-#define STATIC_KEY_FALSE_INIT { STATIC_KEY_INIT_FALSE }
+#define JUMPLABEL_TRUE_INIT_ { JUMPLABEL_KEY_INIT_TRUE_ }
+#define JUMPLABEL_FALSE_INIT_ { JUMPLABEL_KEY_INIT_FALSE_ }
 
-#define DEFINE_STATIC_KEY_TRUE(name) struct static_key_true name = STATIC_KEY_TRUE_INIT
-#define DEFINE_STATIC_KEY_FALSE(name) struct static_key_false name = STATIC_KEY_FALSE_INIT
+/* Expressions, as in Linux, so that they may stand in parentheses. ISO C (-std=c11) does not take such an expression for a
+   constant: there they are initialisers, in braces. */
+#ifdef __cplusplus
+#define STATIC_KEY_TRUE_INIT static_key_true JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_INIT static_key_false JUMPLABEL_FALSE_INIT_
+#elif defined(__STRICT_ANSI__) && !defined(JUMPLABEL_KERNEL_NAMES)
+#define STATIC_KEY_TRUE_INIT JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_INIT JUMPLABEL_FALSE_INIT_
+#else
+#define STATIC_KEY_TRUE_INIT (struct static_key_true)JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_INIT (struct static_key_false)JUMPLABEL_FALSE_INIT_
+#endif
+
+#define DEFINE_STATIC_KEY_TRUE(name) struct static_key_true name = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE(name) struct static_key_false name = JUMPLABEL_FALSE_INIT_
 #define DECLARE_STATIC_KEY_TRUE(name) extern struct static_key_true name
 #define DECLARE_STATIC_KEY_FALSE(name) extern struct static_key_false name
 
 /* Keys that jump_label_init_ro() seals. */
-#define DEFINE_STATIC_KEY_TRUE_RO(name) struct static_key_true name JUMPLABEL_RO_ = STATIC_KEY_TRUE_INIT
-#define DEFINE_STATIC_KEY_FALSE_RO(name) struct static_key_false name JUMPLABEL_RO_ = STATIC_KEY_FALSE_INIT
+#define DEFINE_STATIC_KEY_TRUE_RO(name) struct static_key_true name JUMPLABEL_RO_ = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE_RO(name) struct static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
 #define JUMPLABEL_RO_ __attribute__((section("__jump_ro_keys")))
 
 #ifdef __cplusplus
@@ -109,9 +152,9 @@ struct static_key_false {
 #define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count) struct static_key_false name[count] = {}
 #else
 #define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count)                                                                      \
-	struct static_key_true name[count] = { JUMPLABEL_FILL_(count, STATIC_KEY_TRUE_INIT) }
+	struct static_key_true name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
 #define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count)                                                                     \
-	struct static_key_false name[count] = { JUMPLABEL_FILL_(count, STATIC_KEY_FALSE_INIT) }
+	struct static_key_false name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
 #endif
 
 /* Keys that start on if the macro `config` is defined as 1, else off (undefined, 0). */
@@ -130,55 +173,79 @@ struct static_key_false {
 
 /* ---- Types of arguments ----------------------------------------------------------------------------------------- */
 
+/* What `x` points to: 1 a struct static_key_true, 0 a struct static_key_false, 2 a struct static_key, -1 none of these. */
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
-template <class Pointer> struct jumplabel_polarity_ {
+template <class Pointer> struct jumplabel_type_ {
 	static constexpr int value = -1;
 };
-template <> struct jumplabel_polarity_<static_key_true *> {
+template <> struct jumplabel_type_<static_key_true *> {
 	static constexpr int value = 1;
 };
-template <> struct jumplabel_polarity_<static_key_false *> {
+template <> struct jumplabel_type_<static_key_false *> {
 	static constexpr int value = 0;
 };
-template <> struct jumplabel_polarity_<const static_key_true *> : jumplabel_polarity_<static_key_true *> {};
-template <> struct jumplabel_polarity_<const static_key_false *> : jumplabel_polarity_<static_key_false *> {};
-template <class Pointer> struct jumplabel_untyped_ {
-	static constexpr bool value = false;
+template <> struct jumplabel_type_<static_key *> {
+	static constexpr int value = 2;
 };
-template <> struct jumplabel_untyped_<static_key *> {
-	static constexpr bool value = true;
-};
-template <> struct jumplabel_untyped_<const static_key *> : jumplabel_untyped_<static_key *> {};
+template <class Key> struct jumplabel_type_<const Key *> : jumplabel_type_<Key *> {};
+template <class Value> Value jumplabel_value_(Value);
 } /* extern "C++" */
-#define JUMPLABEL_IS_TRUE_(x) (jumplabel_polarity_<decltype((x) + 0)>::value == 1)
-#define JUMPLABEL_IS_FALSE_(x) (jumplabel_polarity_<decltype((x) + 0)>::value == 0)
-#define JUMPLABEL_IS_UNTYPED_(x) (jumplabel_untyped_<decltype((x) + 0)>::value)
+#define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::value)
 #else
-/* `+ 0` makes an array the pointer that it decays to, and takes qualifiers of a variable away. */
-#define JUMPLABEL_IS_(x, type)                                                                                         \
-	(__builtin_types_compatible_p(__typeof__((x) + 0), type *) ||                                                  \
-	 __builtin_types_compatible_p(__typeof__((x) + 0), const type *))
-#define JUMPLABEL_IS_TRUE_(x) JUMPLABEL_IS_(x, struct static_key_true)
-#define JUMPLABEL_IS_FALSE_(x) JUMPLABEL_IS_(x, struct static_key_false)
-#define JUMPLABEL_IS_UNTYPED_(x) JUMPLABEL_IS_(x, struct static_key)
+#define JUMPLABEL_TYPE_(x)                                                                                             \
+	_Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, struct static_key_false *: 0,    \
+		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2, default: -1)
 #endif
 
 #define JUMPLABEL_ASSERT_TYPED_(x)                                                                                     \
-	JUMPLABEL_ASSERT_(JUMPLABEL_IS_TRUE_(x) || JUMPLABEL_IS_FALSE_(x),                                             \
-			  "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false")
+	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~1) == 0,                                                              \
+			  "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false: " \
+			  "&key, not key")
 #define JUMPLABEL_ASSERT_UNTYPED_(x)                                                                                   \
-	JUMPLABEL_ASSERT_(JUMPLABEL_IS_UNTYPED_(x), "static_key_*() takes the address of a struct static_key here")
+	JUMPLABEL_ASSERT_(JUMPLABEL_TYPE_(x) == 2,                                                                     \
+			  "static_key_*() takes the address of a struct static_key here: &key, not key")
+#define JUMPLABEL_ASSERT_ANY_(x)                                                                                       \
+	JUMPLABEL_ASSERT_(JUMPLABEL_TYPE_(x) >= 0,                                                                     \
+			  "this takes the address of a struct static_key, static_key_true or static_key_false: "       \
+			  "&key, not key")
+
+/* That the address is one that the linker knows: what the text of a site can name. */
+#define JUMPLABEL_STATIC_MESSAGE_ "static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL"
+#ifdef __cplusplus
+extern "C++" {
+template <bool Is> struct jumplabel_static_ {
+	static_assert(Is, JUMPLABEL_STATIC_MESSAGE_);
+};
+constexpr int jumplabel_probe_(const void *)
+{
+	return 0;
+}
+} /* extern "C++" */
+/* Whether the compiler can compute with the address, and does not know its number. It computes with that of a thread-local
+   object, too, but does not keep it. */
+#define JUMPLABEL_STATIC_(x)                                                                                           \
+	jumplabel_static_<__builtin_constant_p(jumplabel_probe_(x)) &&                                                 \
+			  !__builtin_constant_p(reinterpret_cast<uintptr_t>(x))>
+#define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
+	__attribute__((unused)) constexpr const void *jumplabel_the_key_must_be_a_static_object = (x)
+#else
+/* An initialiser is constant in C; the compiler says so with the name of what it initialises, which has no other purpose, and
+   for which it makes no room inside of sizeof. */
+#define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
+	JUMPLABEL_ASSERT_(!__builtin_constant_p((uintptr_t)(x)), JUMPLABEL_STATIC_MESSAGE_);                           \
+	(void)sizeof(__extension__({                                                                                   \
+		__attribute__((unused)) static const void *const jumplabel_the_key_must_be_a_static_object[1] = { (x) }; \
+		0;                                                                                                     \
+	}))
+#endif
 
 /* The struct static_key that is, or begins, what a pointer to a key of any of the three types points to. Constant keys can
    be looked at; the compiler complains where one is to be changed. */
-#define JUMPLABEL_ASSERT_ANY_(x)                                                                                       \
-	JUMPLABEL_ASSERT_(JUMPLABEL_IS_TRUE_(x) || JUMPLABEL_IS_FALSE_(x) || JUMPLABEL_IS_UNTYPED_(x),                 \
-			  "this takes the address of a struct static_key, static_key_true or static_key_false")
 #define JUMPLABEL_ANY_KEY_(x)                                                                                          \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
-		(const struct static_key *)(const void *)(x);                                                          \
+		jumplabel_constant_(x);                                                                                \
 	})
 #define JUMPLABEL_TYPED_KEY_(x)                                                                                        \
 	__extension__({                                                                                                \
@@ -187,7 +254,11 @@ template <> struct jumplabel_untyped_<const static_key *> : jumplabel_untyped_<s
 	})
 static inline struct static_key *jumplabel_variable_(void *key)
 {
-	return (struct static_key *)key;
+	return JUMPLABEL_STATIC_CAST_(struct static_key *, key);
+}
+static inline const struct static_key *jumplabel_constant_(const void *key)
+{
+	return JUMPLABEL_STATIC_CAST_(const struct static_key *, key);
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
@@ -201,7 +272,8 @@ static inline int jumplabel_count_(const struct static_key *key)
 }
 
 #define static_key_count(x) jumplabel_count_(JUMPLABEL_ANY_KEY_(x))
-/* Whether the key is on: true after all its sites are on, false after all are off. */
+/* Whether the key is on: true after all its sites are on, false after all are off. As in Linux, this and the count may be stale at
+   once, unless the caller keeps others from flipping the key. */
 #define static_key_enabled(x) (static_key_count(x) > 0)
 #define jump_label_enabled(x) static_key_enabled(x)
 
@@ -227,30 +299,51 @@ static inline int jumplabel_direct_use_(void)
 }
 
 #ifdef JUMPLABEL_FALLBACK
-#define JUMPLABEL_CHECK_(x, arm)                                                                                       \
+#ifdef __cplusplus
+/* A function, like the checks that are sites: it may stand where those may. */
+#define JUMPLABEL_LOAD_(x, assertion)                                                                                  \
+	([](const void *jumplabel_key) -> bool {                                                                       \
+		assertion;                                                                                             \
+		return jumplabel_count_(jumplabel_constant_(jumplabel_key)) != 0;                                      \
+	}(x))
+#else
+#define JUMPLABEL_LOAD_(x, assertion)                                                                                  \
 	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_TYPED_(x);                                                                            \
-		jumplabel_count_((const struct static_key *)(const void *)(x)) != 0;                                   \
+		assertion;                                                                                             \
+		jumplabel_count_(jumplabel_constant_(x)) != 0;                                                         \
 	})
+#endif
+#define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_TYPED_(x))
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
-	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_UNTYPED_(x);                                                                          \
-		(void)sizeof(jumplabel_direct_use_());                                                                 \
-		jumplabel_count_((const struct static_key *)(const void *)(x)) != 0;                                   \
-	})
+	JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()))
+#define JUMPLABEL_ARCH_CHECK_(x, branch, starts_on) (JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x)) != ((branch) ? 1 : 0))
 #else
 #include "site.h"
 #define JUMPLABEL_CHECK_(x, arm)                                                                                       \
-	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_TYPED_(x);                                                                            \
-		JUMPLABEL_SITE_(x, arm, JUMPLABEL_IS_TRUE_(x), JUMPLABEL_MARK_FOREIGN_);                               \
-	})
+	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_TYPE_(x), JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
-	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_UNTYPED_(x);                                                                          \
-		(void)sizeof(jumplabel_direct_use_());                                                                 \
-		JUMPLABEL_SITE_(x, arm, arm, JUMPLABEL_MARK_);                                                         \
-	})
+	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()), arm, arm,              \
+			jumplabel_marked_object_)
+/* `branch` is a constant, and so has to be a part of a constant of assembler. */
+#define JUMPLABEL_ARCH_CHECK_(x, branch, starts_on)                                                                    \
+	(JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x), ((branch) ? 1 : 0), starts_on, jumplabel_marked_object_) !=  \
+	 ((branch) ? 1 : 0))
+#endif
+
+/* ---- Linux's names for ported code, on request ------------------------------------------------------------------ */
+
+#ifdef JUMPLABEL_KERNEL_NAMES
+#ifndef CONFIG_JUMP_LABEL
+#define CONFIG_JUMP_LABEL 1
+#endif
+/* Of the intervals of deferred keys: in milliseconds. <sys/param.h> has another one. */
+#undef HZ
+#define HZ 1000
+
+/* Whether the site jumps, which it does where the state of the key differs from `branch`, a constant: a site that falls through,
+   or jumps, until its object is loaded, and then as the key says. */
+#define arch_static_branch(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, ((branch) ? 1 : 0))
+#define arch_static_branch_jump(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, ((branch) ? 0 : 1))
 #endif
 
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */

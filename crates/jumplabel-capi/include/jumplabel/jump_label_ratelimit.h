@@ -34,12 +34,12 @@ JUMPLABEL_DEFERRED_KEY_(static_key_deferred, static_key);
 JUMPLABEL_DEFERRED_KEY_(static_key_true_deferred, static_key_true);
 JUMPLABEL_DEFERRED_KEY_(static_key_false_deferred, static_key_false);
 
-#define JUMPLABEL_NANOSECONDS_(milliseconds) ((uint64_t)(milliseconds)*1000000)
+#define JUMPLABEL_NANOSECONDS_(milliseconds) (JUMPLABEL_STATIC_CAST_(uint64_t, milliseconds) * 1000000)
 
 #define DEFINE_STATIC_KEY_DEFERRED_TRUE(name, rl)                                                                      \
-	struct static_key_true_deferred name = { STATIC_KEY_TRUE_INIT, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+	struct static_key_true_deferred name = { JUMPLABEL_TRUE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
 #define DEFINE_STATIC_KEY_DEFERRED_FALSE(name, rl)                                                                     \
-	struct static_key_false_deferred name = { STATIC_KEY_FALSE_INIT, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+	struct static_key_false_deferred name = { JUMPLABEL_FALSE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
 
 /* The functions behind the macros. */
 void __static_key_slow_dec_deferred(struct static_key_deferred *key);
@@ -60,19 +60,26 @@ template <> struct jumplabel_deferred_<static_key_false_deferred *> {
 	static constexpr bool typed = true, untyped = false;
 };
 } /* extern "C++" */
-#define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype((x) + 0)>::typed)
-#define JUMPLABEL_IS_DEFERRED_(x) (JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype((x) + 0)>::untyped)
+#define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype(jumplabel_value_(x))>::typed)
+#define JUMPLABEL_IS_DEFERRED_(x)                                                                                      \
+	(JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype(jumplabel_value_(x))>::untyped)
 #else
 #define JUMPLABEL_IS_TYPED_DEFERRED_(x)                                                                                \
-	(JUMPLABEL_IS_(x, struct static_key_true_deferred) || JUMPLABEL_IS_(x, struct static_key_false_deferred))
-#define JUMPLABEL_IS_DEFERRED_(x) (JUMPLABEL_IS_TYPED_DEFERRED_(x) || JUMPLABEL_IS_(x, struct static_key_deferred))
+	_Generic((x), struct static_key_true_deferred *: 1, struct static_key_false_deferred *: 1, default: 0)
+#define JUMPLABEL_IS_DEFERRED_(x)                                                                                      \
+	(JUMPLABEL_IS_TYPED_DEFERRED_(x) || _Generic((x), struct static_key_deferred *: 1, default: 0))
 #endif
 
 #define JUMPLABEL_DEFERRED_(x, condition)                                                                              \
 	__extension__({                                                                                                \
-		JUMPLABEL_ASSERT_(condition(x), "this takes the address of a static key with a deferred dec");         \
-		(struct static_key_deferred *)(void *)jumplabel_variable_(x);                                          \
+		JUMPLABEL_ASSERT_(condition(x),                                                                        \
+				  "this takes the address of a static key with a deferred dec: &key, not key");        \
+		jumplabel_deferred_variable_(x);                                                                       \
 	})
+static inline struct static_key_deferred *jumplabel_deferred_variable_(void *key)
+{
+	return JUMPLABEL_STATIC_CAST_(struct static_key_deferred *, key);
+}
 
 /* One user less; the last one leaves when the interval has passed. */
 #define static_key_slow_dec_deferred(x) __static_key_slow_dec_deferred(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_DEFERRED_))

@@ -34,21 +34,21 @@ enum jump_label_type {
 
 static inline uintptr_t jump_entry_code(const struct jump_entry *entry)
 {
-	return (uintptr_t)&entry->code + (uintptr_t)(intptr_t)entry->code;
+	return JUMPLABEL_CAST_(uintptr_t, &entry->code) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->code);
 }
 
 static inline uintptr_t jump_entry_target(const struct jump_entry *entry)
 {
-	return (uintptr_t)&entry->target + (uintptr_t)(intptr_t)entry->target;
+	return JUMPLABEL_CAST_(uintptr_t, &entry->target) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->target);
 }
 
 static inline struct static_key *jump_entry_key(const struct jump_entry *entry)
 {
-	uintptr_t word = (uintptr_t)&entry->key + (uintptr_t)(intptr_t)entry->key;
+	uintptr_t word = JUMPLABEL_CAST_(uintptr_t, &entry->key) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->key);
 
 	if (entry->meta & 2)
-		word = *(const uintptr_t *)word + (entry->meta >> 8);
-	return (struct static_key *)word;
+		word = *JUMPLABEL_CAST_(const uintptr_t *, word) + (entry->meta >> 8);
+	return JUMPLABEL_CAST_(struct static_key *, word);
 }
 
 /* What the check yields where execution falls through: 1 = likely. */
@@ -119,12 +119,12 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".long 1\n" /* the version of the layouts */                                                                   \
 	".size __jumplabel_object, . - __jumplabel_object\n"                                                           \
 	".popsection\n"                                                                                                \
-	".pushsection .init_array.00000, \"aGwR\", \"init_array\", __jumplabel_object, comdat\n"                       \
-	".balign 8\n"                                                                                                  \
+	".pushsection .init_array.00000, \"aGw\", \"init_array\", __jumplabel_object, comdat\n"                       \
+	JUMPLABEL_BALIGN_POINTER_                                                                                      \
 	JUMPLABEL_POINTERS_("__jumplabel_object_init")                                                                 \
 	".popsection\n"                                                                                                \
-	".pushsection .fini_array.00000, \"aGwR\", \"fini_array\", __jumplabel_object, comdat\n"                       \
-	".balign 8\n"                                                                                                  \
+	".pushsection .fini_array.00000, \"aGw\", \"fini_array\", __jumplabel_object, comdat\n"                       \
+	JUMPLABEL_BALIGN_POINTER_                                                                                      \
 	JUMPLABEL_POINTERS_("__jumplabel_object_fini")                                                                 \
 	".popsection\n"                                                                                                \
 	".endif\n"
@@ -132,90 +132,143 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 #define JUMPLABEL_BOUNDS_(section)                                                                                     \
 	".weak __start_" section "\n.hidden __start_" section "\n.weak __stop_" section "\n.hidden __stop_" section "\n"
 /* An empty piece of a section that may otherwise be missing: gold cannot link the bounds of one that does not exist. */
-#define JUMPLABEL_PIECE_(section) ".pushsection " section ", \"aR\", \"progbits\"\n.popsection\n"
+#define JUMPLABEL_PIECE_(section) JUMPLABEL_RETAINED_(section) ".popsection\n"
+
+/* Begins a section that a linker keeps (R), if the assembler knows that: gas does since 2.36. */
+#ifdef __clang__
+#define JUMPLABEL_RETAINED_(section) ".pushsection " section ", \"aR\"\n"
+#else
+#define JUMPLABEL_RETAINED_(section)                                                                                   \
+	".set .Ljumplabel_retains, 0\n"                                                                                \
+	".ifdef .gasversion.\n"                                                                                        \
+	".if .gasversion. >= 23600\n"                                                                                  \
+	".set .Ljumplabel_retains, 1\n"                                                                                \
+	".endif\n"                                                                                                     \
+	".endif\n"                                                                                                     \
+	".if .Ljumplabel_retains\n"                                                                                    \
+	".pushsection " section ", \"aR\"\n"                                                                          \
+	".else\n"                                                                                                      \
+	".pushsection " section ", \"a\"\n"                                                                           \
+	".endif\n"
+#endif
 
 /* The mark: the sites of this object are looked at when it is loaded. */
 #define JUMPLABEL_MARK_                                                                                                \
 	".ifndef .Ljumplabel_mark\n"                                                                                   \
 	".set .Ljumplabel_mark, 1\n"                                                                                   \
-	".pushsection __jump_foreign, \"aR\", \"progbits\"\n"                                                          \
+	JUMPLABEL_RETAINED_("__jump_foreign")                                                                          \
 	".balign 4\n"                                                                                                  \
 	".long 0\n"                                                                                                    \
 	".popsection\n"                                                                                                \
 	".endif\n"
 
+/*
+ * What a file says once, and not at each site, where the compiler and the assembler would have to read it again and again: the
+ * bodies of functions that nobody calls. A site names one of them as an operand that its text does not use, so that a file
+ * without sites has neither. (A text outside of functions would be in every file that includes this, and, with link-time
+ * optimisation, far from the sites.)
+ */
+static inline __attribute__((unused, cold)) void jumplabel_object_(void)
+{
+	__asm__ __volatile__(JUMPLABEL_OBJECT_);
+}
+static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
+{
+	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_);
+}
+
 #if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
 #define JUMPLABEL_INDIRECT_ 2
-#define JUMPLABEL_MARK_FOREIGN_ JUMPLABEL_MARK_
+#define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
 #define JUMPLABEL_SLOT_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
 #define JUMPLABEL_SLOT_                                                                                                \
 	".ifndef " JUMPLABEL_SLOT_LABEL_ "\n"                                                                          \
-	".pushsection .data.rel.ro.__jump_slots, \"aw\", \"progbits\"\n"                                               \
-	".balign 8\n" JUMPLABEL_SLOT_LABEL_ ":\n"                                                                      \
+	".pushsection .data.rel.ro.__jump_slots, \"aw\"\n"                                                            \
+	".balign 8\n"                                                                                                  \
+	JUMPLABEL_SLOT_LABEL_ ":\n"                                                                                    \
 	JUMPLABEL_POINTERS_("0 + " JUMPLABEL_KEY_TEXT_)                                                                \
 	".popsection\n"                                                                                                \
 	".endif\n"
-#define JUMPLABEL_KEY_WORD_ ".long " JUMPLABEL_SLOT_LABEL_ " - .\n"
+#define JUMPLABEL_KEY_WORD_ JUMPLABEL_SLOT_LABEL_ " - ."
 #else
 #define JUMPLABEL_INDIRECT_ 0
-#define JUMPLABEL_MARK_FOREIGN_ ""
+#define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
 #define JUMPLABEL_SLOT_ ""
-#define JUMPLABEL_KEY_WORD_ ".long " JUMPLABEL_KEY_TEXT_ " - .\n"
+#define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_TEXT_ " - ."
 #endif
 
-/* The site: a statement expression, so that the address of the key is a constant at every level of optimisation. The
-   relocation against its entry does nothing but be there: without it, functions that check different keys can look alike
-   to a linker that folds identical code (--icf), which would leave one site for both. */
-#define JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark)                                                                  \
-	__extension__({                                                                                                \
-		__label__ jumplabel_jumped, jumplabel_done;                                                            \
-		bool jumplabel_result;                                                                                 \
-		__asm__ __volatile__ __inline__ goto(                                                                  \
-			JUMPLABEL_OBJECT_ mark JUMPLABEL_SLOT_                                                         \
-			".if " JUMPLABEL_NUMBER_("jump") "\n"                                                          \
-			JUMPLABEL_JUMP_(".Ljumplabel_site_%=", "%l[jumplabel_jumped]")                                 \
-			".else\n"                                                                                      \
-			JUMPLABEL_NOP_(".Ljumplabel_site_%=", "%l[jumplabel_jumped]")                                  \
-			".endif\n"                                                                                     \
-			".reloc .Ljumplabel_site_%=, BFD_RELOC_NONE, .Ljumplabel_entry_%=\n"                           \
-			".pushsection __jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%=\n"                      \
-			".balign 4\n"                                                                                  \
-			".Ljumplabel_entry_%=:\n"                                                                      \
-			".long .Ljumplabel_site_%= - .\n"                                                              \
-			".long %l[jumplabel_jumped] - .\n"                                                             \
-			JUMPLABEL_KEY_WORD_                                                                            \
-			".long " JUMPLABEL_NUMBER_("meta") "\n"                                                        \
-			".popsection\n"                                                                                \
-			:                                                                                              \
-			: [key] JUMPLABEL_KEY_CONSTRAINT_((const void *)(x)), [jump] "i"((starts_on) != (arm)),        \
-			  [meta] "i"((arm) | JUMPLABEL_INDIRECT_)                                                      \
-			: JUMPLABEL_CLOBBERS_                                                                          \
-			: jumplabel_jumped);                                                                           \
-		jumplabel_result = (arm);                                                                              \
-		goto jumplabel_done;                                                                                   \
+/*
+ * The table: one section for a file and for each COMDAT group, in which the entries of its sites follow one another. An entry
+ * keeps the function of its site, so that of a file's functions with sites, none can be dropped without the others. With
+ * JUMPLABEL_PRECISE_COLLECTION each entry has a section of its own, that lives and dies with the section of its function: for lld
+ * with --gc-sections (GNU ld, gold and mold keep all functions with sites in either case), and twice as large object files.
+ */
+#ifdef JUMPLABEL_PRECISE_COLLECTION
+#define JUMPLABEL_HERE_ ".Ljumplabel_site_%="
+#define JUMPLABEL_BACK_ ".Ljumplabel_site_%="
+#define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%="
+#else
+#define JUMPLABEL_HERE_ "2"
+#define JUMPLABEL_BACK_ "2b"
+#define JUMPLABEL_TABLE_ "__jump_table, \"a?\""
+#endif
+
+/* The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
+   it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
+   site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. */
+#define JUMPLABEL_SITE_TEXT_                                                                                           \
+	JUMPLABEL_SLOT_                                                                                                \
+	".if " JUMPLABEL_NUMBER_("number") " & 8\n"                                                                    \
+	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
+	".else\n"                                                                                                      \
+	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
+	".endif\n"                                                                                                     \
+	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f\n"                                                             \
+	".pushsection " JUMPLABEL_TABLE_ "\n"                                                                          \
+	".balign 4\n"                                                                                                  \
+	"3:.long " JUMPLABEL_BACK_ " - ., %l[jumplabel_jumped] - ., " JUMPLABEL_KEY_WORD_ ", "                         \
+		JUMPLABEL_NUMBER_("number") " & 7\n"                                                                   \
+	".popsection\n"
+
+#define JUMPLABEL_SITE_ASM_(x, arm, starts_on, object)                                                                 \
+	__asm__ __volatile__ __inline__ goto(                                                                           \
+		JUMPLABEL_SITE_TEXT_                                                                                   \
+		:                                                                                                      \
+		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
+		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | ((starts_on) != (arm) ? 8 : 0)),                          \
+		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
+		: JUMPLABEL_CLOBBERS_                                                                                  \
+		: jumplabel_jumped)
+
+/*
+ * The check. The address of the key is a constant of the text, at every level of optimisation: in C a statement expression, in C++ a
+ * function that is inlined. In a function of its own, a jump of assembler is allowed where the language or the compiler
+ * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
+ */
+#ifdef __cplusplus
+#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                                             \
+		assertion;                                                                                             \
+		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
+		JUMPLABEL_SITE_ASM_(x, arm, starts_on, object);                                                        \
+		return (arm);                                                                                          \
 	jumplabel_jumped:                                                                                              \
-		jumplabel_result = !(arm);                                                                             \
-	jumplabel_done:                                                                                                \
+		return !(arm);                                                                                         \
+	}({}))
+#else
+#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+	__extension__({                                                                                                \
+		__label__ jumplabel_jumped;                                                                            \
+		assertion;                                                                                             \
+		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
+		bool jumplabel_result = (arm);                                                                         \
+		JUMPLABEL_SITE_ASM_(x, arm, starts_on, object);                                                        \
+		if (0)                                                                                                 \
+		jumplabel_jumped:                                                                                      \
+			jumplabel_result = !(arm);                                                                     \
 		jumplabel_result;                                                                                      \
 	})
-
-/* Before version 17, clang believes that each asm goto may go to the labels of all others in the function, lambdas in it
-   included, and refuses those with an object between them that has a destructor. In a function of its own there is only
-   one. */
-#if defined(__cplusplus) && defined(__clang__) && __clang_major__ < 17
-#define JUMPLABEL_SITE_(x, arm, starts_on, mark)                                                                       \
-	__extension__({                                                                                                \
-		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline bool check()                                      \
-			{                                                                                              \
-				return JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark);                                  \
-			}                                                                                              \
-		};                                                                                                     \
-		jumplabel_alone::check();                                                                              \
-	})
-#else
-#define JUMPLABEL_SITE_(x, arm, starts_on, mark) JUMPLABEL_SITE_HERE_(x, arm, starts_on, mark)
 #endif
 
 #endif

@@ -32,10 +32,10 @@ struct static_naked_key {
 #define DECLARE_STATIC_NAKED_KEY(name) extern struct static_naked_key name __attribute__((visibility("hidden")))
 #define DEFINE_STATIC_NAKED_KEY_TRUE(name)                                                                             \
 	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
-	struct static_naked_key name = { STATIC_KEY_INIT_TRUE }
+	struct static_naked_key name = { JUMPLABEL_KEY_INIT_TRUE_ }
 #define DEFINE_STATIC_NAKED_KEY_FALSE(name)                                                                            \
 	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
-	struct static_naked_key name = { STATIC_KEY_INIT_FALSE }
+	struct static_naked_key name = { JUMPLABEL_KEY_INIT_FALSE_ }
 #define static_naked_key(name) static_key_enabled(&(name).key)
 
 #else

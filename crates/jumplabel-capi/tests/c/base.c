@@ -3,6 +3,7 @@
  * Eight keys, four of which are inverted by a constructor that runs before any other: before the sites of the rest of the
  * program are known to the library.
  */
+#define JUMPLABEL_ALLOW_DEPRECATED
 #include "base.h"
 
 #ifdef __cplusplus

@@ -95,7 +95,7 @@ static inline void expect(unsigned char *expected, size_t site, bool jumps, cons
 	uint32_t far = (uint32_t)distance;
 
 	(void)found, (void)far;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 	if (jump_entry_is_naked(entry)) {
 		memcpy(expected, jumps ? "\xb8\x01\x00\x00\x00" : "\xb8\x00\x00\x00\x00", 5);
 		return;

@@ -48,6 +48,7 @@ int conformance(void)
 	STATIC_KEY_CHECK_USE(&old_true_key);
 
 	rows();
+	arch();
 #ifdef BREAK_A_BYTE
 	break_a_byte();
 #endif

@@ -17,6 +17,15 @@ pub struct Compiler {
 pub const GCC: Compiler = Compiler { c: "gcc", cxx: "g++", linker: "" };
 pub const CLANG: Compiler = Compiler { c: "clang-16", cxx: "clang++-16", linker: "-fuse-ld=lld-16" };
 
+/// Others that have sites, for which less is run: those that Debian 12 has beside the two. (gcc 9 and 10 are Debian 11's, gcc
+/// 13 and 14 Debian 13's.)
+const OTHERS: [Compiler; 4] = [
+    Compiler { c: "gcc-11", cxx: "g++-11", linker: "" },
+    Compiler { c: "clang-14", cxx: "clang++-14", linker: "" },
+    Compiler { c: "clang-15", cxx: "clang++-15", linker: "" },
+    Compiler { c: "clang-19", cxx: "clang++-19", linker: "" },
+];
+
 /// C or C++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -27,6 +36,12 @@ pub enum Language {
 impl Compiler {
     /// Those that are tested; `ci/setup` installs them.
     pub const ALL: [Compiler; 2] = [GCC, CLANG];
+
+    /// Those of the others that are installed: all, in CI.
+    pub fn others() -> impl Iterator<Item = Compiler> {
+        let installed = |compiler: &Compiler| Command::new(compiler.cxx).arg("--version").output().is_ok();
+        OTHERS.into_iter().filter(move |compiler| installed(compiler) || std::env::var_os("CI").is_some())
+    }
 
     /// A call with all warnings as errors, the installed headers, and the libraries where the program will find them.
     /// `flags` are separated by blanks.

@@ -66,7 +66,11 @@ fn other_flags() {
         let thin = if compiler.c == "gcc" { "-O2 -flto=auto -ffat-lto-objects" } else { "-O2 -flto=thin" };
         for flags in [
             "-Os",
-            "-O1 -std=gnu11",
+            // gcc is pedantic about compound literals.
+            "-O1 -std=gnu11 -Wno-pedantic",
+            "-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic",
+            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld",
+            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_PRECISE_COLLECTION",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections",
             "-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS",
             "-O2 -DJUMPLABEL_FOREIGN_KEYS",
@@ -80,6 +84,37 @@ fn other_flags() {
             thin,
         ] {
             let program = compiler.build(Language::C, flags, &ALL, "-ljumplabel -lpthread", &directory.join("program"));
+            assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
+        }
+    }
+}
+
+/// Older and newer compilers.
+#[test]
+fn other_compilers() {
+    let directory = scratch("conformance-others");
+    for compiler in Compiler::others() {
+        for language in [Language::C, Language::Cxx] {
+            for flags in ["-O0", "-O2 -fPIC"] {
+                let program = compiler.build(language, flags, &ALL, "-ljumplabel", &directory.join("program"));
+                let output = succeeds(&mut Command::new(program));
+                assert!(printed(&output).starts_with("ok "), "{compiler:?} {language:?} {flags}");
+            }
+        }
+    }
+}
+
+/// tests/c/coroutine.cc: checks in C++20 coroutines.
+#[test]
+fn coroutines() {
+    let directory = scratch("conformance-coroutines");
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        // Before version 15, clang took coroutines for an experiment.
+        let experiment = if compiler.c == "clang-14" { "-stdlib=libstdc++ -fcoroutines-ts" } else { "" };
+        for flags in ["-O0", "-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
+            let flags = format!("-std=c++20 {experiment} {flags}");
+            let program = directory.join("coroutine");
+            compiler.build(Language::Cxx, &flags, &["coroutine.cc"], "-ljumplabel", &program);
             assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
         }
     }

@@ -120,14 +120,15 @@ impl RawKey {
     }
 
     /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
-    /// sites are on, and false after all sites are off.
+    /// sites are on, and false after all sites are off. The answer may be stale at once, unless the caller keeps others from
+    /// flipping the key.
     #[must_use]
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.word.load(Ordering::Relaxed) & i32::MAX != 0
     }
 
-    /// The number of users (Linux: `static_key_count`). One load; safe anywhere.
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. Stale at once, like [`Self::is_enabled`].
     #[must_use]
     #[inline]
     pub fn count(&self) -> i32 {

@@ -93,6 +93,43 @@ static void rows(void)
 	check_rows(all, false);
 }
 
+/* ---- What ported code asks of an architecture -------------------------------------------------------------------- */
+
+#ifdef JUMPLABEL_KERNEL_NAMES
+/* As Linux's dynamic_debug.h has them. */
+static struct {
+	union {
+		struct static_key_true starts_on;
+		struct static_key_false starts_off;
+	} key;
+} debugged[] = { { .key = { .starts_on = (STATIC_KEY_TRUE_INIT) } }, { .key = { .starts_off = (STATIC_KEY_FALSE_INIT) } } };
+
+static int arch_state(void)
+{
+	return arch_static_branch(&true_key.key, true) | arch_static_branch_jump(&true_key.key, false) << 1 |
+	       arch_static_branch(&false_key.key, false) << 2 | arch_static_branch_jump(&false_key.key, true) << 3;
+}
+
+/* Sites jump where the key and the branch differ. The last one starts wrong, and is put right when it is loaded. */
+static void arch(void)
+{
+	CHECK(CONFIG_JUMP_LABEL == 1 && HZ == 1000);
+	CHECK(arch_state() == (2 | 8) && arch_static_branch_jump(&false_key.key, false) == false);
+	STEP(static_branch_disable(&true_key));
+	STEP(static_branch_enable(&false_key));
+	CHECK(arch_state() == (1 | 4));
+	STEP(static_branch_enable(&true_key));
+	STEP(static_branch_disable(&false_key));
+	CHECK(static_branch_likely(&debugged[0].key.starts_on) && !static_branch_unlikely(&debugged[1].key.starts_off));
+	STEP(static_branch_enable(&debugged[1].key.starts_off));
+	CHECK(static_branch_unlikely(&debugged[1].key.starts_off));
+}
+#else
+static void arch(void)
+{
+}
+#endif
+
 /* ---- The kernel's boot test ------------------------------------------------------------------------------------- */
 
 static DEFINE_STATIC_KEY_TRUE(boot_true);
