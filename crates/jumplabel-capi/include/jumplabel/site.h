@@ -247,15 +247,30 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
  * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
  */
 #ifdef __cplusplus
-#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
-	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                                             \
+#define JUMPLABEL_BODY_(x, assertion, arm, starts_on, object)                                                          \
+	{                                                                                                              \
 		assertion;                                                                                             \
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
 		JUMPLABEL_SITE_ASM_(x, arm, starts_on, object);                                                        \
 		return (arm);                                                                                          \
 	jumplabel_jumped:                                                                                              \
 		return !(arm);                                                                                         \
+	}
+#if defined(__clang__) && __clang_major__ < 17
+/* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
+#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
+		struct jumplabel_alone {                                                                               \
+			__attribute__((always_inline)) static inline bool check()                                      \
+			JUMPLABEL_BODY_(x, assertion, arm, starts_on, object)                                          \
+		};                                                                                                     \
+		return jumplabel_alone::check();                                                                       \
 	}({}))
+#else
+#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, assertion, arm, starts_on, \
+											 object)({}))
+#endif
 #else
 #define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
 	__extension__({                                                                                                \
