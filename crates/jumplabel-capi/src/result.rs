@@ -214,7 +214,8 @@ mod tests {
             Error::BatchFull { capacity: 0 },
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotAWriter, Refusal::NotLocked]);
+        let refusals =
+            errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotAWriter, Refusal::NotLocked]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }

@@ -192,10 +192,13 @@ template <class Key> struct jumplabel_type_<const Key *> : jumplabel_type_<Key *
 template <class Value> Value jumplabel_value_(Value);
 } /* extern "C++" */
 #define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::value)
+#define JUMPLABEL_STARTS_ON_(x) JUMPLABEL_TYPE_(x)
 #else
 #define JUMPLABEL_TYPE_(x)                                                                                             \
 	_Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, struct static_key_false *: 0,    \
 		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2, default: -1)
+/* The same of one of the first two: less to read for the compiler. */
+#define JUMPLABEL_STARTS_ON_(x) _Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, default: 0)
 #endif
 
 #define JUMPLABEL_ASSERT_TYPED_(x)                                                                                     \
@@ -320,7 +323,8 @@ static inline int jumplabel_direct_use_(void)
 #else
 #include "site.h"
 #define JUMPLABEL_CHECK_(x, arm)                                                                                       \
-	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_TYPE_(x), JUMPLABEL_OBJECT_OF_TYPED_)
+	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_STARTS_ON_(x),                               \
+			JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
 	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()), arm, arm,              \
 			jumplabel_marked_object_)
