@@ -25,7 +25,7 @@
  *                              compilers that have sites it is so by itself, with one warning, which this silences
  * JUMPLABEL_LOCAL_KEYS         in code for a shared library: all keys that this file checks are in the same library
  * JUMPLABEL_FOREIGN_KEYS       in code for a program: keys that this file checks may be in a shared library
- * JUMPLABEL_PRECISE_COLLECTION   lld --gc-sections drops each function with sites that nobody calls; larger object files
+ * JUMPLABEL_COMPACT_TABLE      smaller object files: for all files of a program or library, without Rust with sites in it
  * JUMPLABEL_KERNEL_NAMES       also defines CONFIG_JUMP_LABEL, HZ, arch_static_branch() and arch_static_branch_jump()
  * JUMPLABEL_ALLOW_DEPRECATED   no warning for struct static_key's initialisers, static_key_true() and static_key_false()
  */

@@ -119,11 +119,11 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".long 1\n" /* the version of the layouts */                                                                   \
 	".size __jumplabel_object, . - __jumplabel_object\n"                                                           \
 	".popsection\n"                                                                                                \
-	".pushsection .init_array.00000, \"aGw\", \"init_array\", __jumplabel_object, comdat\n"                       \
+	JUMPLABEL_RETAINED_(".init_array.00000", "aGw", ", \"init_array\", __jumplabel_object, comdat")                      \
 	JUMPLABEL_BALIGN_POINTER_                                                                                      \
 	JUMPLABEL_POINTERS_("__jumplabel_object_init")                                                                 \
 	".popsection\n"                                                                                                \
-	".pushsection .fini_array.00000, \"aGw\", \"fini_array\", __jumplabel_object, comdat\n"                       \
+	JUMPLABEL_RETAINED_(".fini_array.00000", "aGw", ", \"fini_array\", __jumplabel_object, comdat")                      \
 	JUMPLABEL_BALIGN_POINTER_                                                                                      \
 	JUMPLABEL_POINTERS_("__jumplabel_object_fini")                                                                 \
 	".popsection\n"                                                                                                \
@@ -132,13 +132,13 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 #define JUMPLABEL_BOUNDS_(section)                                                                                     \
 	".weak __start_" section "\n.hidden __start_" section "\n.weak __stop_" section "\n.hidden __stop_" section "\n"
 /* An empty piece of a section that may otherwise be missing: gold cannot link the bounds of one that does not exist. */
-#define JUMPLABEL_PIECE_(section) JUMPLABEL_RETAINED_(section) ".popsection\n"
+#define JUMPLABEL_PIECE_(section) JUMPLABEL_RETAINED_(section, "a", "") ".popsection\n"
 
 /* Begins a section that a linker keeps (R), if the assembler knows that: gas does since 2.36. */
 #ifdef __clang__
-#define JUMPLABEL_RETAINED_(section) ".pushsection " section ", \"aR\"\n"
+#define JUMPLABEL_RETAINED_(section, flags, rest) ".pushsection " section ", \"" flags "R\"" rest "\n"
 #else
-#define JUMPLABEL_RETAINED_(section)                                                                                   \
+#define JUMPLABEL_RETAINED_(section, flags, rest)                                                                             \
 	".set .Ljumplabel_retains, 0\n"                                                                                \
 	".ifdef .gasversion.\n"                                                                                        \
 	".if .gasversion. >= 23600\n"                                                                                  \
@@ -146,9 +146,9 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".endif\n"                                                                                                     \
 	".endif\n"                                                                                                     \
 	".if .Ljumplabel_retains\n"                                                                                    \
-	".pushsection " section ", \"aR\"\n"                                                                          \
+	".pushsection " section ", \"" flags "R\"" rest "\n"                                                           \
 	".else\n"                                                                                                      \
-	".pushsection " section ", \"a\"\n"                                                                           \
+	".pushsection " section ", \"" flags "\"" rest "\n"                                                            \
 	".endif\n"
 #endif
 
@@ -156,7 +156,7 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 #define JUMPLABEL_MARK_                                                                                                \
 	".ifndef .Ljumplabel_mark\n"                                                                                   \
 	".set .Ljumplabel_mark, 1\n"                                                                                   \
-	JUMPLABEL_RETAINED_("__jump_foreign")                                                                          \
+	JUMPLABEL_RETAINED_("__jump_foreign", "a", "")                                                                        \
 	".balign 4\n"                                                                                                  \
 	".long 0\n"                                                                                                    \
 	".popsection\n"                                                                                                \
@@ -199,19 +199,22 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * The table: one section for a file and for each COMDAT group, in which the entries of its sites follow one another. An entry
- * keeps the function of its site, so that of a file's functions with sites, none can be dropped without the others. With
- * JUMPLABEL_PRECISE_COLLECTION each entry has a section of its own, that lives and dies with the section of its function: for lld
- * with --gc-sections (GNU ld, gold and mold keep all functions with sites in either case), and twice as large object files.
+ * The table: a section for each entry, that lives and dies with the section of its function (o). With JUMPLABEL_COMPACT_TABLE, one
+ * for a file and each COMDAT group: object files of half the size, and an entry keeps the function of its site, so that lld with
+ * --gc-sections drops a file's functions with sites together or not at all. On request only: mold makes two tables of
+ * sections with and without the flag, and the library finds one; so all files of an object have to agree, and Rust's have
+ * the flag.
  */
-#ifdef JUMPLABEL_PRECISE_COLLECTION
+#ifndef JUMPLABEL_COMPACT_TABLE
 #define JUMPLABEL_HERE_ ".Ljumplabel_site_%="
 #define JUMPLABEL_BACK_ ".Ljumplabel_site_%="
 #define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%="
+#define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"ao\", \"progbits\", " function
 #else
 #define JUMPLABEL_HERE_ "2"
 #define JUMPLABEL_BACK_ "2b"
 #define JUMPLABEL_TABLE_ "__jump_table, \"a?\""
+#define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"a\""
 #endif
 
 /* The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without

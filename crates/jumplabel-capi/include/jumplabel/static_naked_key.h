@@ -74,7 +74,7 @@ struct static_naked_key {
 		".balign 8\n"                                                                                          \
 		".reloc .L" function "_site, BFD_RELOC_NONE, __jumplabel_naked_key_" #name "\n"                        \
 		".popsection\n"                                                                                        \
-		".pushsection __jump_table, \"ao\", \"progbits\", " function "\n"                                      \
+		".pushsection " JUMPLABEL_NAKED_TABLE_(function) "\n"                                                        \
 		".balign 4\n"                                                                                          \
 		".long .L" function "_site - .\n"                                                                      \
 		".long .L" function "_target - .\n"                                                                    \

@@ -6,8 +6,8 @@
 #include "objects.h"
 
 #ifdef BREAK_THE_MARK
-#undef JUMPLABEL_MARK_FOREIGN_
-#define JUMPLABEL_MARK_FOREIGN_ ""
+#undef JUMPLABEL_OBJECT_OF_TYPED_
+#define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
 #endif
 
 #include <stdlib.h>

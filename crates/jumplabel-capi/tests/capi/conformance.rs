@@ -70,7 +70,7 @@ fn other_flags() {
             "-O1 -std=gnu11 -Wno-pedantic",
             "-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld",
-            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_PRECISE_COLLECTION",
+            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_COMPACT_TABLE",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections",
             "-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS",
             "-O2 -DJUMPLABEL_FOREIGN_KEYS",
@@ -80,6 +80,8 @@ fn other_flags() {
             "-O2 -masm=intel",
             "-O2 -fuse-ld=gold",
             "-O2 -fuse-ld=mold",
+            "-O2 -fuse-ld=mold -DJUMPLABEL_COMPACT_TABLE",
+            "-O2 -fuse-ld=gold -fPIC -DJUMPLABEL_COMPACT_TABLE",
             "-O2 -fPIE -static-pie",
             thin,
         ] {
