@@ -73,9 +73,11 @@ struct static_naked_key {
 		".size " function ", . - " function "\n"                                                               \
 		".balign 8\n"                                                                                          \
 		".reloc .L" function "_site, BFD_RELOC_NONE, __jumplabel_naked_key_" #name "\n"                        \
+		".reloc .L" function "_site, BFD_RELOC_NONE, .L" function "_entry\n"                                   \
 		".popsection\n"                                                                                        \
-		".pushsection " JUMPLABEL_NAKED_TABLE_(function) "\n"                                                        \
+		".pushsection " JUMPLABEL_NAKED_TABLE_(function) "\n"                                                    \
 		".balign 4\n"                                                                                          \
+		".L" function "_entry:\n"                                                                              \
 		".long .L" function "_site - .\n"                                                                      \
 		".long .L" function "_target - .\n"                                                                    \
 		".long __jumplabel_naked_key_" #name " - .\n"                                                          \
