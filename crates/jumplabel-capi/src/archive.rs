@@ -16,6 +16,7 @@ core::arch::global_asm!(
     ".hidden jumplabel_enable",
     ".hidden jumplabel_for_each_key",
     ".hidden jumplabel_for_each_site",
+    ".hidden jumplabel_prepare",
     ".hidden jumplabel_inc",
     ".hidden jumplabel_register_object",
     ".hidden jumplabel_seal",
