@@ -2,16 +2,30 @@
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
+use core::num::NonZeroU32;
+use core::time::Duration;
+
 use rustix::fs::Timespec;
+use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
+
+use super::libc;
 
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
 /// Sleeps while `word` is `expected`, or not at all; may also return for no reason. False if it slept for [`LONGEST`] in vain.
+///
+/// A signal's handler does not count: if a timer sends signals faster than that, every sleep would end before it was in vain.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
-    let limit = Timespec { tv_sec: 0, tv_nsec: (LONGEST * 1_000_000) as _ };
-    futex::wait(word, Flags::PRIVATE, expected, Some(&limit)) != Err(rustix::io::Errno::TIMEDOUT)
+    let until = libc::now() + Duration::from_millis(LONGEST.into());
+    let until = Timespec { tv_sec: until.as_secs() as _, tv_nsec: until.subsec_nanos() as _ };
+    loop {
+        match futex::wait_bitset(word, Flags::PRIVATE, expected, Some(&until), NonZeroU32::MAX) {
+            Err(Errno::INTR) => {}
+            result => return result != Err(Errno::TIMEDOUT),
+        }
+    }
 }
 
 /// Wakes one thread that sleeps on `word`.
