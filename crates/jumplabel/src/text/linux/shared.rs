@@ -29,6 +29,8 @@ use crate::text::Token;
 #[repr(C)]
 pub(super) struct Shared {
     wiped: NonNull<Wiped>,
+    /// Whether fork wipes it.
+    wipes: bool,
     runtimes: AtomicPtr<Runtime>,
     /// How often the lock was taken over from a thread that was about to fork.
     takeovers: AtomicU32,
@@ -49,7 +51,7 @@ struct Fork {
     /// Its `pthread_self`, which is the same in the child; 0 if there is none.
     thread: AtomicUsize,
     token: [AtomicU64; 2],
-    /// [`Shared::takeovers`] when it took the lock.
+    /// [`Shared::takeovers`] before it took the lock.
     takeovers: AtomicU32,
 }
 
@@ -70,8 +72,12 @@ impl Shared {
     /// `role` is 0 or [`FORKING`].
     fn take_as(&self, role: u32) -> Result<Token, Refusal> {
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
-        let mut waiting = Waiting::new(role, &self.takeovers);
+        let mut waiting = Waiting::new(role);
         self.wiped().lock.acquire(me, &mut waiting)?;
+        if waiting.took_over() {
+            // Behind the takeover: a fork that comes between the judgement and that counts this one, too.
+            self.takeovers.fetch_add(1, Ordering::AcqRel);
+        }
         let (mask, cancellable) = waiting.before();
         Ok([mask, u64::from(me) | (cancellable as u64) << CANCEL_SHIFT])
     }
@@ -86,13 +92,15 @@ impl Shared {
     /// Takes the lock for a fork of this thread. Does without it if another fork has it, or if that takes too long; then
     /// the child has to settle.
     pub(super) fn begin_fork(&self) {
+        // Before it has the lock: it may be taken over before this thread goes on.
+        let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take_as(FORKING) else { return };
         let Fork { thread, token: kept, takeovers } = &self.fork;
         if thread.compare_exchange(0, libc::this_thread(), Ordering::Acquire, Ordering::Relaxed).is_err() {
             return self.release(token); // Another thread's fork, from which the lock was taken over.
         }
         kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        takeovers.store(self.takeovers.load(Ordering::Relaxed), Ordering::Relaxed);
+        takeovers.store(count, Ordering::Relaxed);
     }
 
     /// In the parent.
@@ -102,19 +110,25 @@ impl Shared {
         }
     }
 
-    /// In the child, which has one thread: frees the lock. False if somebody may have flipped while the process was copied.
+    /// In the child: frees the lock, if fork has not wiped it. False if somebody may have flipped while the process was copied.
+    ///
+    /// There may be other threads: those that handlers before ours have started, and one may have the lock.
     pub(super) fn begin_child(&self) -> bool {
         let Wiped { lock, settled } = self.wiped();
         if let Some([mask, rest]) = self.forked() {
             let alone = self.fork.takeovers.load(Ordering::Relaxed) == self.takeovers.load(Ordering::Relaxed);
             settled.store(alone.into(), Ordering::Relaxed);
-            lock.reset();
+            if !self.wipes {
+                lock.reset();
+            }
             signals::restore(mask);
             cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
-        } else if settled.load(Ordering::Relaxed) == 0 || !lock.is_free() {
-            // `begin_fork` went without the lock. (Else the handler of another copy was here before.)
-            settled.store(0, Ordering::Relaxed);
-            lock.reset();
+        } else {
+            // `begin_fork` went without the lock, or the handler of another copy was here before.
+            if !self.wipes && !lock.is_free() {
+                settled.store(0, Ordering::Relaxed);
+                lock.reset();
+            }
             self.fork.thread.store(0, Ordering::Relaxed);
         }
         settled.load(Ordering::Relaxed) != 0
@@ -163,14 +177,14 @@ impl Shared {
         let wiped = pages::allocate(bytes)?;
         // An old kernel refuses; then only a raw clone in mid-flip is not covered.
         // SAFETY: the page was allocated above.
-        let _ =
+        let wipes =
             unsafe { rustix::mm::madvise(wiped.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
         // SAFETY: inside the two pages, aligned to a page.
         let shared = unsafe { wiped.add(pages::size()) }.cast::<Shared>();
         let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
         let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
         // SAFETY: as above.
-        unsafe { shared.write(Shared { wiped: wiped.cast(), runtimes, takeovers, fork }) };
+        unsafe { shared.write(Shared { wiped: wiped.cast(), wipes: wipes.is_ok(), runtimes, takeovers, fork }) };
         // SAFETY: as above; nobody else has seen it.
         unsafe { shared.as_ref() }.wiped().settled.store(1, Ordering::Relaxed);
         Some(shared)

@@ -15,7 +15,6 @@
 //! `clone(CLONE_VM)` or `vfork`. What it left is undone by whoever takes the lock over.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
 
@@ -23,31 +22,37 @@ use super::futex::LONGEST;
 use super::lock::{FORKING, Verdict, Waiter, owner};
 use super::{cancellation, signals};
 
-pub(super) struct Waiting<'shared> {
+pub(super) struct Waiting {
     role: u32,
-    takeovers: &'shared AtomicU32,
     /// What the thread goes back to: its mask of signals, and whether it can be cancelled.
     before: (u64, c_int),
     /// Sleeps in vain.
     sleeps: u32,
+    /// Whether it may have taken the lock over from a fork.
+    took_over: bool,
 }
 
 /// What a fork waits at most, in milliseconds.
 const PATIENCE: u32 = 1000;
 
-impl Waiting<'_> {
+impl Waiting {
     /// For a flip (`role` 0) or a fork ([`FORKING`]).
-    pub(super) fn new(role: u32, takeovers: &AtomicU32) -> Waiting<'_> {
-        Waiting { role, takeovers, before: (0, 0), sleeps: 0 }
+    pub(super) fn new(role: u32) -> Waiting {
+        Waiting { role, before: (0, 0), sleeps: 0, took_over: false }
     }
 
     /// The mask of signals to go back to, and the state of cancellation.
     pub(super) fn before(&self) -> (u64, c_int) {
         self.before
     }
+
+    /// Whether the lock may have been taken over from a fork.
+    pub(super) fn took_over(&self) -> bool {
+        self.took_over
+    }
 }
 
-impl Waiter for Waiting<'_> {
+impl Waiter for Waiting {
     fn block(&mut self) {
         self.before = (signals::block(), cancellation::disable());
     }
@@ -64,7 +69,7 @@ impl Waiter for Waiting<'_> {
         if is_gone(owner(word)) {
             Verdict::TakeOver
         } else if word & FORKING != 0 && !forks {
-            self.takeovers.fetch_add(1, Ordering::Relaxed);
+            self.took_over = true;
             Verdict::TakeOver
         } else if forks && self.sleeps * LONGEST >= PATIENCE {
             Verdict::GiveUp
