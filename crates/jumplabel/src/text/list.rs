@@ -4,12 +4,16 @@
 use core::cell::UnsafeCell;
 use core::ops::Deref;
 use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, fence};
 
 use super::Text;
 use crate::error::Error;
 use crate::patch::Lock;
 
 /// A list that grows. Not dropped by itself: [`free`](Self::free).
+///
+/// Whoever finds a transaction unfinished goes on with its lists as they are: a process that is killed, or copied, in the middle
+/// of a change leaves a list that says of its memory no more than is there.
 pub(crate) struct List<T: Copy> {
     memory: Option<NonNull<T>>,
     capacity: usize,
@@ -29,12 +33,15 @@ impl<T: Copy> List<T> {
             return Ok(());
         }
         let old = self.memory.map(NonNull::cast);
+        let (bytes, used) = (self.bytes(), self.len * size_of::<T>());
         let wanted = needed.max(self.capacity * 2) * size_of::<T>();
+        let publish = |memory: NonNull<u8>, bytes: usize| {
+            self.memory = Some(memory.cast());
+            fence(Ordering::Release);
+            self.capacity = bytes / size_of::<T>();
+        };
         // SAFETY: memory of this list.
-        let (memory, bytes) =
-            unsafe { grow(old, self.bytes(), self.len * size_of::<T>(), wanted, text) }.ok_or(Error::OutOfMemory)?;
-        (self.memory, self.capacity) = (Some(memory.cast()), bytes / size_of::<T>());
-        Ok(())
+        unsafe { grow(old, bytes, used, wanted, text, publish) }.ok_or(Error::OutOfMemory)
     }
 
     #[inline(never)]
@@ -86,6 +93,7 @@ impl<T: Copy> List<T> {
     pub(crate) fn free(&mut self, text: &dyn Text) {
         let bytes = self.bytes();
         (self.capacity, self.len) = (0, 0);
+        fence(Ordering::Release);
         if let Some(memory) = self.memory.take() {
             // SAFETY: from `allocate`, which rounds as `release` does.
             unsafe { text.release(memory.cast(), bytes) };
@@ -108,28 +116,31 @@ pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) 
     count
 }
 
-/// Memory of at least `wanted` bytes in the place of `old`, with what is used of that, and how much it is. One for all types.
+/// Hands memory of at least `wanted` bytes, with what is used of `old`, and how much it is, to `publish`, and gives `old` back.
 ///
 /// # Safety
-/// `old` is `bytes` bytes from [`Text::allocate`], of which `used` are written; after this it is nobody's.
-#[inline(never)]
+/// `old` is `bytes` bytes from [`Text::allocate`], of which `used` are written; behind `publish` it is nobody's.
 unsafe fn grow(
     old: Option<NonNull<u8>>,
     bytes: usize,
     used: usize,
     wanted: usize,
     text: &dyn Text,
-) -> Option<(NonNull<u8>, usize)> {
+    publish: impl FnOnce(NonNull<u8>, usize),
+) -> Option<()> {
     let wanted = wanted.max(text.page_size());
     let memory = text.allocate(wanted)?;
     if let Some(old) = old {
-        // SAFETY: both have room for what is used, and do not overlap; then, by the contract, nobody needs the old one.
-        unsafe {
-            memory.copy_from_nonoverlapping(old, used);
-            text.release(old, bytes);
-        }
+        // SAFETY: both have room for what is used, and do not overlap.
+        unsafe { memory.copy_from_nonoverlapping(old, used) };
     }
-    Some((memory, wanted))
+    fence(Ordering::Release);
+    publish(memory, wanted);
+    if let Some(old) = old {
+        // SAFETY: by the contract.
+        unsafe { text.release(old, bytes) };
+    }
+    Some(())
 }
 
 impl<T: Copy> Deref for List<T> {
@@ -188,5 +199,73 @@ struct Freed<T: Copy> {
 impl<T: Copy> Drop for Freed<T> {
     fn drop(&mut self) {
         self.list.free(self.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{List, Text};
+    use crate::error::Error;
+    use crate::patch::{EditList, Failure, plan::Summary};
+    use crate::text::{Token, Writer, WriterKind, Written, builtin};
+    use core::ptr::NonNull;
+    use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+    use core::time::Duration;
+
+    /// Looks at a list when memory is given back: a process that is killed then leaves it like that.
+    struct Watched(AtomicPtr<List<u64>>, AtomicUsize);
+
+    // SAFETY: never used for writing.
+    unsafe impl Text for Watched {
+        fn lock(&self) -> Result<Token, Error> {
+            Err(Error::NoWriter)
+        }
+        unsafe fn unlock(&self, _: Token) {}
+        fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+            builtin().allocate(bytes)
+        }
+        unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+            // SAFETY: the test's list, which is in nobody's hands but this thread's.
+            let (now, capacity, len) = unsafe {
+                let list = self.0.load(Ordering::Relaxed);
+                ((&raw const (*list).memory).read_volatile(), (*list).capacity, (*list).len)
+            };
+            assert_ne!(now.map(NonNull::cast), Some(memory), "the list leads to memory that is given back");
+            assert!(now.is_some() || (capacity, len) == (0, 0));
+            self.1.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: passed on.
+            unsafe { builtin().release(memory, bytes) };
+        }
+        fn page_size(&self) -> usize {
+            builtin().page_size()
+        }
+        fn choose(&self, _: &Summary, _: u32) -> Option<WriterKind> {
+            None
+        }
+        unsafe fn open(
+            &self,
+            _: WriterKind,
+            _: &EditList,
+            _: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        ) -> Result<Written, Failure> {
+            Err(Failure::Refused(crate::error::Errno::NONE))
+        }
+        fn now(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    #[test]
+    fn lists_lead_to_memory_that_is_there() {
+        let list = std::boxed::Box::into_raw(std::boxed::Box::new(List::<u64>::new()));
+        let text = Watched(AtomicPtr::new(list), AtomicUsize::new(0));
+        // SAFETY: made above; the other reference is a look, at moments at which this one is passed on.
+        unsafe {
+            (0..100_000).for_each(|number| (*list).push(number, &text).unwrap());
+            assert!((0..100_000).eq((*list).iter().copied()));
+            (*list).free(&text);
+            drop(std::boxed::Box::from_raw(list));
+        }
+        assert!(text.1.load(Ordering::Relaxed) > 3);
     }
 }
