@@ -174,6 +174,12 @@ fn flipped_while_the_process_ends() {
     }
 }
 
+/// A child that ends by `exit` asks the loader for nothing: what that knows was copied in the middle of a `dlopen`.
+#[test]
+fn children_exit_beside_dlopen() {
+    host_passes("exit_in_children", "auto");
+}
+
 /// With musl, which unloads nothing, and runs all destructors at the end of the process all the same.
 #[test]
 #[cfg(target_arch = "x86_64")]

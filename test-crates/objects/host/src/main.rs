@@ -278,6 +278,39 @@ fn exit() {
     std::mem::forget(lingers);
 }
 
+/// Children of fork end by `exit` while another thread of their parent loads and unloads: what the loader knows is copied in the
+/// middle of that. Nothing of ours may ask it for anything then. (It hangs now and then by itself, and is ended.)
+fn exit_in_children() {
+    let plugin = Plugin::load("plugin");
+    plugin.flip(true);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                Plugin::load("second").unload();
+            }
+        });
+        for number in 0..rounds(200) {
+            // SAFETY: the child leaves at once.
+            match unsafe { libc::fork() } {
+                // SAFETY: a deadline, and the end of the child.
+                0 => unsafe {
+                    libc::alarm(1);
+                    libc::exit(0)
+                },
+                child => {
+                    let mut status = 0;
+                    // SAFETY: waits for our child.
+                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+                    let was_ended = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
+                    assert!(status == 0 || was_ended, "child {number}: {status:#x}");
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
 fn main() {
     std::thread::spawn(|| {
         std::thread::sleep(Duration::from_secs(120) * slowness());
@@ -291,6 +324,7 @@ fn main() {
         Some("order_of_locks") => order_of_locks(),
         Some("handler_that_flips") => handler_that_flips(),
         Some("exit") => exit(),
+        Some("exit_in_children") => exit_in_children(),
         other => panic!("no such case: {other:?}"),
     }
     println!("ok");

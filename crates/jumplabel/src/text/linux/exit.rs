@@ -7,7 +7,7 @@
 
 use core::ffi::c_void;
 
-use super::{keep_loaded, libc};
+use super::{fork, keep_loaded, libc, pages};
 use crate::site::object;
 use crate::text::list;
 
@@ -18,7 +18,13 @@ pub(super) fn register() {
 
 /// Keeps all objects. One that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
 /// the patcher ends the process), or there is no memory, they go as if they were unloaded.
+///
+/// Not in a child of fork that has one thread: what the loader knows was copied while another thread may have been loading, and
+/// glibc ends a process that loads anything then. There is nobody who goes on flipping.
 extern "C" fn keep_all(_: *mut c_void) {
+    if fork::is_child() && pages::single_threaded() {
+        return;
+    }
     let _ = list::collect(
         |objects, lock| {
             let others = object::all(lock).filter(|object| !object.is_in_program());

@@ -5,7 +5,16 @@
 //! handlers must never be unloaded: the C library calls a handler that it has looked up even if another thread unloads it
 //! before, returns into one that was unloaded meanwhile, and forgets one that has begun. So that plugin stays loaded.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
 use super::{libc, shared};
+
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process was made by fork, which called the handlers.
+pub(super) fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
 
 pub(super) fn register() {
     // Without memory for the entry there is nothing to be done in a constructor; a child then settles by itself.
@@ -26,6 +35,7 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
+    IS_CHILD.store(true, Ordering::Relaxed);
     #[cfg(feature = "std")]
     crate::key::deferred::worker::forked();
     if shared::get().is_some_and(|shared| !shared.begin_child()) {
