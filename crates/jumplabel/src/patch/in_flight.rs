@@ -38,6 +38,7 @@ fn enter(phase: u32) {
 }
 
 /// Copies `requests` to the list.
+#[inline(never)] // Once in a program is enough.
 fn note(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
     // SAFETY: the lock is held.
     let list = unsafe { REQUESTS.get() };

@@ -162,6 +162,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &Lock) -> Result
 
 /// Brings the sites of an object that was just loaded to the state of their keys.
 #[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
 pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Result<Outcome, Error> {
     transaction(&mut [], lock, &|_, edits, lock| edits.collect_object(object, lock))
 }

@@ -35,13 +35,13 @@ impl<T: Copy> List<T> {
         let old = self.memory.map(NonNull::cast);
         let (bytes, used) = (self.bytes(), self.len * size_of::<T>());
         let wanted = needed.max(self.capacity * 2) * size_of::<T>();
-        let publish = |memory: NonNull<u8>, bytes: usize| {
+        let mut publish = |memory: NonNull<u8>, bytes: usize| {
             self.memory = Some(memory.cast());
             fence(Ordering::Release);
             self.capacity = bytes / size_of::<T>();
         };
         // SAFETY: memory of this list.
-        unsafe { grow(old, bytes, used, wanted, text, publish) }.ok_or(Error::OutOfMemory)
+        unsafe { grow(old, bytes, used, wanted, text, &mut publish) }.ok_or(Error::OutOfMemory)
     }
 
     #[inline(never)]
@@ -120,13 +120,14 @@ pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) 
 ///
 /// # Safety
 /// `old` is `bytes` bytes from [`Text::allocate`], of which `used` are written; behind `publish` it is nobody's.
+#[inline(never)] // One for all types.
 unsafe fn grow(
     old: Option<NonNull<u8>>,
     bytes: usize,
     used: usize,
     wanted: usize,
     text: &dyn Text,
-    publish: impl FnOnce(NonNull<u8>, usize),
+    publish: &mut dyn FnMut(NonNull<u8>, usize),
 ) -> Option<()> {
     let wanted = wanted.max(text.page_size());
     let memory = text.allocate(wanted)?;

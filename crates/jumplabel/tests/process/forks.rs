@@ -1,6 +1,8 @@
 //! Processes that are copied while another thread flips: by `fork`, which waits for the batch; by a raw `clone`, which does
 //! not; by `posix_spawn`, which shares memory until the new program starts.
 
+#![allow(clippy::redundant_closure, reason = "a scenario is found by the name of its closure")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -29,8 +29,6 @@ use crate::text::Token;
 #[repr(C)]
 pub(super) struct Shared {
     wiped: NonNull<Wiped>,
-    /// Whether fork wipes it.
-    wipes: bool,
     runtimes: AtomicPtr<Runtime>,
     /// How often the lock was taken over from a thread that was about to fork.
     takeovers: AtomicU32,
@@ -43,6 +41,8 @@ struct Wiped {
     lock: Lock,
     /// 0 in a process that was copied, until somebody has seen that its sites agree with its keys.
     settled: AtomicU32,
+    /// 1, until fork wipes it. Old kernels do not, nor do emulators that accept the advice.
+    kept: AtomicU32,
 }
 
 /// The fork that the lock is held for. Belongs to the thread that it names.
@@ -70,6 +70,7 @@ impl Shared {
     }
 
     /// `role` is 0 or [`FORKING`].
+    #[inline(never)] // Once in a program is enough; so below.
     fn take_as(&self, role: u32) -> Result<Token, Refusal> {
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
         let mut waiting = Waiting::new(role);
@@ -114,18 +115,19 @@ impl Shared {
     ///
     /// There may be other threads: those that handlers before ours have started, and one may have the lock.
     pub(super) fn begin_child(&self) -> bool {
-        let Wiped { lock, settled } = self.wiped();
+        let Wiped { lock, settled, kept } = self.wiped();
+        let is_wiped = kept.load(Ordering::Relaxed) == 0;
         if let Some([mask, rest]) = self.forked() {
             let alone = self.fork.takeovers.load(Ordering::Relaxed) == self.takeovers.load(Ordering::Relaxed);
             settled.store(alone.into(), Ordering::Relaxed);
-            if !self.wipes {
+            if !is_wiped {
                 lock.reset();
             }
             signals::restore(mask);
             cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
         } else {
             // `begin_fork` went without the lock, or the handler of another copy was here before.
-            if !self.wipes && !lock.is_free() {
+            if !is_wiped && !lock.is_free() {
                 settled.store(0, Ordering::Relaxed);
                 lock.reset();
             }
@@ -177,16 +179,18 @@ impl Shared {
         let wiped = pages::allocate(bytes)?;
         // An old kernel refuses; then only a raw clone in mid-flip is not covered.
         // SAFETY: the page was allocated above.
-        let wipes =
+        let _ =
             unsafe { rustix::mm::madvise(wiped.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
         // SAFETY: inside the two pages, aligned to a page.
         let shared = unsafe { wiped.add(pages::size()) }.cast::<Shared>();
         let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
         let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
         // SAFETY: as above.
-        unsafe { shared.write(Shared { wiped: wiped.cast(), wipes: wipes.is_ok(), runtimes, takeovers, fork }) };
+        unsafe { shared.write(Shared { wiped: wiped.cast(), runtimes, takeovers, fork }) };
         // SAFETY: as above; nobody else has seen it.
-        unsafe { shared.as_ref() }.wiped().settled.store(1, Ordering::Relaxed);
+        let wiped = unsafe { shared.as_ref() }.wiped();
+        wiped.settled.store(1, Ordering::Relaxed);
+        wiped.kept.store(1, Ordering::Relaxed);
         Some(shared)
     }
 
@@ -219,6 +223,7 @@ pub(super) fn get() -> Option<&'static Shared> {
 }
 
 /// Gives `runtime` the shared state: `with`, or a new one. Where two threads or copies try, one wins for both.
+#[inline(never)]
 fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Shared> {
     // SAFETY: as above.
     if let Some(shared) = unsafe { runtime.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
