@@ -83,7 +83,11 @@ impl Project {
         }
         let output = command.stderr(std::process::Stdio::inherit()).output()?;
         if !output.status.success() {
-            return Err(format!("cargo could not build the program {} (static-keys is on crates.io)", self.name).into());
+            return Err(format!(
+                "cargo could not build the program {} (cargo has to download the crate static-keys)",
+                self.name
+            )
+            .into());
         }
         let messages = String::from_utf8_lossy(&output.stdout).into_owned();
         let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
