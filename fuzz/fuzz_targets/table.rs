@@ -63,7 +63,7 @@ fuzz_target!(|input: &[u8]| {
     for key in words.chain([base + 8, base + TABLE - 8, 8, usize::MAX - 7]) {
         match index::entries(object, key, &lock) {
             Ok(found) => {
-                for entry in found {
+                for entry in found.iter() {
                     assert_eq!(entry.key(), key);
                     assert!(code.contains(&entry.code()) && code.contains(&(entry.code() + 4)));
                     assert!(code.contains(&entry.target()));

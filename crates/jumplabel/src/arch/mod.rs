@@ -70,6 +70,7 @@ pub struct Piece {
 impl Piece {
     /// The bytes to write.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
@@ -78,6 +79,7 @@ impl Piece {
     ///
     /// # Safety
     /// The site is writable, and as aligned as `displacement` demands.
+    #[inline]
     pub unsafe fn store(&self, site: usize) {
         let first = site + usize::from(self.offset);
         if WHOLE {
@@ -86,9 +88,10 @@ impl Piece {
             return;
         }
         // The first apart from the others: most pieces have no more.
-        // SAFETY: by the contract, bytes of the site.
-        unsafe { store_byte(first, self.bytes[0]) };
-        for (byte, address) in self.bytes.iter().zip(first..).take(usize::from(self.len)).skip(1) {
+        let [byte, ..] = self.bytes;
+        // SAFETY: by the contract, a byte of the site.
+        unsafe { store_byte(first, byte) };
+        for (byte, address) in self.bytes().iter().zip(first..).skip(1) {
             // SAFETY: the same.
             unsafe { store_byte(address, *byte) };
         }

@@ -143,9 +143,10 @@ fn finish(phase: u32, lock: &Lock) -> bool {
         // An object of another copy of the library may have gone since: that copy knows nothing of this list.
         edits.retain(|edit| object::contains_code(edit.address, lock));
     }
+    let summary = if phase == WRITING { edits.summary(lock) } else { None };
     // SAFETY: the edits were verified, here or in the process that this is a copy of; the lock is held.
     let undo = |kind| unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok();
-    let undone = match (phase == WRITING).then(|| edits.summary(lock)).flatten() {
+    let undone = match summary {
         None => true,
         Some(summary) => (0..).map_while(|attempt| lock.text().choose(&summary, attempt)).any(undo),
     };

@@ -238,7 +238,7 @@ fn begin(requests: &mut [Request<'_>]) -> Result<(), Error> {
 }
 
 /// Writes the collected edits with the first writer that can.
-fn write(edits: &Edits, lock: &Lock) -> Result<Outcome, Error> {
+fn write(edits: &mut Edits, lock: &Lock) -> Result<Outcome, Error> {
     let Some(mut summary) = edits.summary(lock) else { return Ok(Outcome::default()) };
     let mut refused = Refusals::default();
     let mut attempt = 0;

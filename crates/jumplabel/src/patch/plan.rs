@@ -211,14 +211,12 @@ impl Edits {
             let toward = |entry: &Entry, from: State| from.toward(entry.jumps(enabled));
             self.add(request.key, lock, toward, |entry| !entry.jumps(enabled))?;
         }
-        self.arrange();
         Ok(())
     }
 
     /// The edits that bring the sites of `key` that fall through back to the pristine state.
     pub(super) fn collect_primed(&mut self, key: &RawKey, lock: &Lock) -> Result<(), Error> {
         self.add(key, lock, |entry, from| entry.emitted(!from.falls_through()), |_| false)?;
-        self.arrange();
         Ok(())
     }
 
@@ -235,7 +233,6 @@ impl Edits {
                 self.0.push(edit, lock.text())?;
             }
         }
-        self.arrange();
         Ok(())
     }
 
@@ -268,23 +265,19 @@ impl Edits {
     #[inline(never)]
     unsafe fn add_entries<'lock>(
         &mut self,
-        mut entries: impl ExactSizeIterator<Item = &'lock Entry> + Clone,
+        entries: index::Entries<'lock>,
         goal: impl Fn(&Entry, State) -> State,
     ) -> Result<(), &'lock Entry> {
-        let mut later = entries.clone();
-        let mut ahead = 0;
+        let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut last = None;
         let mut to = State::Pristine;
         self.0.extend(|| {
-            loop {
-                while ahead < arch::AHEAD {
-                    ahead += 1;
-                    let Some(entry) = later.next() else { break };
-                    arch::prefetch_to_read(entry.code());
+            while let Some(entry) = entries.get(at) {
+                if let Some(later) = entries.get(at + arch::AHEAD) {
+                    arch::prefetch_to_read(later.code());
                 }
-                ahead -= 1;
-                let Some(entry) = entries.next() else { return Ok(None) };
+                at += 1;
                 // SAFETY: by the contract.
                 let edit = unsafe { Edit::read(entry) }.ok_or(entry)?;
                 if last != Some((entry.kind(), edit.from)) {
@@ -298,16 +291,8 @@ impl Edits {
                     return Ok(Some(edit));
                 }
             }
+            Ok(None)
         })
-    }
-
-    /// Sorts by address and removes what is listed twice. The index is sorted already, so this is one pass for one key.
-    fn arrange(&mut self) {
-        let edits = self.0.as_mut_slice();
-        if !edits.is_sorted_by(|a, b| a.address < b.address) {
-            sort_unstable_by(edits, |a, b| a.address < b.address);
-            self.0.retain(|edit, kept| kept.last().is_none_or(|last| last.address != edit.address));
-        }
     }
 
     /// Keeps the edits that `keep` says.
@@ -333,17 +318,23 @@ impl Edits {
         }
     }
 
-    /// `None` where there is nothing to do.
+    /// What a writer needs to know of the edits, which are in the order of their addresses from then on, each once. `None` where
+    /// there is nothing to do.
     #[inline(never)]
-    pub(super) fn summary(&self, lock: &Lock) -> Option<Summary> {
+    pub(super) fn summary(&mut self, lock: &Lock) -> Option<Summary> {
         if self.is_empty() {
             return None;
         }
         let page_of = !(lock.text().page_size() - 1);
         let gap = SPAN_GAP_PAGES * lock.text().page_size();
         let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, steps: 0, unsynced: false };
-        let (mut last_page, mut last_change) = (None, None);
+        let (mut last, mut last_page, mut last_change) = (None, None, None);
         for edit in self.iter() {
+            if Some(edit.address) <= last {
+                self.sort();
+                return self.summary(lock);
+            }
+            last = Some(edit.address);
             summary.pristine += usize::from(arch::STEPS > 1 && edit.from == State::Pristine);
             // Most sites are on the page of the one before, and change as it does.
             let page = edit.address & page_of;
@@ -359,6 +350,13 @@ impl Edits {
             }
         }
         Some(summary)
+    }
+
+    /// Sorts by address and removes what is listed twice. Those of one key in one object are sorted: the index is.
+    #[cold]
+    fn sort(&mut self) {
+        sort_unstable_by(self.0.as_mut_slice(), |a, b| a.address < b.address);
+        self.0.retain(|edit, kept| kept.last().is_none_or(|last| last.address != edit.address));
     }
 }
 

@@ -31,20 +31,24 @@ impl Step {
         of(self.number, edit.from, edit.to, edit.displacement)
     }
 
-    /// The number of each of `edits` that has a part in the step, with its piece.
+    /// What the step writes: each piece, with those of `edits` that take it, which follow each other, and the number of the first.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     #[inline]
-    pub(crate) fn pieces(self, edits: &[Edit]) -> impl Iterator<Item = (usize, &Edit, Piece)> {
-        let (mut last, mut piece) = (None, None);
-        edits.iter().enumerate().filter_map(move |(at, edit)| {
-            // Most sites change as the one before did. A byte is then the same, and more may be a displacement.
-            let change = Some((edit.from, edit.to));
-            if last != change || piece.is_some_and(|piece: Piece| piece.len > 1) {
-                piece = self.piece(edit);
-                last = change;
-            }
-            piece.map(|piece| (at, edit, piece))
-        })
+    pub(crate) fn pieces(self, edits: &[Edit]) -> impl Iterator<Item = (usize, &[Edit], Piece)> {
+        let alike = |a: &Edit, b: &Edit| (a.from, a.to) == (b.from, b.to);
+        let mut end = 0;
+        edits
+            .chunk_by(alike)
+            .flat_map(move |run| {
+                // A byte is the same for sites that change alike. More may be a displacement.
+                let same = run.first().and_then(|edit| self.piece(edit)).is_none_or(|piece| piece.len == 1);
+                run.chunks(if same { run.len() } else { 1 })
+            })
+            .filter_map(move |run| {
+                let start = end;
+                end += run.len();
+                Some((start, run, self.piece(run.first()?)?))
+            })
     }
 }
 

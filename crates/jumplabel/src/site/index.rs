@@ -24,18 +24,39 @@ use crate::text::Image;
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
 #[doc(hidden)] // Public for the fuzzer.
-pub fn entries<'lock>(
-    object: &'lock Object,
-    key: usize,
-    lock: &'lock Lock,
-) -> Result<impl ExactSizeIterator<Item = &'lock Entry> + Clone, Error> {
+pub fn entries<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Result<Entries<'lock>, Error> {
     let numbers = numbers(object, key, lock)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
         refuse(object, key)?;
     }
-    let table = object.table();
-    // SAFETY: the numbers of an index are those of the table's entries, each once.
-    Ok(numbers.iter().map(|number| unsafe { table.get_unchecked(*number as usize) }))
+    Ok(Entries { table: object.table(), numbers })
+}
+
+/// Entries of one key in a table.
+#[doc(hidden)] // As above.
+#[derive(Clone, Copy)]
+pub struct Entries<'lock> {
+    table: &'lock [Entry],
+    numbers: &'lock [u32],
+}
+
+impl<'lock> Entries<'lock> {
+    /// How many they are.
+    pub(crate) fn len(self) -> usize {
+        self.numbers.len()
+    }
+
+    /// One of them, in the order of their addresses.
+    #[inline]
+    pub(crate) fn get(self, at: usize) -> Option<&'lock Entry> {
+        // SAFETY: the numbers of an index are those of the table's entries, each once.
+        self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = &'lock Entry> {
+        (0..).map_while(move |at| self.get(at))
+    }
 }
 
 /// How many entries say that their key is at `key`.
@@ -50,8 +71,12 @@ fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Resul
     let key_of = |number: &u32| table.get(*number as usize).map_or(usize::MAX, Entry::key);
     let first = order.partition_point(|number| key_of(number) < key);
     let from_there = order.get(first..).unwrap_or_default();
-    let count = from_there.partition_point(|number| key_of(number) == key);
-    Ok(from_there.get(..count).unwrap_or_default())
+    // Most keys have few sites: their end is close.
+    let beyond = |&step: &usize| from_there.get(step).is_none_or(|number| key_of(number) != key);
+    let near = (0..usize::BITS).map(|bit| 1 << bit).find(beyond).unwrap_or(usize::MAX);
+    let near = from_there.get(..near).unwrap_or(from_there);
+    let count = near.partition_point(|number| key_of(number) == key);
+    Ok(near.get(..count).unwrap_or_default())
 }
 
 /// Builds the index of `object`, where it is missing.

@@ -228,7 +228,7 @@ impl Site {
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, lock: &Lock| {
         for object in object::all(lock) {
-            for entry in index::entries(object, key.address(), lock)? {
+            for entry in index::entries(object, key.address(), lock)?.iter() {
                 // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
                 sites.push(unsafe { Site::of(entry) }, lock.text())?;
             }

@@ -59,13 +59,19 @@ impl<T: Copy> List<T> {
     #[inline]
     pub(crate) fn extend<E>(&mut self, mut next: impl FnMut() -> Result<Option<T>, E>) -> Result<(), E> {
         let Some(memory) = self.memory else { return Ok(()) };
-        while self.len < self.capacity {
-            let Some(entry) = next()? else { break };
-            // SAFETY: there is room.
-            unsafe { memory.add(self.len).write(entry) };
-            self.len += 1;
-        }
-        Ok(())
+        // In a register: nothing that is done for each entry may cost more than the entry.
+        let mut len = self.len;
+        let result = loop {
+            match if len < self.capacity { next() } else { Ok(None) } {
+                // SAFETY: there is room.
+                Ok(Some(entry)) => unsafe { memory.add(len).write(entry) },
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            len += 1;
+        };
+        self.len = len;
+        result
     }
 
     pub(crate) fn truncate(&mut self, len: usize) {

@@ -73,13 +73,15 @@ pub(super) fn stop() {
 
 impl Writer for Mprotect {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for (at, edit, piece) in step.pieces(edits) {
-            if let Some(later) = edits.get(at + arch::AHEAD) {
-                arch::prefetch_to_write(later.address);
+        for (first, alike, piece) in step.pieces(edits) {
+            for (at, edit) in (first..).zip(alike) {
+                if let Some(later) = edits.get(at + arch::AHEAD) {
+                    arch::prefetch_to_write(later.address);
+                }
+                // SAFETY: a site that was verified, on pages that are open.
+                unsafe { piece.store(edit.address) };
+                record::note(record::Event::Store(edit.address));
             }
-            // SAFETY: a site that was verified, on pages that are open.
-            unsafe { piece.store(edit.address) };
-            record::note(record::Event::Store(edit.address));
         }
         caches::maintain(edits, step);
         Ok(())

@@ -89,9 +89,11 @@ impl Procmem {
 
 impl Writer for Procmem {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for (at, edit, piece) in step.pieces(edits) {
-            self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
-            record::note(record::Event::Store(edit.address));
+        for (first, alike, piece) in step.pieces(edits) {
+            for (at, edit) in (first..).zip(alike) {
+                self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
+                record::note(record::Event::Store(edit.address));
+            }
         }
         caches::maintain(edits, step);
         Ok(())

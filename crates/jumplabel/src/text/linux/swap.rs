@@ -203,15 +203,17 @@ impl Writer for Swap {
     unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         let runs = self.runs();
         let mut at = 0;
-        for (number, edit, piece) in step.pieces(edits) {
-            let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&edit.address);
-            // A run holds all of a site, and the sites come in the order of the runs.
-            at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
-            let copy = runs[at].forward + (edit.address - runs[at].text) + usize::from(piece.offset);
-            // Byte by byte: nothing runs the copy.
-            for (byte, address) in piece.bytes().iter().zip(copy..) {
-                // SAFETY: inside the run's copy, which is writable until it is moved.
-                unsafe { (address as *mut u8).write_volatile(*byte) };
+        for (first, alike, piece) in step.pieces(edits) {
+            for (number, edit) in (first..).zip(alike) {
+                let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&edit.address);
+                // A run holds all of a site, and the sites come in the order of the runs.
+                at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+                let copy = runs[at].forward + (edit.address - runs[at].text) + usize::from(piece.offset);
+                // Byte by byte: nothing runs the copy.
+                for (byte, address) in piece.bytes().iter().zip(copy..) {
+                    // SAFETY: inside the run's copy, which is writable until it is moved.
+                    unsafe { (address as *mut u8).write_volatile(*byte) };
+                }
             }
         }
         Ok(())
