@@ -160,28 +160,45 @@ impl<const FAULT: usize> Exclusion for Broken<FAULT> {
     }
 }
 
+/// A lock and what it guards.
+struct Process<L> {
+    lock: L,
+    guarded: UnsafeCell<u32>,
+}
+
+// SAFETY: what is checked; loom reports where it does not hold.
+unsafe impl<L: Sync> Sync for Process<L> {}
+
+impl<L: Exclusion> Process<L> {
+    fn new() -> loom::sync::Arc<Self> {
+        loom::sync::Arc::new(Process { lock: L::new(), guarded: UnsafeCell::new(0) })
+    }
+
+    /// Thread `me` takes the lock `rounds` times.
+    fn run(&self, me: u32, rounds: u32) {
+        for _ in 0..rounds {
+            assert!(self.lock.acquire(me));
+            // SAFETY: as above.
+            self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
+            self.lock.release(me);
+        }
+    }
+
+    /// All that were expected have been there.
+    fn expect(&self, count: u32) {
+        assert!(self.lock.acquire(1));
+        // SAFETY: as above.
+        self.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, count));
+        self.lock.release(1);
+    }
+}
+
 /// `threads` threads take the lock `rounds` times each and change what it guards. Loom reports two in it at once as a
 /// data race, and a sleeper that nobody wakes as a deadlock. At most `preemptions` times in a run, a thread is interrupted
 /// that could go on. How many interleavings there were.
 pub fn check<L: Exclusion>(threads: u32, rounds: u32, preemptions: Option<usize>) -> u64 {
-    struct Process<L> {
-        lock: L,
-        guarded: UnsafeCell<u32>,
-    }
-    // SAFETY: what is checked; loom reports where it does not hold.
-    unsafe impl<L: Sync> Sync for Process<L> {}
-    impl<L: Exclusion> Process<L> {
-        fn run(&self, me: u32, rounds: u32) {
-            for _ in 0..rounds {
-                assert!(self.lock.acquire(me));
-                // SAFETY: as above.
-                self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
-                self.lock.release(me);
-            }
-        }
-    }
     crate::explore(preemptions, move || {
-        let process = loom::sync::Arc::new(Process { lock: L::new(), guarded: UnsafeCell::new(0) });
+        let process = Process::<L>::new();
         let others: Vec<_> = (2..=threads)
             .map(|me| {
                 let process = process.clone();
@@ -190,42 +207,26 @@ pub fn check<L: Exclusion>(threads: u32, rounds: u32, preemptions: Option<usize>
             .collect();
         process.run(1, rounds);
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert!(process.lock.acquire(1));
-        // SAFETY: as above.
-        process.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, threads * rounds));
-        process.lock.release(1);
+        process.expect(threads * rounds);
     })
 }
 
 /// Thread 1 takes the lock under the name `first` and does not touch what it guards: it forks, and then lets go, or was killed,
 /// and does not. Two others take the lock, and may take it over. How many interleavings there were.
 pub fn check_takeover<L: Exclusion>(first: u32, preemptions: Option<usize>) -> u64 {
-    struct Process<L> {
-        lock: L,
-        guarded: UnsafeCell<u32>,
-    }
-    // SAFETY: what is checked; loom reports where it does not hold.
-    unsafe impl<L: Sync> Sync for Process<L> {}
     crate::explore(preemptions, move || {
-        let process = loom::sync::Arc::new(Process { lock: L::new(), guarded: UnsafeCell::new(0) });
+        let process = Process::<L>::new();
         assert!(process.lock.acquire(first));
         let others: Vec<_> = (2..=3)
             .map(|me| {
                 let process = process.clone();
-                loom::thread::spawn(move || {
-                    assert!(process.lock.acquire(me));
-                    // SAFETY: as above.
-                    process.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
-                    process.lock.release(me);
-                })
+                loom::thread::spawn(move || process.run(me, 1))
             })
             .collect();
         if first != KILLED {
             process.lock.release(first);
         }
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert!(process.lock.acquire(1));
-        // SAFETY: as above.
-        process.guarded.with(|guarded| assert_eq!(unsafe { *guarded }, 2));
+        process.expect(2);
     })
 }

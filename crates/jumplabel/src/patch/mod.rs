@@ -55,6 +55,7 @@ impl Lock {
         let token = text.lock()?;
         let lock = Lock { text, token, not_send: core::marker::PhantomData };
         in_flight::recover(&lock);
+        #[cfg(jumplabel_sites)]
         if text.was_copied() {
             settle_copy(&lock);
         }
@@ -116,26 +117,25 @@ fn unpatched(key: &RawKey, change: Change, lock: Option<&Lock>) -> Outcome {
 /// Whoever comes by `inc` relies on the key; where the last core sync succeeded, so may another, for this key.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&Lock>) -> Visibility {
-    let taken = match lock {
-        _ if change != Change::Inc || !text::text().is_synced() => return Visibility::Eventual,
-        Some(_) => None,
-        None => match Lock::take() {
-            Ok(lock) => Some(lock),
-            Err(_) => return Visibility::Eventual,
-        },
-    };
-    taken.as_ref().or(lock).map_or(Visibility::Eventual, |lock| sync_again(core::iter::once(key), lock))
+    if change != Change::Inc || !text::text().is_synced() {
+        return Visibility::Eventual;
+    }
+    let sync = |lock: &Lock| sync_again(core::iter::once(key), lock);
+    match lock {
+        Some(lock) => sync(lock),
+        None => Lock::take().map_or(Visibility::Eventual, |lock| sync(&lock)),
+    }
 }
 
 /// Under the lock: whether all threads see the sites of these keys as they are, at the latest by a core sync now.
-fn sync_again<'key>(mut keys: impl Iterator<Item = &'key RawKey> + Clone, lock: &Lock) -> Visibility {
+fn sync_again<'key>(keys: impl Iterator<Item = &'key RawKey> + Clone, lock: &Lock) -> Visibility {
     if !keys.clone().any(RawKey::is_eventual) {
         return Visibility::Immediate;
     }
     if lock.text().core_sync().is_err() {
         return Visibility::Eventual;
     }
-    keys.by_ref().for_each(|key| key.set_eventual(false));
+    keys.for_each(|key| key.set_eventual(false));
     Visibility::Immediate
 }
 
@@ -170,13 +170,12 @@ pub(crate) fn catch_up(object: &crate::site::object::Object, lock: &Lock) -> Res
 /// In a process that was copied while somebody could flip: memory is copied page by page, so that the note of what was in
 /// flight, the counts and the sites can be of different moments. The counts decide. A site that is refused is met again by
 /// the next flip of its key.
+#[cfg(jumplabel_sites)]
 #[cold]
 fn settle_copy(lock: &Lock) {
-    #[cfg(jumplabel_sites)]
     for object in crate::site::object::all(lock) {
         let _ = catch_up(object, lock);
     }
-    let _ = lock;
 }
 
 /// This copy of the library is about to be unloaded: gives back what its lists hold.

@@ -33,22 +33,38 @@ impl Step {
 
     /// What the step writes: each piece, with those of `edits` that take it, which follow each other, and the number of the first.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
-    #[inline]
-    pub(crate) fn pieces(self, edits: &[Edit]) -> impl Iterator<Item = (usize, &[Edit], Piece)> {
-        let alike = |a: &Edit, b: &Edit| (a.from, a.to) == (b.from, b.to);
-        let mut end = 0;
-        edits
-            .chunk_by(alike)
-            .flat_map(move |run| {
-                // A byte is the same for sites that change alike. More may be a displacement.
-                let same = run.first().and_then(|edit| self.piece(edit)).is_none_or(|piece| piece.len == 1);
-                run.chunks(if same { run.len() } else { 1 })
-            })
-            .filter_map(move |run| {
-                let start = end;
-                end += run.len();
-                Some((start, run, self.piece(run.first()?)?))
-            })
+    pub(crate) fn pieces(self, edits: &[Edit]) -> Pieces<'_> {
+        Pieces { step: self, edits, at: 0 }
+    }
+}
+
+/// [`Step::pieces`].
+pub(crate) struct Pieces<'a> {
+    step: Step,
+    edits: &'a [Edit],
+    at: usize,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = (usize, &'a [Edit], Piece);
+
+    #[inline(never)] // One for all writers. There are few pieces in a large batch.
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let first = self.at;
+            let rest = self.edits.get(first..)?;
+            let edit = rest.first()?;
+            let piece = self.step.piece(edit);
+            // A byte is the same for sites that change alike. More may be a displacement.
+            let count = match piece {
+                Some(piece) if piece.len > 1 => 1,
+                _ => rest.iter().take_while(|other| (other.from, other.to) == (edit.from, edit.to)).count(),
+            };
+            self.at += count;
+            if let (Some(piece), Some(alike)) = (piece, rest.get(..count)) {
+                return Some((first, alike, piece));
+            }
+        }
     }
 }
 

@@ -76,17 +76,17 @@ fn maps() -> String {
     std::fs::read_to_string("/proc/self/maps").unwrap()
 }
 
-/// Forks, and waits for the child, which flips nothing.
-fn fork() {
-    // SAFETY: the child leaves at once.
+/// Forks, and waits for the child, which ends with the status that `body` returns, without the parent's handlers. How it ended.
+fn in_child(body: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child does what `body` does, and ends.
     match unsafe { libc::fork() } {
-        // SAFETY: ends the child without the parent's handlers.
-        0 => unsafe { libc::_exit(0) },
+        // SAFETY: ends the child.
+        0 => unsafe { libc::_exit(body()) },
         child => {
             let mut status = 0;
             // SAFETY: waits for our child.
             assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0, "a child");
+            status
         }
     }
 }
@@ -112,7 +112,7 @@ fn fork_beside_dlclose(names: &'static [&str]) {
         }
         let mut forks = 0;
         while forks < forks_wanted || loads.load(Ordering::Relaxed) < loads_wanted {
-            fork();
+            assert_eq!(in_child(|| 0), 0, "a child");
             forks += 1;
         }
         stop.store(true, Ordering::Relaxed);
@@ -131,7 +131,7 @@ fn only_the_first_stays() {
     };
     let first = mappings();
     for _ in 0..rounds(100) {
-        fork();
+        assert_eq!(in_child(|| 0), 0, "a child");
         let now = mappings();
         assert!(now <= first + 2, "{first} mappings, then {now}: a plugin leaves memory behind");
     }
@@ -176,21 +176,12 @@ fn order_of_locks() {
             }
         });
         for number in 0..rounds(60) {
-            // SAFETY: the child flips and leaves.
-            match unsafe { libc::fork() } {
-                0 => {
-                    let whole = plugin.check() != 2;
-                    let flips = plugin.try_flip(true) == 0 && plugin.check() == 1 && plugin.try_flip(false) == 0;
-                    // SAFETY: ends the child without the parent's handlers.
-                    unsafe { libc::_exit(i32::from(!whole) + 2 * i32::from(!flips)) }
-                }
-                child => {
-                    let mut status = 0;
-                    // SAFETY: waits for our child.
-                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-                    assert_eq!(status, 0, "child {number}");
-                }
-            }
+            let status = in_child(|| {
+                let whole = plugin.check() != 2;
+                let flips = plugin.try_flip(true) == 0 && plugin.check() == 1 && plugin.try_flip(false) == 0;
+                i32::from(!whole) + 2 * i32::from(!flips)
+            });
+            assert_eq!(status, 0, "child {number}");
         }
         stop.store(true, Ordering::Relaxed);
     });
@@ -230,22 +221,13 @@ fn handler_that_flips() {
         (cancellable, signals)
     };
     let before = state();
-    // SAFETY: the child looks, flips and leaves.
-    match unsafe { libc::fork() } {
-        0 => {
-            assert_eq!(plugin.check(), 1);
-            assert_eq!(state(), before, "in the child");
-            plugin.flip(false);
-            // SAFETY: ends the child without the parent's handlers.
-            unsafe { libc::_exit(0) }
-        }
-        child => {
-            let mut status = 0;
-            // SAFETY: waits for our child.
-            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0, "the child");
-        }
-    }
+    let status = in_child(|| {
+        assert_eq!(plugin.check(), 1);
+        assert_eq!(state(), before, "in the child");
+        plugin.flip(false);
+        0
+    });
+    assert_eq!(status, 0, "the child");
     assert_eq!(state(), before, "in the parent");
     assert_eq!(plugin.check(), 0);
 }
@@ -291,21 +273,13 @@ fn exit_in_children() {
             }
         });
         for number in 0..rounds(200) {
-            // SAFETY: the child leaves at once.
-            match unsafe { libc::fork() } {
-                // SAFETY: a deadline, and the end of the child.
-                0 => unsafe {
-                    libc::alarm(1);
-                    libc::exit(0)
-                },
-                child => {
-                    let mut status = 0;
-                    // SAFETY: waits for our child.
-                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-                    let was_ended = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
-                    assert!(status == 0 || was_ended, "child {number}: {status:#x}");
-                }
-            }
+            // SAFETY: a deadline, and the end of the child.
+            let status = in_child(|| unsafe {
+                libc::alarm(1);
+                libc::exit(0)
+            });
+            let was_ended = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
+            assert!(status == 0 || was_ended, "child {number}: {status:#x}");
         }
         stop.store(true, Ordering::Relaxed);
     });

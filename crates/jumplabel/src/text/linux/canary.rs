@@ -29,10 +29,11 @@ pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
         write(kind, to)?;
         if arch::canary() == jumps { Ok(()) } else { Err(Errno::LIED) }
     };
-    let there = sing(State::Jump, true);
-    // Back in any case, if only it is not refused.
-    let proof =
-        if there.is_ok() || there == Err(Errno::LIED) { there.and(sing(State::Pristine, false)) } else { there };
+    let proof = match sing(State::Jump, true) {
+        // Back in any case, if only it is not refused.
+        there @ (Ok(()) | Err(Errno::LIED)) => there.and(sing(State::Pristine, false)),
+        refused => refused,
+    };
     match proof {
         Ok(()) => PROVEN.fetch_or(bit, Ordering::Relaxed),
         Err(Errno::LIED) => LIES.fetch_or(bit, Ordering::Relaxed),

@@ -61,39 +61,46 @@ pub(super) fn find_other() -> Option<&'static Runtime> {
 unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
     // SAFETY: the loader's argument, during the call.
     let segments = unsafe { Segments::of(&*info) };
-    let mut others = runtimes(segments).filter(|&runtime| runtime != &raw const RUNTIME as usize);
-    let Some(other) = others.next() else { return 0 };
+    let (this, mut other) = (&raw const RUNTIME as usize, None);
+    runtimes(segments, &mut |runtime| {
+        if runtime != this {
+            other.get_or_insert(runtime);
+        }
+    });
+    let Some(other) = other else { return 0 };
     // SAFETY: `find_other` passes a pointer to a pointer.
     unsafe { data.cast::<usize>().write(other) };
     1
 }
 
-/// The addresses of the runtimes that the notes of an object lead to.
-fn runtimes(segments: Segments<'_>) -> impl Iterator<Item = usize> {
-    segments.of_type(PT_NOTE).flat_map(move |(header, start, _)| {
+/// Visits the addresses of the runtimes that the notes of an object lead to.
+fn runtimes(segments: Segments<'_>, visit: &mut dyn FnMut(usize)) {
+    for (header, start, _) in segments.of_type(PT_NOTE) {
         // Notes in a segment that is 8-aligned are padded to 8 bytes.
         let alignment = if header.p_align == 8 { 8 } else { 4 };
         // GNU strip and objcopy forget the address of a segment whose first section they remove, and not its place in the
         // file.
         let in_file = segments.address_of(header.p_offset).filter(|&address| address != start);
-        [Some(start), in_file].into_iter().flatten().flat_map(move |start| {
+        for start in [Some(start), in_file].into_iter().flatten() {
             let end = start.saturating_add(header.p_filesz.min(header.p_memsz));
-            notes(segments, start, end, alignment).filter_map(move |note| runtime_of(segments, note))
-        })
-    })
+            let mut note = start;
+            while let Some(next) = behind(segments, note, end, alignment) {
+                if let Some(runtime) = runtime_of(segments, note) {
+                    visit(runtime);
+                }
+                note = next;
+            }
+        }
+    }
 }
 
-/// The addresses of the notes between `start` and `end`.
-fn notes(segments: Segments<'_>, start: usize, end: usize, alignment: usize) -> impl Iterator<Item = usize> {
-    let mut at = start;
-    core::iter::from_fn(move || {
-        let note = at;
-        let (name, description) = (segments.word(note)? as usize, segments.word(note.checked_add(4)?)? as usize);
-        let name_end = WORDS.checked_add(name)?.checked_next_multiple_of(alignment)?;
-        let length = name_end.checked_add(description)?.checked_next_multiple_of(alignment)?;
-        at = note.checked_add(length)?;
-        (note.checked_add(WORDS)? <= end && name_end.checked_add(description)? <= end - note).then_some(note)
-    })
+/// Where the note behind the one at `note` begins; `None` if that is not whole before `end`.
+fn behind(segments: Segments<'_>, note: usize, end: usize, alignment: usize) -> Option<usize> {
+    let (name, description) = (segments.word(note)? as usize, segments.word(note.checked_add(4)?)? as usize);
+    let name_end = WORDS.checked_add(name)?.checked_next_multiple_of(alignment)?;
+    let length = name_end.checked_add(description)?.checked_next_multiple_of(alignment)?;
+    let is_whole = note.checked_add(WORDS)? <= end && name_end.checked_add(description)? <= end - note;
+    note.checked_add(length).filter(|_| is_whole)
 }
 
 /// The runtime that the note at `note` leads to, if it is one of ours.
@@ -245,7 +252,9 @@ mod tests {
         }
 
         fn found(&self) -> Vec<usize> {
-            runtimes(self.segments()).map(|runtime| runtime.wrapping_sub(self.base)).collect()
+            let mut found = Vec::new();
+            runtimes(self.segments(), &mut |runtime| found.push(runtime.wrapping_sub(self.base)));
+            found
         }
     }
 

@@ -84,10 +84,9 @@ impl Shared {
     }
 
     /// Releases what [`take`](Self::take) took.
-    pub(super) fn release(&self, [mask, rest]: Token) {
-        self.wiped().lock.release(rest as u32);
-        signals::restore(mask);
-        cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
+    pub(super) fn release(&self, token: Token) {
+        self.wiped().lock.release(token[1] as u32);
+        go_back(token);
     }
 
     /// Takes the lock for a fork of this thread. Does without it if another fork has it, or if that takes too long; then
@@ -117,14 +116,13 @@ impl Shared {
     pub(super) fn begin_child(&self) -> bool {
         let Wiped { lock, settled, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
-        if let Some([mask, rest]) = self.forked() {
+        if let Some(token) = self.forked() {
             let alone = self.fork.takeovers.load(Ordering::Relaxed) == self.takeovers.load(Ordering::Relaxed);
             settled.store(alone.into(), Ordering::Relaxed);
             if !is_wiped {
                 lock.reset();
             }
-            signals::restore(mask);
-            cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
+            go_back(token);
         } else {
             // `begin_fork` went without the lock, or the handler of another copy was here before.
             if !is_wiped && !lock.is_free() {
@@ -208,6 +206,12 @@ impl Shared {
             self.runtimes.store(core::ptr::from_ref(runtime).cast_mut(), Ordering::Release);
         }
     }
+}
+
+/// Lets signals and cancellation come as they did before `token` was taken.
+fn go_back([mask, rest]: Token) {
+    signals::restore(mask);
+    cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
 }
 
 /// What is shared, made where there is nothing yet; `None` without memory.
