@@ -30,8 +30,8 @@
 
 /* Bytes where the spelling of an instruction depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
-#define JUMPLABEL_NOP_(label, target) label ":\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
-#define JUMPLABEL_JUMP_(label, target) label ":\n.byte 0xe9\n.long " target " - . - 4\n"
+#define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
+#define JUMPLABEL_JUMP_(label, target) label ":.byte 0xe9;.long " target " - . - 4;"
 #define JUMPLABEL_CLOBBERS_ "cc"
 #ifdef __x86_64__
 /* lea __jumplabel_object(%rip), %rdi */

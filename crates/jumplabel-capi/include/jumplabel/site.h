@@ -222,17 +222,17 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
    site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. */
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
 	JUMPLABEL_SLOT_                                                                                                \
-	".if " JUMPLABEL_NUMBER_("number") " & 8\n"                                                                    \
+	".if " JUMPLABEL_NUMBER_("number") " & 8;"                                                                    \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
-	".else\n"                                                                                                      \
+	".else;"                                                                                                      \
 	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
-	".endif\n"                                                                                                     \
-	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f\n"                                                             \
-	".pushsection " JUMPLABEL_TABLE_ "\n"                                                                          \
-	".balign 4\n"                                                                                                  \
+	".endif;"                                                                                                     \
+	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f;"                                                             \
+	".pushsection " JUMPLABEL_TABLE_ ";"                                                                          \
+	".balign 4;"                                                                                                  \
 	"3:.long " JUMPLABEL_BACK_ " - ., %l[jumplabel_jumped] - ., " JUMPLABEL_KEY_WORD_ ", "                         \
-		JUMPLABEL_NUMBER_("number") " & 7\n"                                                                   \
-	".popsection\n"
+		JUMPLABEL_NUMBER_("number") " & 7;"                                                                   \
+	".popsection;"
 
 #define JUMPLABEL_SITE_ASM_(x, arm, starts_on, object)                                                                 \
 	__asm__ __volatile__ __inline__ goto(                                                                           \
