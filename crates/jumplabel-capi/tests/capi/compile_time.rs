@@ -1,22 +1,25 @@
-//! What checks cost to compile, beside atomic loads: 5,000 functions with one each. Ratios of the time of the processor, the best
-//! of three runs in turn; and the size of the object file.
+//! What checks cost to compile, beside atomic loads: 500 functions with one each, and the same without any, which is what the
+//! compiler takes to start and to read the header. Ratios of the instructions that the compiler and the assembler execute,
+//! counted by valgrind: times of the same, on a machine with other load, differ by half from run to run.
 //!
 //! ```sh
 //! cargo test --release -p jumplabel-capi --test capi compile_time -- --ignored --nocapture
 //! ```
 
 use std::fmt::Write;
+use std::fs::DirEntry;
+use std::path::Path;
 use std::process::Command;
 
 use crate::compiler::{Compiler, Language};
-use crate::prefix::{printed, scratch, succeeds};
+use crate::prefix::{scratch, succeeds};
 
-const FUNCTIONS: usize = 5_000;
+const FUNCTIONS: usize = 500;
 
 /// Functions that are not alike, so that the compiler does not compare each with all others.
-fn source(start: &str, check: &str) -> String {
+fn source(start: &str, check: &str, functions: usize) -> String {
     let mut text = String::from(start);
-    for number in 0..FUNCTIONS {
+    for number in 0..functions {
         let (cold, operator) = (number % 7, ["+", "-", "*", "^", "|", "&"][number % 6]);
         writeln!(
             text,
@@ -30,14 +33,20 @@ fn source(start: &str, check: &str) -> String {
     text
 }
 
-/// Seconds of the processor that a command took, as the shell counts them.
-fn seconds(command: &Command) -> f64 {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_str().unwrap()).collect();
-    let mut shell = Command::new("bash");
-    let output = succeeds(shell.args(["-c", "TIMEFORMAT='%U %S'; time \"$@\"", "bash"]).args(words));
-    let times = printed(&output);
-    times.split_whitespace().map(|time| time.replace(',', ".").parse::<f64>().unwrap()).sum()
+/// Instructions of a command and all that it starts.
+fn instructions(command: &Command, logs: &Path) -> f64 {
+    let _ = std::fs::remove_dir_all(logs);
+    std::fs::create_dir(logs).unwrap();
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--trace-children=yes"]);
+    valgrind.arg(format!("--log-file={}/%p", logs.display()));
+    succeeds(valgrind.arg(command.get_program()).args(command.get_args()));
+    let count = |entry: std::io::Result<DirEntry>| -> f64 {
+        let log = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let line = log.lines().find_map(|line| line.split_once(" refs:")).unwrap_or_else(|| panic!("{log}"));
+        line.1.trim().replace(',', "").parse().unwrap()
+    };
+    std::fs::read_dir(logs).unwrap().map(count).sum()
 }
 
 #[test]
@@ -47,31 +56,26 @@ fn against_atomic_loads() {
         "static int word;\nvoid set(int x);\nvoid set(int x)\n{\n\t__atomic_store_n(&word, x, __ATOMIC_RELAXED);\n}\n";
     const KEY: &str = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\n";
     let directory = scratch("compile-time");
-    let files = [
-        ("atomic", source(ATOMIC, "__builtin_expect(__atomic_load_n(&word, __ATOMIC_RELAXED) > 0, 0)")),
-        ("key", source(KEY, "static_branch_unlikely(&key)")),
-    ];
-    let files = files.map(|(name, text)| {
-        let file = directory.join(format!("{name}.c"));
-        std::fs::write(&file, text).unwrap();
-        file
-    });
     for compiler in Compiler::ALL {
         for level in ["-O0", "-O2"] {
-            let (mut best, mut bytes) = ([f64::MAX; 2], [0; 2]);
-            for _ in 0..3 {
-                for (which, file) in files.iter().enumerate() {
-                    let object = file.with_extension("o");
-                    let mut command = compiler.command(Language::C, &format!("{level} -c"));
-                    command.arg(file).arg("-o").arg(&object);
-                    best[which] = best[which].min(seconds(&command));
-                    bytes[which] = std::fs::metadata(&object).unwrap().len() / 1000;
-                }
-            }
-            let ratio = best[1] / best[0];
+            let [atomic, key] = [
+                (ATOMIC, "__builtin_expect(__atomic_load_n(&word, __ATOMIC_RELAXED) > 0, 0)"),
+                (KEY, "static_branch_unlikely(&key)"),
+            ]
+            .map(|(start, check)| {
+                let [whole, empty] = [FUNCTIONS, 0].map(|functions| {
+                    let file = directory.join("file.c");
+                    std::fs::write(&file, source(start, check, functions)).unwrap();
+                    let mut command = compiler.command(Language::C, &format!("{level} -Wno-unused-variable -c"));
+                    command.arg(&file).arg("-o").arg(directory.join("file.o"));
+                    instructions(&command, &directory.join("logs"))
+                });
+                (whole - empty) / FUNCTIONS as f64 / 1e3
+            });
+            let ratio = key / atomic;
             println!(
-                "{} {level}: {:.2} s, with keys {:.2} s: {ratio:.2} times; {} kB, with keys {} kB",
-                compiler.c, best[0], best[1], bytes[0], bytes[1]
+                "{} {level}: {atomic:.0} thousand instructions a function, with a key {key:.0}: {ratio:.2} times",
+                compiler.c
             );
         }
     }
