@@ -80,3 +80,28 @@ impl<'key, const N: usize> Batch<'key, N> {
         patch::commit(&mut requests[..self.len])
     }
 }
+
+/// Sets any number of keys, all or nothing, as a [`Batch`] does. Where a key is named twice, the last change wins.
+///
+/// ```
+/// use jumplabel::{set_all, static_key};
+/// static_key! { static HOOKS: [false; 100]; }
+///
+/// set_all(HOOKS.iter().enumerate().map(|(number, hook)| (&**hook, number % 3 == 0)))?;
+/// assert!(HOOKS[99].is_enabled() && !HOOKS[98].is_enabled());
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// The list is made by the program's allocator before the lock is taken. Not safe in signal handlers, unlike `Batch`.
+///
+/// # Errors
+/// As [`RawKey::enable`]. On any error, no key and no site has changed.
+#[cfg(feature = "std")]
+pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
+    let request = |(key, on)| Request::new(key, if on { Change::Enable } else { Change::Disable });
+    let mut requests: std::vec::Vec<_> = keys.into_iter().map(request).collect();
+    if requests.is_empty() {
+        return Ok(Outcome::default());
+    }
+    patch::commit(&mut requests)
+}

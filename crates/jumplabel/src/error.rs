@@ -89,6 +89,13 @@ pub enum Error {
         /// Address of the entry.
         entry: usize,
     },
+    /// No key has the name, in no object that is loaded.
+    NoSuchKey,
+    /// Several keys have the name.
+    SeveralKeys {
+        /// How many.
+        count: usize,
+    },
     /// No memory for the index or the list of edits.
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
@@ -148,6 +155,12 @@ impl fmt::Display for Error {
                 "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
                  binary, or teach the tool that rewrote it about the section __jump_table"
             ),
+            Error::NoSuchKey => f.write_str(
+                "no key has this name: jumplabel::for_each_key lists them all; an element of an array is path::NAME[3]",
+            ),
+            Error::SeveralKeys { count } => {
+                write!(f, "{count} keys have this name: tell them apart by file and line with jumplabel::for_each_key")
+            }
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {
                 write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()")

@@ -25,9 +25,12 @@
 //! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
-//! | flip several, all or nothing | [`Batch`] |
+//! | flip several, all or nothing | [`Batch`], [`set_all`] |
+//! | hold one in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | have the first flip cost what a later one does | [`prepare()`] |
+//! | know whether flips will be allowed | [`probe`] |
+//! | find a key by its name | [`find_key`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
 //! | run in a kernel | [`text::Text`], [`text::set_text`] |
 //!
@@ -50,17 +53,23 @@ mod branch;
 mod error;
 pub mod key;
 pub mod patch;
+#[cfg(feature = "std")]
+mod scoped;
 pub mod site;
 mod sort;
 pub mod text;
 
 pub use batch::Batch;
+#[cfg(feature = "std")]
+pub use batch::set_all;
 pub use error::{Errno, Error};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
 pub use key::naked::NakedKey;
 pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use patch::{Lock, Outcome, prepare, settle};
-pub use site::record::{KeyInfo, for_each_key};
+pub use patch::{Lock, Outcome, prepare, probe, settle};
+#[cfg(feature = "std")]
+pub use scoped::KeyGuard;
+pub use site::record::{KeyInfo, find_key, for_each_key};
 pub use site::{Site, for_each_site, text_reserved, text_reserved_locked};
 pub use text::{Visibility, Warnings, WriterKind, set_writer};

@@ -2,8 +2,8 @@
 
 use jumplabel::arch::{SITE_SIZE, STEPS, State};
 use jumplabel::{
-    Batch, Error, Lock, StaticKeyFalse, for_each_key, for_each_site, static_branch_likely, static_branch_maybe,
-    static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
+    Batch, Error, Lock, RawKey, StaticKeyFalse, find_key, for_each_key, for_each_site, naked_key, probe, set_all,
+    static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
 };
 
 /// All four combinations, flipped there and back.
@@ -195,6 +195,100 @@ fn introspection() {
     assert!(text_reserved(address..address + 1).unwrap());
     assert!(text_reserved(address + SITE_SIZE - 1..address + SITE_SIZE).unwrap());
     assert!(!text_reserved(address + SITE_SIZE..address + SITE_SIZE).unwrap());
+}
+
+#[test]
+#[cfg_attr(not(jumplabel_sites), ignore = "no records without sites")]
+fn keys_by_their_names() {
+    mod here {
+        jumplabel::static_key! {
+            pub static ALONE: false;
+            pub static SEVERAL: [true; 3];
+        }
+    }
+    fn first() -> usize {
+        static_key! { static TWICE: false; }
+        TWICE.address()
+    }
+    fn second() -> usize {
+        static_key! { static TWICE: false; }
+        TWICE.address()
+    }
+    assert_ne!(first(), second());
+    let path = |name: &str| format!("{}::{name}", module_path!());
+    let found = find_key(&path("here::ALONE")).unwrap();
+    assert!(std::ptr::eq(found.key, here::ALONE.raw()) && !found.default);
+    let found = find_key(&path("here::SEVERAL[2]")).unwrap();
+    assert!(std::ptr::eq(found.key, here::SEVERAL[2].raw()) && found.default);
+    assert_eq!(found.to_string(), path("here::SEVERAL[2]"));
+    let absent = [
+        "",
+        "]",
+        "[",
+        "NOBODY",
+        "there::ALONE",
+        "here::ALONE[0]",
+        "here::SEVERAL",
+        "here::SEVERAL[3]",
+        "here::SEVERAL[-1]",
+        "here::SEVERAL[]",
+    ];
+    for name in absent {
+        assert_eq!(find_key(&path(name)).unwrap_err(), Error::NoSuchKey, "{name}");
+        assert_eq!(find_key(name).unwrap_err(), Error::NoSuchKey, "{name}");
+    }
+    assert_eq!(find_key(&path("TWICE")).unwrap_err(), Error::SeveralKeys { count: 2 });
+    // What is displayed is found again.
+    let mut names = Vec::new();
+    for_each_key(|key| names.push((key.to_string(), key.key.address()))).unwrap();
+    for (name, address) in &names {
+        let count = names.iter().filter(|(other, _)| other == name).count();
+        match find_key(name) {
+            Ok(found) => assert_eq!((found.key.address(), count), (*address, 1), "{name}"),
+            Err(error) => assert_eq!(error, Error::SeveralKeys { count }, "{name}"),
+        }
+    }
+}
+
+/// Keys of all kinds in one constant list.
+#[test]
+fn keys_without_their_types() {
+    static_key! {
+        static OFF: false;
+        static ON: true;
+        static LATER: false, deferred std::time::Duration::from_millis(1);
+    }
+    naked_key! { static NAKED: true; }
+    static ALL: [&RawKey; 4] = [OFF.raw(), ON.raw(), LATER.raw(), NAKED.raw()];
+    assert_eq!(ALL.map(RawKey::is_enabled), [false, true, false, true]);
+    set_all(ALL.into_iter().map(|key| (key, !key.is_enabled()))).unwrap();
+    assert!(OFF.is_enabled() && !static_branch_likely!(ON) && static_branch_unlikely!(LATER) && !NAKED.get());
+    assert_eq!(format!("{OFF:?}"), "StaticKey(count 1, default false)");
+}
+
+/// More than a batch holds, and all or nothing.
+#[test]
+fn any_number_of_keys() {
+    static_key! { static MANY: [false; 200]; static SEALED: false; }
+    assert_eq!(set_all([]).unwrap().sites, 0);
+    set_all(MANY.iter().enumerate().map(|(number, key)| (key.raw(), number % 2 == 0))).unwrap();
+    assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number % 2 == 0)));
+    SEALED.seal().unwrap();
+    let all = MANY.iter().map(|key| (key.raw(), true)).chain([(SEALED.raw(), true)]);
+    assert_eq!(set_all(all.clone()).unwrap_err(), Error::Sealed);
+    assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number % 2 == 0)));
+    // The last change of a key wins.
+    set_all(all.chain([(SEALED.raw(), false), (MANY[7].raw(), false)])).unwrap();
+    assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number != 7)));
+}
+
+#[test]
+#[cfg_attr(not(jumplabel_sites), ignore = "nothing to write without sites")]
+fn a_writer_is_found_ahead() {
+    let writer = probe().unwrap();
+    static_key! { static KEY: false; }
+    assert!(!static_branch_unlikely!(KEY));
+    assert_eq!(KEY.enable().unwrap().writer, Some(writer));
 }
 
 /// What is reserved is all bytes of a site, and neither of those beside it.

@@ -83,6 +83,12 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
         DeferredKey { raw: RawKey::new(DEFAULT), timer }
     }
 
+    /// The key without its type, in constants too: for lists of keys of all kinds.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawKey {
+        &self.raw
+    }
+
     /// One user less (Linux: `static_key_slow_dec_deferred`). Where it is the last one, the key goes off when the interval
     /// has passed; until then its count stays 1, and further deferred decs are absorbed. A user who comes meanwhile stays:
     /// by `inc` it is counted besides, by `enable` it takes the place of the one that has left. `disable` and

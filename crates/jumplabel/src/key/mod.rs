@@ -158,6 +158,14 @@ impl RawKey {
         patch::change(self, Change::Disable)
     }
 
+    /// Turns the key on or off: [`enable`](Self::enable) or [`disable`](Self::disable).
+    ///
+    /// # Errors
+    /// As [`enable`](Self::enable).
+    pub fn set(&self, on: bool) -> Result<Outcome, Error> {
+        if on { self.enable() } else { self.disable() }
+    }
+
     /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
     /// compare-and-swap. When it returns, the key is on, and stays so until the matching [`dec`](Self::dec). Where the key went on
     /// without a core sync, that is reported to the others too, until one has succeeded.
@@ -239,11 +247,8 @@ impl RawKey {
 
 impl core::fmt::Debug for RawKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("StaticKey")
-            .field("count", &self.count())
-            .field("default", &self.default_state())
-            .field("sealed", &self.is_sealed())
-            .finish()
+        let sealed = if self.is_sealed() { ", sealed" } else { "" };
+        write!(f, "StaticKey(count {}, default {}{sealed})", self.count(), self.default_state())
     }
 }
 
@@ -261,9 +266,14 @@ impl From<Misuse> for Error {
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
 /// Dereferences to [`RawKey`], which has the methods.
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct StaticKey<const DEFAULT: bool> {
     raw: RawKey,
+}
+
+impl<const DEFAULT: bool> core::fmt::Debug for StaticKey<DEFAULT> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.raw.fmt(f)
+    }
 }
 
 /// A key that starts on (Linux: `struct static_key_true`).
@@ -277,6 +287,12 @@ impl<const DEFAULT: bool> StaticKey<DEFAULT> {
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
     pub const fn new() -> Self {
         StaticKey { raw: RawKey::new(DEFAULT) }
+    }
+
+    /// The key without its type, in constants too: for lists of keys of all kinds.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawKey {
+        &self.raw
     }
 }
 

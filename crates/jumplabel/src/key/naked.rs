@@ -65,6 +65,12 @@ impl<F: Function> NakedKey<F> {
         NakedKey { raw: RawKey::new(F::DEFAULT), function: PhantomData }
     }
 
+    /// The key without its type, in constants too: for lists of keys of all kinds.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawKey {
+        &self.raw
+    }
+
     /// Whether the key is on: the check.
     ///
     /// A call of the key's function and no load: it writes the register with the result, what the call itself takes, and no

@@ -363,15 +363,28 @@ pub fn prepare() -> Result<(), Error> {
     // SAFETY: the lock is held, which is what guards the list, and no transaction is on its way.
     unsafe { Edits::borrow(&lock) }.prepare(sites, &lock)?;
     in_flight::prepare(&lock)?;
-    for sites in [1, usize::MAX] {
-        let summary = plan::Summary { sites, pages: 1, spans: 1, pristine: 0, steps: 1, unsynced: false };
-        let mut refused = Refusals::default();
-        let mut works = |kind| lock.text().prepare(kind).map_err(|errno| refused.note(kind, errno)).is_ok();
-        if !(0..).map_while(|attempt| lock.text().choose(&summary, attempt)).any(&mut works) {
-            return Err(refused.error());
-        }
-    }
-    Ok(())
+    prepare_writer(1, &lock)?;
+    prepare_writer(usize::MAX, &lock).map(drop)
+}
+
+/// The writer that a flip of one site would take, after it has shown that it works: on a function of the library's own, so that no site
+/// changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the first time, and next to
+/// nothing later.
+///
+/// # Errors
+/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`] where there is none,
+/// as in the fallback; and where the lock cannot be taken, as for [`RawKey::seal`].
+pub fn probe() -> Result<WriterKind, Error> {
+    prepare_writer(1, &Lock::take()?)
+}
+
+/// Proves the writer that is chosen for so many sites.
+fn prepare_writer(sites: usize, lock: &Lock) -> Result<WriterKind, Error> {
+    let summary = plan::Summary { sites, pages: 1, spans: 1, pristine: 0, steps: 1, unsynced: false };
+    let mut refused = Refusals::default();
+    let mut works = |kind: &WriterKind| lock.text().prepare(*kind).map_err(|errno| refused.note(*kind, errno)).is_ok();
+    let found = (0..).map_while(|attempt| lock.text().choose(&summary, attempt)).find(&mut works);
+    found.ok_or_else(|| refused.error())
 }
 
 /// The edits of a transaction, as writers get them.

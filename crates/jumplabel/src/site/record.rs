@@ -1,6 +1,9 @@
 //! Key records: the name, file, line and default of each key that `static_key!` declared, in the read-only section
 //! `__jump_keys`, where tools find them in a stripped binary too.
 
+use core::fmt;
+use core::ops::Range;
+
 use super::{index, object, relative};
 use crate::error::Error;
 use crate::key::RawKey;
@@ -89,6 +92,14 @@ pub struct KeyInfo {
     pub key: &'static RawKey,
 }
 
+/// As it is written in the program: `crate::module::NAME`, or `crate::module::NAMES[3]`. What [`find_key`] takes.
+impl fmt::Display for KeyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))
+    }
+}
+
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
 /// The keys are looked at under the lock and visited after it: `visit` may flip. An object must not be unloaded while its
@@ -97,15 +108,46 @@ pub struct KeyInfo {
 /// # Errors
 /// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
+    each_key(|record| 0..record.count, visit).map(drop)
+}
+
+/// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
+/// as [`KeyInfo`] displays it.
+///
+/// Costs a comparison for each declaration. The object of the key must not be unloaded while what is found is used.
+///
+/// # Errors
+/// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
+pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
+    let (path, element) = match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
+        Some((path, number)) => (path, Some(number.parse::<u32>().map_err(|_| Error::NoSuchKey)?)),
+        None => (name, None),
+    };
+    let named = |record: &KeyRecord| {
+        let is_named = KeyRecord::text(&raw const record.name, record.name_len) == path;
+        let is_array = record.stride() != 0;
+        match element {
+            Some(element) if is_named && is_array && element < record.count => element..element + 1,
+            None if is_named && !is_array => 0..1,
+            _ => 0..0,
+        }
+    };
+    let mut found = None;
+    match each_key(named, |key| found = Some(key))? {
+        0 | 1 => found.ok_or(Error::NoSuchKey),
+        count => Err(Error::SeveralKeys { count }),
+    }
+}
+
+/// Visits the elements that `which` says of each record. How many they are.
+fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, lock: &Lock| {
-        for object in object::all(lock) {
-            for record in object.keys() {
-                for element in 0..record.count {
-                    keys.push(record.info(element, lock)?, lock.text())?;
-                }
+        for record in object::all(lock).flat_map(|object| object.keys()) {
+            for element in which(record) {
+                keys.push(record.info(element, lock)?, lock.text())?;
             }
         }
         Ok(())
     };
-    list::collect(fill, visit).map(drop)
+    list::collect(fill, visit)
 }
