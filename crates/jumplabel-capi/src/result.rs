@@ -50,7 +50,7 @@ impl Refusal {
             Refusal::Core(error) => match error {
                 Error::Denied { .. } => -EACCES,
                 Error::ForeignBytes { .. } => -EADDRINUSE,
-                Error::NoWriter => -ENOSYS,
+                Error::NoWriter | Error::NoText => -ENOSYS,
                 Error::Reentrant => -EDEADLK,
                 Error::Overflow => -EOVERFLOW,
                 Error::Underflow => -ERANGE,
@@ -203,6 +203,7 @@ mod tests {
     fn every_error_has_a_text() {
         let errors = [
             Error::NoWriter,
+            Error::NoText,
             Error::Reentrant,
             Error::Overflow,
             Error::Underflow,

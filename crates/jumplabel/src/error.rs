@@ -56,8 +56,9 @@ pub enum Error {
         /// What it holds.
         found: [u8; arch::SITE_SIZE],
     },
-    /// There is nothing to write code with: a kernel that has not called `set_text`, or a writer forced by name that
-    /// does not exist.
+    /// There is no platform: a kernel that has not called [`set_text`](crate::text::set_text).
+    NoText,
+    /// The platform has no writer of the name that `JUMPLABEL_WRITER` gives, or none at all.
     NoWriter,
     /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler), or holds a
     /// [`Lock`](crate::Lock).
@@ -127,9 +128,10 @@ impl fmt::Display for Error {
                 "the site at {address:#x} holds {found:02x?} instead of {expected:02x?}: remove the breakpoint, probe \
                  or other patcher there and flip again"
             ),
+            Error::NoText => f.write_str("there is no platform yet: call jumplabel::text::set_text first"),
             Error::NoWriter => f.write_str(
-                "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap; a kernel calls \
-                 jumplabel::text::set_text first",
+                "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap, and a kernel's Text \
+                 must choose one of its own",
             ),
             Error::Reentrant => {
                 f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")

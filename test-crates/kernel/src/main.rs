@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   _start ─► constructors (.init_array: jumplabel registers the object)
-//!          ─► a flip: NoWriter, nothing changed
+//!          ─► a flip: NoText, nothing changed
 //!          ─► set_text(own) ─► flips, batches, listings ─► "ok"
 //! ```
 #![no_std]
@@ -50,9 +50,9 @@ fn constructors() {
 
 fn run() -> Result<(), Error> {
     // Nothing to write code with: refused, and nothing has changed.
-    assert!(TRACE.enable() == Err(Error::NoWriter));
-    assert!(ROUTE.enable() == Err(Error::NoWriter) && !ROUTE.get());
-    assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoWriter));
+    assert!(TRACE.enable() == Err(Error::NoText));
+    assert!(ROUTE.enable() == Err(Error::NoText) && !ROUTE.get());
+    assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoText));
     assert!(check() == [false, false, true, false] && TRACE.count() == 0 && VERIFY.count() == 1);
 
     text::install();

@@ -229,7 +229,7 @@ impl RawKey {
     ///
     /// # Errors
     /// [`Error::Overflow`] with `i32::MAX` users, and where the lock cannot be taken: [`Error::Reentrant`] in the middle of
-    /// a flip, [`Error::OutOfMemory`], and [`Error::NoWriter`] in a kernel that has not called
+    /// a flip, [`Error::OutOfMemory`], and [`Error::NoText`] in a kernel that has not called
     /// [`set_text`](crate::text::set_text). Where a deferred dec is due, also as [`dec`](Self::dec); it is then still due,
     /// and the key is not sealed.
     pub fn seal(&self) -> Result<(), Error> {

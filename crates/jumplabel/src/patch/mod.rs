@@ -48,7 +48,7 @@ impl Lock {
     /// Waits for the lock.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`], [`Error::NoWriter`] in a kernel that has not
+    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`], [`Error::NoText`] in a kernel that has not
     /// called [`set_text`](crate::text::set_text).
     pub fn take() -> Result<Lock, Error> {
         let text = text::text();

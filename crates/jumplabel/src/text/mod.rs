@@ -120,7 +120,7 @@ pub unsafe trait Text: Sync {
     ///
     /// # Errors
     /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`] where there is none for it,
-    /// [`Error::NoWriter`] where there is no platform.
+    /// [`Error::NoText`] where there is no platform.
     fn lock(&self) -> Result<Token, Error>;
 
     /// Releases the lock.

@@ -1,5 +1,5 @@
 //! The platform of last resort: a lock and nothing else. Enough for builds without sites, where a flip is a store; with
-//! sites it refuses with [`Error::NoWriter`] until a kernel calls `set_text`.
+//! sites it refuses with [`Error::NoText`] until a kernel calls `set_text`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ const fn now() -> Duration {
 unsafe impl Text for Portable {
     fn lock(&self) -> Result<Token, Error> {
         if cfg!(jumplabel_sites) {
-            return Err(Error::NoWriter);
+            return Err(Error::NoText);
         }
         let me = thread();
         while let Err(owner) = self.owner.compare_exchange_weak(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
