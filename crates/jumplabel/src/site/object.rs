@@ -47,6 +47,7 @@ pub struct Object {
 }
 
 /// A flag of [`Object`]: it is part of the program.
+#[cfg(any(jumplabel_linux, jumplabel_sites))]
 const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: it is never unloaded. Set under the lock.
 #[cfg(any(jumplabel_linux, jumplabel_sites))]
@@ -103,11 +104,13 @@ impl Object {
     }
 
     /// Whether it has one of these flags.
+    #[cfg(any(jumplabel_linux, jumplabel_sites))]
     fn has(&self, flags: u32) -> bool {
         self.flags.load(Ordering::Relaxed) & flags != 0
     }
 
     /// Whether it is part of the program, which is never unloaded.
+    #[cfg(any(jumplabel_linux, jumplabel_sites))]
     pub(crate) fn is_in_program(&self) -> bool {
         self.has(IN_PROGRAM)
     }
