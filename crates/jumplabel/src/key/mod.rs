@@ -158,11 +158,9 @@ impl RawKey {
         patch::change(self, Change::Disable)
     }
 
-    /// Turns the key on or off: [`enable`](Self::enable) or [`disable`](Self::disable).
-    ///
-    /// # Errors
-    /// As [`enable`](Self::enable).
-    pub fn set(&self, on: bool) -> Result<Outcome, Error> {
+    /// Turns the key on or off. Not public: who looks for a `get` would be shown it by the compiler.
+    #[cfg(feature = "std")]
+    pub(crate) fn set(&self, on: bool) -> Result<Outcome, Error> {
         if on { self.enable() } else { self.disable() }
     }
 
