@@ -55,7 +55,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 
     /// Turns `key` on or off.
     pub const fn set(self, key: &'key RawKey, on: bool) -> Self {
-        self.push(key, if on { Change::Enable } else { Change::Disable })
+        self.push(key, Change::to(on))
     }
 
     const fn push(mut self, key: &'key RawKey, change: Change) -> Self {
@@ -98,7 +98,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// As [`RawKey::enable`]. On any error, no key and no site has changed.
 #[cfg(feature = "std")]
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    let request = |(key, on)| Request::new(key, if on { Change::Enable } else { Change::Disable });
+    let request = |(key, on)| Request::new(key, Change::to(on));
     let mut requests: std::vec::Vec<_> = keys.into_iter().map(request).collect();
     if requests.is_empty() {
         return Ok(Outcome::default());

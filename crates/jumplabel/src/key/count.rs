@@ -60,6 +60,14 @@ pub enum Change {
     Dec,
 }
 
+impl Change {
+    /// On or off, whatever it was.
+    #[must_use]
+    pub const fn to(on: bool) -> Change {
+        if on { Change::Enable } else { Change::Disable }
+    }
+}
+
 /// The number of users in `word`.
 #[must_use]
 pub const fn users(word: i32) -> i32 {

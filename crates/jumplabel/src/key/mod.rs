@@ -161,7 +161,7 @@ impl RawKey {
     /// Turns the key on or off. Not public: who looks for a `get` would be shown it by the compiler.
     #[cfg(feature = "std")]
     pub(crate) fn set(&self, on: bool) -> Result<Outcome, Error> {
-        if on { self.enable() } else { self.disable() }
+        patch::change(self, Change::to(on))
     }
 
     /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
