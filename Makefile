@@ -35,6 +35,7 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cargo test --quiet -p jumplabel --test layers
 
 unit:
 	cargo test --workspace

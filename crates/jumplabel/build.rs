@@ -5,6 +5,7 @@ use std::env::var;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(fuzzing)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");

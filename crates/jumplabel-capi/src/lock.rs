@@ -32,12 +32,12 @@ fn me() -> i32 {
 }
 
 /// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
-pub(crate) fn with<T>(body: impl FnOnce(Option<&Lock>) -> T) -> T {
+pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
     if HELD.owner.load(Ordering::Relaxed) != me() {
         return body(None);
     }
-    // SAFETY: this thread is the owner.
-    body(unsafe { &*HELD.lock.get() }.as_ref())
+    // SAFETY: this thread is the owner, and no `body` calls this.
+    body(unsafe { &mut *HELD.lock.get() }.as_mut())
 }
 
 /// Takes the lock that flips take.

@@ -56,7 +56,7 @@ impl Refusal {
                 Error::Underflow => -ERANGE,
                 Error::Counted { .. } => -EBUSY,
                 Error::Sealed => -EROFS,
-                Error::OutOfRange { .. } | Error::DamagedTable { .. } => -ENOEXEC,
+                Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
                 Error::BatchFull { .. } => -E2BIG,

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::key::count::Change;
-use crate::patch::{self, Outcome, plan::Request};
+use crate::patch::{self, Outcome, Request};
 
 /// A set of changes that are verified, written and synced together.
 ///
@@ -60,7 +60,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 
     const fn push(mut self, key: &'key RawKey, change: Change) -> Self {
         if self.len < N {
-            self.requests[self.len] = Some(Request::new(key, change));
+            self.requests[self.len] = Some(Request::of_key(key, change));
         }
         self.len += 1;
         self
@@ -98,7 +98,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// As [`RawKey::enable`]. On any error, no key and no site has changed.
 #[cfg(feature = "std")]
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    let request = |(key, on)| Request::new(key, Change::to(on));
+    let request = |(key, on)| Request::of_key(key, Change::to(on));
     let mut requests: std::vec::Vec<_> = keys.into_iter().map(request).collect();
     if requests.is_empty() {
         return Ok(Outcome::default());

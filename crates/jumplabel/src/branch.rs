@@ -16,6 +16,39 @@
 //!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
+use crate::format::{BRANCH, JUMPS, OFFSET_SHIFT, meta};
+use crate::key::Key;
+
+/// What the assembler is told of a check of a static that is `key`: the entry's meta word, and in bit 7, which is 0 there, whether
+/// the site's first instruction is a jump. One number, because each constant costs its compiler as much as a function.
+#[doc(hidden)]
+#[must_use]
+pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
+    word(arm, K::DEFAULT, 0)
+}
+
+/// The same of a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or not.
+///
+/// # Safety
+/// `key` lies in `symbol`.
+#[doc(hidden)]
+#[must_use]
+pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u64 {
+    let (key, symbol) = (core::ptr::from_ref(key), core::ptr::from_ref(symbol));
+    // SAFETY: by the contract; in a constant, anything else does not evaluate.
+    let offset = unsafe { key.byte_offset_from(symbol) };
+    assert!(offset >= 0);
+    word(arm, K::DEFAULT, offset as usize)
+}
+
+const fn word(arm: bool, default: bool, offset: usize) -> u64 {
+    meta(arm, BRANCH, offset) as u64 | if default != arm { JUMPS } else { 0 } | (offset as u64) << OFFSET_SHIFT
+}
+
+/// Whether the fallback accepts a key, where there are no sites.
+#[doc(hidden)]
+pub const fn is_key<K: Key>(_: &K) {}
+
 /// Whether a key is on, with the code for "on" laid out in line.
 ///
 /// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant
@@ -27,7 +60,7 @@
 #[macro_export]
 macro_rules! static_branch_likely {
     // Most keys are plain names: a shorter way for the compiler.
-    ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, site_word($($key)::+), let _ = &$($key)::+;) };
+    ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::branch::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
 
@@ -36,7 +69,7 @@ macro_rules! static_branch_likely {
 #[macro_export]
 macro_rules! static_branch_unlikely {
     // Most keys are plain names: a shorter way for the compiler.
-    ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, site_word($($key)::+), let _ = &$($key)::+;) };
+    ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::branch::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
@@ -54,7 +87,7 @@ macro_rules! __static_branch {
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => {
         compile_error!("expected a static key, not a call: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
     };
-    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, site_word($key), let _ = &$key;) };
+    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::branch::site_word]($key), let _ = &$key;) };
     ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
         $crate::__site_in!($arm, $key, $key [ $($index)+ ] $($rest)*)
     };
@@ -69,7 +102,7 @@ macro_rules! __static_branch {
 #[macro_export]
 macro_rules! __site_in {
     ($arm:expr, $sym:path, $($place:tt)*) => {
-        $crate::__site!($arm, $sym, site_word_in($($place)*)($sym), const { let _ = &$($place)*; })
+        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), const { let _ = &$($place)*; })
     };
 }
 
@@ -86,8 +119,8 @@ macro_rules! __site {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
-    ($arm:expr, $sym:path, $word:ident($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
-        const { $crate::site::is_key(&$($place)*); }
+    ($arm:expr, $sym:path, [$($word:tt)*]($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
+        const { $crate::branch::is_key(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()
     }};

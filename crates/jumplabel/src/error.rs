@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use crate::arch;
+use crate::arch::Code;
 
 /// An error number of the operating system, 0 where a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -32,31 +32,87 @@ impl fmt::Display for Errno {
     }
 }
 
+/// The mechanism that writes code bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WriterKind {
+    /// `pwrite` to /proc/self/mem: cheapest for few sites.
+    Procmem,
+    /// Pages made writable for the batch: cheapest for many.
+    Mprotect,
+    /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
+    Swap,
+    /// A platform's own: a kernel's.
+    Custom,
+}
+
+impl WriterKind {
+    /// Its name, as `JUMPLABEL_WRITER` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            WriterKind::Procmem => "procmem",
+            WriterKind::Mprotect => "mprotect",
+            WriterKind::Swap => "swap",
+            WriterKind::Custom => "custom",
+        }
+    }
+}
+
+/// The writers that refused, and why: each once, in the order in which they were tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals([Option<(WriterKind, Errno)>; 4]);
+
+impl Refusals {
+    /// Notes a refusal. The last of a writer counts.
+    pub(crate) fn note(&mut self, kind: WriterKind, errno: Errno) {
+        let same = self.iter().position(|(known, _)| known == kind);
+        let at = same.unwrap_or(self.iter().count());
+        if let Some(place) = self.0.get_mut(at) {
+            *place = Some((kind, errno));
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Errno)> {
+        self.0.iter().copied().flatten()
+    }
+
+    /// What a writer met; [`Errno::NONE`] if it was not tried.
+    #[must_use]
+    pub fn of(&self, kind: WriterKind) -> Errno {
+        self.iter().find(|(known, _)| *known == kind).map_or(Errno::NONE, |(_, errno)| errno)
+    }
+}
+
+impl fmt::Display for Refusals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (kind, errno)) in self.iter().enumerate() {
+            write!(f, "{}{}: {errno}", if number > 0 { ", " } else { "" }, kind.name())?;
+        }
+        Ok(())
+    }
+}
+
 /// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory).
     Denied {
-        /// What the `mprotect` writer met.
-        mprotect: Errno,
-        /// What the `procmem` writer met.
-        procmem: Errno,
-        /// What the `swap` writer met.
-        swap: Errno,
-        /// What a kernel's own writer met.
-        custom: Errno,
+        /// What each of them met.
+        refused: Refusals,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
     ForeignBytes {
         /// Address of the site.
         address: usize,
         /// What the site should hold, going by its key.
-        expected: [u8; arch::SITE_SIZE],
+        expected: Code,
         /// What it holds.
-        found: [u8; arch::SITE_SIZE],
+        found: Code,
     },
-    /// There is no platform: a kernel that has not called [`set_text`](crate::text::set_text).
+    /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
     /// The platform has no writer of the name that `JUMPLABEL_WRITER` gives, or none at all.
     NoWriter,
@@ -90,6 +146,14 @@ pub enum Error {
         /// Address of the entry.
         entry: usize,
     },
+    /// An entry of a table is of a kind that this version of the library does not know: the object was built with a later one. Flips of
+    /// keys that it is not of work.
+    UnknownKind {
+        /// Address of the entry.
+        entry: usize,
+        /// The number of the kind.
+        kind: u8,
+    },
     /// No key has the name, in no object that is loaded.
     NoSuchKey,
     /// Several keys have the name.
@@ -116,19 +180,20 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Denied { mprotect, procmem, swap, custom: Errno::NONE } => write!(
+            Error::Denied { refused } if refused.of(WriterKind::Custom) != Errno::NONE => {
+                write!(f, "the kernel's own writer refuses to change code: {}", refused.of(WriterKind::Custom))
+            }
+            Error::Denied { refused } => write!(
                 f,
-                "the system refuses to change code (mprotect: {mprotect}, procmem: {procmem}, swap: {swap}): allow \
-                 mprotect(PROT_EXEC) or writes to /proc/self/mem for this process, or build with \
-                 --cfg jumplabel_fallback"
+                "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem for \
+                 this process, or build with --cfg jumplabel_fallback"
             ),
-            Error::Denied { custom, .. } => write!(f, "the kernel's own writer refuses to change code: {custom}"),
             Error::ForeignBytes { address, expected, found } => write!(
                 f,
-                "the site at {address:#x} holds {found:02x?} instead of {expected:02x?}: remove the breakpoint, probe \
+                "the site at {address:#x} holds {found:?} instead of {expected:?}: remove the breakpoint, probe \
                  or other patcher there and flip again"
             ),
-            Error::NoText => f.write_str("there is no platform yet: call jumplabel::text::set_text first"),
+            Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
             Error::NoWriter => f.write_str(
                 "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap, and a kernel's Text \
                  must choose one of its own",
@@ -156,6 +221,11 @@ impl fmt::Display for Error {
                 f,
                 "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
                  binary, or teach the tool that rewrote it about the section __jump_table"
+            ),
+            Error::UnknownKind { entry, kind } => write!(
+                f,
+                "the table entry at {entry:#x} is of kind {kind}, which this version does not know: build all objects of the \
+                 program with one version of jumplabel"
             ),
             Error::NoSuchKey => f.write_str(
                 "no key has this name: jumplabel::for_each_key lists them all; an element of an array is path::NAME[3]",

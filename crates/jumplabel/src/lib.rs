@@ -32,7 +32,7 @@
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
-//! | run in a kernel | [`text::Text`], [`text::set_text`] |
+//! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
 //! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes; a program that never flips does
 //! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism, docs/safety.md
@@ -49,27 +49,37 @@ extern crate std;
 
 pub mod arch;
 mod batch;
-mod branch;
+#[doc(hidden)] // Public for the macros.
+pub mod branch;
 mod error;
+pub mod format;
+mod inspect;
 pub mod key;
-pub mod patch;
+mod load;
+mod patch;
 #[cfg(feature = "std")]
 mod scoped;
-pub mod site;
+mod site;
 mod sort;
 pub mod text;
 
 pub use batch::Batch;
 #[cfg(feature = "std")]
 pub use batch::set_all;
-pub use error::{Errno, Error};
+pub use error::{Errno, Error, Refusals, WriterKind};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use inspect::read_table;
+pub use inspect::{
+    KeyInfo, Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked,
+};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
+pub use key::flip::settle;
 pub use key::naked::NakedKey;
 pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use patch::{Lock, Outcome, prepare, probe, settle};
+pub use load::set_text;
+pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
-pub use site::record::{KeyInfo, find_key, for_each_key};
-pub use site::{Site, for_each_site, text_reserved, text_reserved_locked};
-pub use text::{Visibility, Warnings, WriterKind, set_writer};
+pub use text::{Visibility, Warnings, set_writer};

@@ -1,5 +1,6 @@
-//! Encodings against a decoder that knows nothing of this project: whatever a thread fetches from a site, at any moment of
-//! any flip, is one instruction of the site's length that falls through or jumps to the other arm.
+//! Encodings against decoders that know nothing of this project: whatever a thread fetches from a site, at any moment of
+//! any flip, is one instruction of the site's length that falls through or jumps to the other arm. All instruction sets, on every
+//! host.
 //!
 //! ```text
 //!   from ── step 0 ── step 1 ── step 2 ──► to        at each step: every mixture of old and new bytes of what it writes
@@ -7,29 +8,31 @@
 //! ```
 //!
 //! What is known of one instruction set is in encoding/: the decoder, the displacements to look at, the broken twins. Where
-//! a site is one word, encoding/assembled.rs also compares all of the reach with what the compiler's assembler makes of it.
-#![cfg(jumplabel_sites)]
+//! a site has two states, encoding/assembled.rs also compares all of the reach with what an assembler makes of it.
 
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "encoding/x86.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "encoding/aarch64.rs")]
-#[cfg_attr(target_arch = "riscv64", path = "encoding/riscv64.rs")]
-#[cfg_attr(target_arch = "s390x", path = "encoding/s390x.rs")]
-#[cfg_attr(target_arch = "powerpc64", path = "encoding/powerpc64.rs")]
-#[cfg_attr(target_arch = "arm", path = "encoding/arm.rs")]
-#[cfg_attr(target_arch = "loongarch64", path = "encoding/loongarch64.rs")]
-mod machine;
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+#[path = "encoding/aarch64.rs"]
+mod aarch64;
+#[path = "encoding/arm.rs"]
+mod arm;
 #[path = "encoding/assembled.rs"]
 mod assembled;
+#[path = "encoding/loongarch64.rs"]
+mod loongarch64;
+#[path = "encoding/powerpc64.rs"]
+mod powerpc64;
+#[path = "encoding/riscv64.rs"]
+mod riscv64;
+#[path = "encoding/s390x.rs"]
+mod s390x;
+#[path = "encoding/x86.rs"]
+mod x86;
 
-use jumplabel::arch::{self, Piece, SITE_SIZE, STEPS, State, WHOLE};
-use machine::{BROKEN, BROKEN_NAKED, DISPLACEMENTS, NAKED, ORIGIN, REACH, STATES, UNIT, effect, effect_of};
+use std::ops::RangeInclusive;
+
+use jumplabel::arch::{Arch, Change, Code, Kind, Piece, Sites, State};
 use proptest::prelude::*;
 
-type Bytes = [u8; SITE_SIZE];
-
-const ADDRESS: usize = 0x5555_5004;
+const ADDRESS: u64 = 0x5555_5004;
 
 /// What a thread does that executes a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,110 +40,184 @@ enum Effect {
     FallsThrough,
     Jumps,
     /// Loads the number that a naked function returns, where that is what changes.
-    #[allow(dead_code)]
     Loads(i32),
+}
+
+/// One way of changing a site: the piece that a step writes.
+type Steps = fn(u8, Change) -> Option<Piece>;
+
+/// What is known of an instruction set.
+trait Machine {
+    type A: Sites;
+    /// The states of a check's site.
+    const STATES: &'static [State] = &[State::NOP, State::JUMP];
+    /// Whether a naked key's function has an instruction of its own, which loads what it returns.
+    const LOADS: bool = false;
+    /// What displacements count from, behind the site's address.
+    const ORIGIN: u64 = 0;
+    /// The smallest distance that a jump can encode.
+    const UNIT: i64;
+    const REACH: RangeInclusive<i32>;
+    /// Bits of an address.
+    const BITS: u32 = 64;
+    /// Displacements at which something might go wrong.
+    const DISPLACEMENTS: &'static [i32];
+    /// Broken twins, for checks and for naked functions.
+    const BROKEN: &'static [Steps];
+    const BROKEN_NAKED: &'static [Steps] = Self::BROKEN;
+
+    /// The effect of `bytes`, or what is wrong with them.
+    fn effect(bytes: &[u8], displacement: i32) -> Result<Effect, String>;
+
+    /// Whether two states hold the same bytes.
+    fn look_alike(_: State, _: State, _: i32) -> bool {
+        false
+    }
+}
+
+const NAKED: [State; 2] = [State::FALSE, State::TRUE];
+
+/// What a thread should do.
+fn effect_of<M: Machine>(state: State) -> Effect {
+    match state {
+        State::FALSE if M::LOADS => Effect::Loads(0),
+        State::TRUE if M::LOADS => Effect::Loads(1),
+        State::JUMP | State::TRUE => Effect::Jumps,
+        _ => Effect::FallsThrough,
+    }
+}
+
+fn encode<M: Machine>(state: State, displacement: i32) -> Vec<u8> {
+    let code = state.encode::<M::A>(displacement);
+    assert_eq!(code.len(), state.kind().bytes::<M::A>());
+    code.to_vec()
+}
+
+fn decode<M: Machine>(kind: Kind, bytes: &[u8], displacement: i32) -> Option<State> {
+    kind.decode::<M::A>(Code::new(kind.number(), bytes), displacement)
+}
+
+fn change<M: Machine>(from: State, to: State, displacement: i32) -> Change {
+    Change { old: from.encode::<M::A>(displacement), new: to.encode::<M::A>(displacement) }
+}
+
+fn step<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+    change.step::<M::A>(number)
+}
+
+fn undo<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+    change.undo::<M::A>(number)
+}
+
+fn steps<M: Machine>() -> std::ops::Range<u8> {
+    0..<M::A as Arch>::STEPS
 }
 
 /// What the site may hold while `piece` is written over `bytes`: all of it the old or the new, or, where pieces are not stored
 /// as a whole, each byte. The last is all new.
-fn mixtures(bytes: Bytes, piece: Piece) -> impl Iterator<Item = Bytes> {
+fn mixtures<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<Vec<u8>> {
     let all = (1u32 << piece.len) - 1;
-    (0..=all).filter(move |new| !WHOLE || [0, all].contains(new)).map(move |new| {
-        let mut mixed = bytes;
-        for (at, &byte) in piece.bytes().iter().enumerate() {
-            if new >> at & 1 != 0 {
-                mixed[usize::from(piece.offset) + at] = byte;
-            }
+    let masks = (0..=all).filter(|new| !<M::A as Arch>::WHOLE || [0, all].contains(new));
+    let mixture = |new: u32| {
+        let mut mixed = bytes.to_vec();
+        for (at, &byte) in piece.bytes().iter().enumerate().filter(|(at, _)| new >> at & 1 != 0) {
+            mixed[usize::from(piece.offset) + at] = byte;
         }
         mixed
-    })
+    };
+    masks.map(mixture).collect()
 }
 
-/// One way of changing a site: the piece that a step writes.
-type Steps = fn(u8, State, State, i32) -> Option<Piece>;
+fn written<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<u8> {
+    mixtures::<M>(bytes, piece).pop().unwrap()
+}
 
-/// Follows `steps` from one state to another, and `undo` from every point on the way. How many fetches were looked at.
-fn follow(steps: Steps, undo: Steps, from: State, to: State, displacement: i32) -> Result<usize, String> {
-    let (mut fetches, mut bytes) = (0, arch::encode(from, displacement));
-    let legal = [effect_of(from), effect_of(to)];
-    let mut fetch = |bytes| {
+/// Follows `there` from one state to another, and `back` from every point on the way. How many fetches were looked at.
+fn follow<M: Machine>(there: Steps, back: Steps, from: State, to: State, displacement: i32) -> Result<usize, String> {
+    let (mut fetches, mut bytes) = (0, encode::<M>(from, displacement));
+    let change = change::<M>(from, to, displacement);
+    let legal = [effect_of::<M>(from), effect_of::<M>(to)];
+    let mut fetch = |bytes: &[u8]| {
         fetches += 1;
-        let seen = effect(bytes, displacement)?;
+        let seen = M::effect(bytes, displacement)?;
         if legal.contains(&seen) { Ok(()) } else { Err(format!("{from:?} -> {to:?}: {bytes:02x?} {seen:?}")) }
     };
-    fetch(bytes)?;
-    for number in 0..STEPS {
-        let Some(piece) = steps(number, from, to, displacement) else { continue };
-        for mixed in mixtures(bytes, piece) {
-            fetch(mixed)?;
+    fetch(&bytes)?;
+    for number in steps::<M>() {
+        let Some(piece) = there(number, change) else { continue };
+        for mixed in mixtures::<M>(&bytes, piece) {
+            fetch(&mixed)?;
             // Refused here: the writer got as far as `mixed`.
-            let mut back = mixed;
+            let mut undone = mixed.clone();
             for number in (0..=number).rev() {
-                let Some(piece) = undo(number, from, to, displacement) else { continue };
-                for torn in mixtures(back, piece) {
-                    fetch(torn)?;
-                    back = torn;
+                let Some(piece) = back(number, change) else { continue };
+                for torn in mixtures::<M>(&undone, piece) {
+                    fetch(&torn)?;
+                    undone = torn;
                 }
             }
-            if back != arch::encode(from, displacement) {
-                return Err(format!("{from:?} -> {to:?} undone from {mixed:02x?}: {back:02x?}"));
+            if undone != encode::<M>(from, displacement) {
+                return Err(format!("{from:?} -> {to:?} undone from {mixed:02x?}: {undone:02x?}"));
             }
         }
-        bytes = mixtures(bytes, piece).last().unwrap_or(bytes);
+        bytes = written::<M>(&bytes, piece);
     }
-    if bytes != arch::encode(to, displacement) {
+    if bytes != encode::<M>(to, displacement) {
         return Err(format!("{from:?} -> {to:?} ends at {bytes:02x?}"));
     }
     Ok(fetches)
 }
 
 /// Flips of a site, and of a naked function.
-fn pairs() -> impl Iterator<Item = (State, State)> {
-    let sites = STATES.into_iter().flat_map(|from| STATES.map(|to| (from, to))).filter(|(from, to)| from != to);
-    sites.chain([(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])])
+fn pairs<M: Machine>() -> impl Iterator<Item = (State, State)> {
+    let sites = M::STATES.iter().flat_map(|&from| M::STATES.iter().map(move |&to| (from, to)));
+    sites.filter(|(from, to)| from != to).chain([(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])])
 }
 
-#[test]
-fn every_fetch_is_one_legal_instruction() {
+fn states<M: Machine>() -> impl Iterator<Item = State> {
+    M::STATES.iter().copied().chain(NAKED)
+}
+
+fn every_fetch_is_one_legal_instruction<M: Machine>() {
     let mut fetches = 0;
-    for displacement in DISPLACEMENTS {
-        for (from, to) in pairs() {
-            fetches += follow(arch::step, arch::undo, from, to, displacement).unwrap();
+    for &displacement in M::DISPLACEMENTS {
+        for (from, to) in pairs::<M>() {
+            fetches += follow::<M>(step::<M>, undo::<M>, from, to, displacement).unwrap();
         }
     }
     println!("{fetches} fetches");
 }
 
 /// A site that was never reached by a step is undone with the others when a second writer cleans up.
-#[test]
-fn undo_is_harmless_where_nothing_was_done() {
-    for displacement in DISPLACEMENTS {
-        for (from, to) in pairs() {
-            for begun in 0..STEPS {
-                let mut bytes = arch::encode(from, displacement);
+fn undo_is_harmless_where_nothing_was_done<M: Machine>() {
+    for &displacement in M::DISPLACEMENTS {
+        for (from, to) in pairs::<M>() {
+            let change = change::<M>(from, to, displacement);
+            for begun in steps::<M>() {
+                let mut bytes = encode::<M>(from, displacement);
                 for number in (0..=begun).rev() {
-                    let Some(piece) = arch::undo(number, from, to, displacement) else { continue };
-                    for torn in mixtures(bytes, piece) {
-                        let seen = effect(torn, displacement).unwrap();
-                        assert!(seen == effect_of(from) || seen == effect_of(to), "{from:?} -> {to:?}: {torn:02x?}");
+                    let Some(piece) = undo::<M>(number, change) else { continue };
+                    for torn in mixtures::<M>(&bytes, piece) {
+                        let seen = M::effect(&torn, displacement).unwrap();
+                        let legal = [effect_of::<M>(from), effect_of::<M>(to)];
+                        assert!(legal.contains(&seen), "{from:?} -> {to:?}: {torn:02x?}");
                     }
-                    bytes = mixtures(bytes, piece).last().unwrap();
+                    bytes = written::<M>(&bytes, piece);
                 }
-                assert_eq!(bytes, arch::encode(from, displacement), "{from:?} -> {to:?} from step {begun}");
+                assert_eq!(bytes, encode::<M>(from, displacement), "{from:?} -> {to:?} from step {begun}");
             }
         }
     }
 }
 
-#[test]
-fn states_round_trip() {
-    for displacement in DISPLACEMENTS {
-        for state in STATES.into_iter().chain(NAKED) {
-            let bytes = arch::encode(state, displacement);
-            assert_eq!(effect(bytes, displacement).unwrap(), effect_of(state));
-            let decoded = arch::decode(bytes, displacement).unwrap();
+fn states_round_trip<M: Machine>() {
+    for &displacement in M::DISPLACEMENTS {
+        for state in states::<M>() {
+            let bytes = encode::<M>(state, displacement);
+            assert_eq!(M::effect(&bytes, displacement).unwrap(), effect_of::<M>(state));
+            let decoded = decode::<M>(state.kind(), &bytes, displacement).unwrap();
             assert!(
-                decoded == state || machine::look_alike(state, decoded, displacement),
+                decoded == state || M::look_alike(state, decoded, displacement),
                 "{state:?} decodes as {decoded:?}"
             );
         }
@@ -148,135 +225,179 @@ fn states_round_trip() {
 }
 
 /// Every point of every flip decodes as a state with the same effect: what a copied process finds is not foreign.
-#[test]
-fn points_in_between_are_states() {
-    for displacement in DISPLACEMENTS {
-        for (from, to) in pairs() {
-            let mut bytes = arch::encode(from, displacement);
-            for number in 0..STEPS {
-                let Some(piece) = arch::step(number, from, to, displacement) else { continue };
-                for mixed in mixtures(bytes, piece) {
-                    let state = arch::decode(mixed, displacement);
+fn points_in_between_are_states<M: Machine>() {
+    for &displacement in M::DISPLACEMENTS {
+        for (from, to) in pairs::<M>() {
+            let mut bytes = encode::<M>(from, displacement);
+            for number in steps::<M>() {
+                let Some(piece) = step::<M>(number, change::<M>(from, to, displacement)) else { continue };
+                for mixed in mixtures::<M>(&bytes, piece) {
+                    let state = decode::<M>(from.kind(), &mixed, displacement);
                     let state = state.unwrap_or_else(|| panic!("{from:?} -> {to:?}: {mixed:02x?} is foreign"));
-                    assert_eq!(effect_of(state), effect(mixed, displacement).unwrap());
+                    assert_eq!(effect_of::<M>(state), M::effect(&mixed, displacement).unwrap());
                 }
-                bytes = mixtures(bytes, piece).last().unwrap();
+                bytes = written::<M>(&bytes, piece);
             }
         }
     }
 }
 
-#[test]
-fn a_step_to_where_one_is_already() {
-    for state in STATES.into_iter().chain(NAKED) {
-        for jump in [false, true] {
-            let to = state.toward(jump);
-            assert_eq!(to == State::Jump || to == NAKED[1], jump);
-            assert_eq!(to == state, state.falls_through() != jump, "{state:?}");
-            assert!([false, true].iter().all(|&naked| state.is_of(naked) == to.is_of(naked)));
+fn a_step_to_where_one_is_already<M: Machine>() {
+    for state in states::<M>() {
+        for goal in [0, 1] {
+            let to = state.toward::<M::A>(goal);
+            assert_eq!(to == State::JUMP || to == State::TRUE, goal == 1);
+            assert_eq!(to == state, state.does::<M::A>() == goal, "{state:?}");
+            assert_eq!(state.kind(), to.kind());
         }
+        assert_eq!(state.settled::<M::A>().does::<M::A>(), state.does::<M::A>());
     }
 }
 
 /// The two states of a naked function change in one write, in the last step: nothing is in between, and a batch takes no step
 /// more for it.
-#[test]
-fn a_naked_function_changes_at_once() {
-    assert_eq!(NAKED, [false, true].map(|on| State::emitted(true, on)));
-    assert!(NAKED.iter().all(|state| state.is_of(true)) && STATES.iter().all(|state| state.is_of(false)));
-    let same = NAKED[1] == State::Jump;
-    assert_eq!(same, NAKED[1].is_of(false), "states of its own, or those of all sites");
+fn a_naked_function_changes_at_once<M: Machine>() {
     for (from, to) in [(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])] {
-        let pieces: Vec<_> = (0..STEPS).filter_map(|step| Some((step, arch::step(step, from, to, 0)?))).collect();
-        let [(step, piece)] = pieces[..] else { panic!("{pieces:?}") };
-        assert!(step + 1 == STEPS && (WHOLE || piece.len == 1));
+        let change = change::<M>(from, to, 0);
+        let pieces: Vec<_> = steps::<M>().filter_map(|number| Some((number, step::<M>(number, change)?))).collect();
+        let [(number, piece)] = pieces[..] else { panic!("{pieces:?}") };
+        assert!(number + 1 == <M::A as Arch>::STEPS && (<M::A as Arch>::WHOLE || piece.len == 1));
     }
 }
 
 /// The reach of the jump, to the last byte, and what it cannot encode.
-#[test]
-fn reach() {
-    let origin = ADDRESS + ORIGIN;
-    let to = |distance: i64| arch::displacement(ADDRESS, origin.wrapping_add(distance as usize));
-    let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
-    for inside in [0, UNIT, -UNIT, least, most] {
+fn reach<M: Machine>() {
+    let unit = M::UNIT;
+    let origin = ADDRESS + M::ORIGIN;
+    let to = |distance: i64| <M::A as Arch>::displacement(ADDRESS, origin.wrapping_add_signed(distance));
+    let (least, most) = (i64::from(*M::REACH.start()), i64::from(*M::REACH.end()));
+    for inside in [0, unit, -unit, least, most] {
         assert_eq!(to(inside), Some(inside as i32));
     }
-    if machine::ENDS {
-        assert_eq!([to(least - UNIT), to(most + UNIT)], [None; 2]);
-        assert_eq!([to(least * 2), to(most * 2 + UNIT)], [None; 2]);
+    // Where all addresses are in reach, they wrap.
+    if (most - least + unit) as u64 != 1 << M::BITS.min(63) {
+        assert_eq!([to(least - unit), to(most + unit)], [None; 2]);
+        assert_eq!([to(least * 2), to(most * 2 + unit)], [None; 2]);
     }
-    assert!((1..4).filter(|&odd| odd < UNIT).all(|odd| to(odd).is_none()));
-    for odd in (1..4).filter(|_| WHOLE) {
-        assert_eq!(arch::displacement(ADDRESS + odd, origin + odd), None, "a site that is no word");
+    assert!((1..4).filter(|&odd| odd < unit).all(|odd| to(odd).is_none()));
+    for odd in (1..4).filter(|_| <M::A as Arch>::WHOLE) {
+        assert_eq!(<M::A as Arch>::displacement(ADDRESS + odd, origin + odd), None, "a site that is no word");
     }
 }
 
 /// A displacement that the jump can encode, out of any number.
-fn in_reach(any: i32) -> i32 {
-    let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
-    (least + (i64::from(any) - i64::from(i32::MIN)) * UNIT % (most - least + UNIT)) as i32
+fn in_reach<M: Machine>(any: i32) -> i32 {
+    let (least, most) = (i64::from(*M::REACH.start()), i64::from(*M::REACH.end()));
+    (least + (i64::from(any) - i64::from(i32::MIN)) * M::UNIT % (most - least + M::UNIT)) as i32
+}
+
+/// `address` as there is one.
+fn wrapped<M: Machine>(address: u64) -> u64 {
+    address & u64::MAX >> (64 - M::BITS)
 }
 
 /// Anywhere, and near the ends of what addresses and signed numbers can be.
-fn addresses() -> impl Strategy<Value = usize> {
-    let ends = [0, usize::MAX / 2, usize::MAX];
+fn addresses<M: Machine>() -> impl Strategy<Value = u64> {
+    let largest = u64::MAX >> (64 - M::BITS);
+    let ends = [0, largest / 2, largest];
     prop_oneof![
-        any::<usize>(),
-        (0..ends.len(), -9..9isize).prop_map(move |(at, near)| ends[at].wrapping_add_signed(near))
+        any::<u64>().prop_map(wrapped::<M>),
+        (0..ends.len(), -9..9i64).prop_map(move |(at, near)| wrapped::<M>(ends[at].wrapping_add_signed(near)))
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+fn property<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() };
+    proptest::test_runner::TestRunner::new(config).run(&strategy, test).unwrap();
+}
 
-    #[test]
-    fn any_displacement(any: i32, from in 0..STATES.len(), to in 0..STATES.len()) {
-        prop_assume!(from != to);
-        let followed = follow(arch::step, arch::undo, STATES[from], STATES[to], in_reach(any));
+fn any_displacement<M: Machine>() {
+    property((any::<i32>(), any::<prop::sample::Index>()), |(any, pair)| {
+        let pairs: Vec<_> = pairs::<M>().collect();
+        let &(from, to) = pair.get(&pairs);
+        let followed = follow::<M>(step::<M>, undo::<M>, from, to, in_reach::<M>(any));
         prop_assert!(followed.is_ok(), "{:?}", followed);
-    }
+        Ok(())
+    });
+}
 
-    /// No panic, and an answer that leads back, for whatever a damaged table says.
-    #[test]
-    fn any_addresses(address in addresses(), near: i32, far in addresses()) {
-        let (near, word) = (in_reach(near), address & !3);
-        let origin = word.wrapping_add(ORIGIN);
-        prop_assert_eq!(arch::displacement(word, origin.wrapping_add_signed(near as isize)), Some(near));
-        if let Some(distance) = arch::displacement(address, far) {
-            prop_assert_eq!(address.wrapping_add(ORIGIN).wrapping_add_signed(distance as isize), far);
+/// No panic, and an answer that leads back, for whatever a damaged table says.
+fn any_addresses<M: Machine>() {
+    property((addresses::<M>(), any::<i32>(), addresses::<M>()), |(address, near, far)| {
+        let (near, word) = (in_reach::<M>(near), address & !3);
+        let target = wrapped::<M>(word.wrapping_add(M::ORIGIN).wrapping_add_signed(near.into()));
+        prop_assert_eq!(<M::A as Arch>::displacement(word, target), Some(near));
+        if let Some(distance) = <M::A as Arch>::displacement(address, far) {
+            let target = address.wrapping_add(M::ORIGIN).wrapping_add_signed(distance.into());
+            prop_assert_eq!(wrapped::<M>(target), far);
         }
-    }
+        Ok(())
+    });
+}
 
-    /// Foreign bytes are seen as such: only what has the effect of a state is taken for one.
-    #[test]
-    fn any_bytes(bytes: Bytes, any: i32, state in 0..STATES.len() + NAKED.len(), kept: u8) {
-        let displacement = in_reach(any);
-        let state = arch::encode([&STATES[..], &NAKED].concat()[state], displacement);
-        let bytes = std::array::from_fn(|at| if kept >> at & 1 != 0 { state[at] } else { bytes[at] });
-        if let Some(state) = arch::decode(bytes, displacement) {
-            prop_assert_eq!(effect(bytes, displacement), Ok(effect_of(state)));
+/// Foreign bytes are seen as such: only what has the effect of a state is taken for one.
+fn any_bytes<M: Machine>() {
+    let inputs = (any::<[u8; 7]>(), any::<i32>(), any::<prop::sample::Index>(), any::<u8>());
+    property(inputs, |(bytes, any, state, kept)| {
+        let displacement = in_reach::<M>(any);
+        let all: Vec<State> = states::<M>().collect();
+        let state = *state.get(&all);
+        let held = encode::<M>(state, displacement);
+        let mixed = |(at, byte): (usize, &u8)| if kept >> at & 1 != 0 { *byte } else { bytes[at] };
+        let bytes: Vec<u8> = held.iter().enumerate().map(mixed).collect();
+        if let Some(state) = decode::<M>(state.kind(), &bytes, displacement) {
+            prop_assert_eq!(M::effect(&bytes, displacement), Ok(effect_of::<M>(state)));
         }
-    }
+        Ok(())
+    });
 }
 
 /// Broken twins: each must be found out by the walk above.
-#[test]
-fn broken_steps_are_found_out() {
-    fn nothing(_: u8, _: State, _: State, _: i32) -> Option<Piece> {
+fn broken_steps_are_found_out<M: Machine>() {
+    fn nothing(_: u8, _: Change) -> Option<Piece> {
         None
     }
-    let (from, to) = (State::Pristine, State::Jump);
-    let displacement = in_reach(0x0102_0304);
-    for steps in BROKEN.iter().chain([&(nothing as Steps)]) {
-        assert!(follow(*steps, arch::undo, from, to, displacement).is_err());
+    let (from, to) = (State::NOP, State::JUMP);
+    let displacement = in_reach::<M>(0x0102_0304);
+    for steps in M::BROKEN.iter().chain([&(nothing as Steps)]) {
+        assert!(follow::<M>(*steps, undo::<M>, from, to, displacement).is_err());
     }
-    for undo in [nothing as Steps, arch::step, BROKEN[0]] {
-        assert!(follow(arch::step, undo, from, to, displacement).is_err());
+    for broken in [nothing as Steps, step::<M>, M::BROKEN[0]] {
+        assert!(follow::<M>(step::<M>, broken, from, to, displacement).is_err());
     }
-    assert!(follow(arch::step, arch::undo, from, to, displacement).is_ok());
-    for steps in BROKEN_NAKED {
-        assert!(follow(steps, steps, NAKED[0], NAKED[1], 0).is_err());
+    assert!(follow::<M>(step::<M>, undo::<M>, from, to, displacement).is_ok());
+    for steps in M::BROKEN_NAKED {
+        assert!(follow::<M>(*steps, *steps, NAKED[0], NAKED[1], 0).is_err());
     }
-    assert!(follow(arch::step, arch::undo, NAKED[0], NAKED[1], 0).is_ok());
+    assert!(follow::<M>(step::<M>, undo::<M>, NAKED[0], NAKED[1], 0).is_ok());
+}
+
+/// The tests, for each instruction set.
+macro_rules! each {
+    ($($module:ident $Machine:ty,)*) => { $(
+        mod $module {
+            use super::*;
+            each! { @ $Machine, every_fetch_is_one_legal_instruction undo_is_harmless_where_nothing_was_done
+                states_round_trip points_in_between_are_states a_step_to_where_one_is_already
+                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes
+                broken_steps_are_found_out }
+        }
+    )* };
+    (@ $Machine:ty, $($test:ident)*) => { $(
+        #[test]
+        fn $test() {
+            super::$test::<$Machine>();
+        }
+    )* };
+}
+
+each! {
+    on_aarch64 aarch64::Oracle,
+    on_arm arm::Oracle,
+    on_i686 x86::Oracle<32>,
+    on_loongarch64 loongarch64::Oracle,
+    on_powerpc64 powerpc64::Oracle,
+    on_riscv64 riscv64::Oracle,
+    on_s390x s390x::Oracle,
+    on_x86_64 x86::Oracle<64>,
 }

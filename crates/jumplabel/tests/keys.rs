@@ -1,6 +1,6 @@
 //! Keys and their checks in one thread: defaults, arms, places, counts, misuse.
 
-use jumplabel::arch::{SITE_SIZE, STEPS, State};
+use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{
     Batch, Error, Lock, RawKey, StaticKeyFalse, find_key, for_each_key, for_each_site, naked_key, probe, set_all,
     static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
@@ -105,17 +105,17 @@ fn sealed() {
 fn locked() {
     static_key! { static KEY: false; }
     let is_on = || static_branch_unlikely!(KEY);
-    let lock = Lock::take().unwrap();
+    let mut lock = Lock::take().unwrap();
     assert_eq!(KEY.enable().unwrap_err(), Error::Reentrant);
     assert_eq!(Lock::take().err(), Some(Error::Reentrant));
-    KEY.inc_locked(&lock).unwrap();
-    KEY.inc_locked(&lock).unwrap();
+    KEY.inc_locked(&mut lock).unwrap();
+    KEY.inc_locked(&mut lock).unwrap();
     assert!(is_on() && KEY.count() == 2);
-    assert_eq!(KEY.disable_locked(&lock).unwrap_err(), Error::Counted { count: 2 });
-    KEY.dec_locked(&lock).unwrap();
-    KEY.disable_locked(&lock).unwrap();
+    assert_eq!(KEY.disable_locked(&mut lock).unwrap_err(), Error::Counted { count: 2 });
+    KEY.dec_locked(&mut lock).unwrap();
+    KEY.disable_locked(&mut lock).unwrap();
     assert!(!is_on());
-    KEY.enable_locked(&lock).unwrap();
+    KEY.enable_locked(&mut lock).unwrap();
     assert!(is_on());
     let data = core::ptr::from_ref(&KEY) as usize;
     assert!(!text_reserved_locked(data..data + 1, &lock));
@@ -187,14 +187,14 @@ fn introspection() {
     for_each_site(&LISTED[1], |site| {
         assert!(site.state.unwrap().falls_through());
         // Where a site has more than one way to fall through, it is left in another than it came in.
-        assert_eq!(site.state != Some(State::Pristine), STEPS > 1);
+        assert_eq!(site.state != Some(State::NOP), Native::STEPS > 1);
         LISTED[1].enable().unwrap(); // Visited without the lock.
     })
     .unwrap();
     assert!(check());
     assert!(text_reserved(address..address + 1).unwrap());
-    assert!(text_reserved(address + SITE_SIZE - 1..address + SITE_SIZE).unwrap());
-    assert!(!text_reserved(address + SITE_SIZE..address + SITE_SIZE).unwrap());
+    assert!(text_reserved(address + Native::SIZE - 1..address + Native::SIZE).unwrap());
+    assert!(!text_reserved(address + Native::SIZE..address + Native::SIZE).unwrap());
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn reserved_text() {
     for_each_site(&ALONE, |site| sites.push(site.address)).unwrap();
     assert!(!sites.is_empty());
     for start in sites {
-        let end = start + SITE_SIZE;
+        let end = start + Native::SIZE;
         for (range, reserved) in [
             (start - 1..start, false),
             (start - 1..start + 1, true),
@@ -390,7 +390,7 @@ fn changes_of_words() {
         for _ in 0..2 {
             publish(&word, transition);
             assert_eq!(word.load(Ordering::Relaxed), after, "{change:?} of {before}");
-            abandon(&again, transition);
+            abandon(&again);
             let kept = if transition == Done { after } else { before };
             assert_eq!(again.load(Ordering::Relaxed), kept, "{change:?} of {before}, refused");
         }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::arch::{self, State};
+use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{
     Batch, Error, RawKey, for_each_key, for_each_site, naked_key, settle, static_branch_likely, static_branch_unlikely,
     static_key, text_reserved,
@@ -121,7 +121,7 @@ fn batches_with_site_keys() {
     let set = |on| Batch::new().set(&NAKED, on).set(&SITE, on).set(&OTHER, !on).set(&NAKED, on).commit();
     for round in 0..3 {
         let outcome = set(true).unwrap();
-        let primed = if round == 0 && arch::STEPS > 1 { SITES } else { 0 };
+        let primed = if round == 0 && Native::STEPS > 1 { SITES } else { 0 };
         assert_eq!((outcome.sites, outcome.primed), (4 * SITES, primed));
         assert_eq!(checks(), [true, false, true, true]);
         let refused = Batch::new().disable(&NAKED).disable(&SITE).enable(&OTHER).disable(&COUNTED).commit();
@@ -172,17 +172,17 @@ fn introspection() {
         });
         (count.unwrap(), state.unwrap())
     };
-    assert_eq!(state(&LISTED), (1, State::emitted(true, true)));
+    assert_eq!(state(&LISTED), (1, State::TRUE));
     for_each_site(&LISTED, |site| {
         address = site.address;
         LISTED.disable().unwrap(); // Visited without the lock.
     })
     .unwrap();
     assert!(!checks());
-    assert_eq!(state(&LISTED), (1, State::emitted(true, false)));
+    assert_eq!(state(&LISTED), (1, State::FALSE));
     assert!(text_reserved(address..address + 1).unwrap());
-    assert!(text_reserved(address + arch::SITE_SIZE - 1..address + arch::SITE_SIZE).unwrap());
-    assert!(!text_reserved(address + arch::SITE_SIZE..address + 8).unwrap());
+    assert!(text_reserved(address + Native::SIZE - 1..address + Native::SIZE).unwrap());
+    assert!(!text_reserved(address + Native::SIZE..address + 8).unwrap());
     // Nobody checks it, and it is flipped like any other.
     let outcome = LONELY.enable().unwrap();
     assert!(LONELY.is_enabled() && outcome.sites <= 1);

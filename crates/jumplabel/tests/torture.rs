@@ -25,6 +25,9 @@
 #[path = "process/pages.rs"]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
 mod pages;
+#[path = "process/twin.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod platform;
 #[path = "process/scenario.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod scenario;
@@ -61,8 +64,6 @@ mod sites;
 mod torn;
 #[path = "torture/twins.rs"]
 mod twins;
-#[path = "torture/wrapped.rs"]
-mod wrapped;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};

@@ -25,6 +25,16 @@ static_key! {
 
 naked_key! { static ROUTE: false; }
 
+// A key whose only entry leads out of the kernel.
+static_key! { static BROKEN: false; }
+core::arch::global_asm!(
+    ".pushsection __jump_table, \"a\", @progbits",
+    ".balign 4",
+    ".long 0x70000000, 0x70000000, {key} - ., 0",
+    ".popsection",
+    key = sym BROKEN,
+);
+
 #[inline(never)]
 fn check() -> [bool; 4] {
     [
@@ -74,7 +84,7 @@ fn run() -> Result<(), Error> {
 
     let mut keys = 0;
     for_each_key(|key| keys += usize::from(key.name.starts_with("kernel::")))?;
-    assert!(keys == 6);
+    assert!(keys == 7);
     let mut first = 0;
     let count = for_each_site(&VERIFY, |site| {
         first = site.address;
@@ -82,6 +92,9 @@ fn run() -> Result<(), Error> {
     })?;
     assert!(count == 1 && text_reserved(first..first + 1)? && !text_reserved(0..4096)?);
     assert!(text::pages_left_writable() == 0);
+
+    // What the platform says of the kernel's bounds is what tables are checked against.
+    assert!(matches!(BROKEN.enable(), Err(Error::DamagedTable { .. })) && !BROKEN.is_enabled());
 
     // One that lets nothing be written: refused, and nothing has changed.
     text::refuse(true);

@@ -24,6 +24,15 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
     result
 }
 
+/// Where the program lies, by the linker.
+pub fn image() -> core::ops::Range<usize> {
+    unsafe extern "C" {
+        static __executable_start: u8;
+        static _end: u8;
+    }
+    (&raw const __executable_start) as usize..(&raw const _end) as usize
+}
+
 pub fn print(text: &str) {
     // SAFETY: a readable buffer.
     unsafe { call(WRITE, [1, text.as_ptr() as usize, text.len(), 0, 0, 0]) };

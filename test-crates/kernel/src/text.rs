@@ -5,10 +5,10 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 
-use jumplabel::patch::{EditList, Failure, Step, plan::Summary};
-use jumplabel::site::object::{RUNTIME, Runtime};
-use jumplabel::text::{Text, Token, Writer, Written, set_text};
-use jumplabel::{Errno, Error, WriterKind};
+use jumplabel::text::{
+    Body, Extent, Failure, Held, Image, Place, Summary, Text, Token, Write, Writer, Writers, Written,
+};
+use jumplabel::{Errno, Error, WriterKind, set_text};
 
 use crate::system;
 
@@ -39,18 +39,16 @@ pub fn pages_left_writable() -> usize {
 }
 
 impl Own {
-    /// Changes the protection of all pages that `edits` touch.
-    fn protect(&self, edits: &EditList, protection: usize) {
-        let mut done = 0;
-        for edit in edits {
-            for page in [edit.address & !(PAGE - 1), (edit.address + 4) & !(PAGE - 1)] {
-                if page >= done {
-                    // SAFETY: a page with a site.
-                    assert!(unsafe { system::protect(page, PAGE, protection) });
-                    let step = if protection == system::READ_EXECUTE { usize::MAX } else { 1 };
-                    self.open_pages.fetch_add(step, Ordering::Relaxed);
-                    done = page + PAGE;
-                }
+    /// Changes the protection of the pages of `extents`.
+    fn protect(&self, extents: &[Extent], protection: usize) {
+        for extent in extents {
+            let mut page = extent.first & !(PAGE - 1);
+            while page < extent.end {
+                // SAFETY: a page with a site.
+                assert!(unsafe { system::protect(page, PAGE, protection) });
+                let step = if protection == system::READ_EXECUTE { usize::MAX } else { 1 };
+                self.open_pages.fetch_add(step, Ordering::Relaxed);
+                page += PAGE;
             }
         }
     }
@@ -80,25 +78,26 @@ unsafe impl Text for Own {
         PAGE
     }
 
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
+    fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
         assert!(summary.sites > 0 && summary.pages > 0);
         assert!(self.lock() == Err(Error::Reentrant));
-        (attempt == 0).then_some(WriterKind::Custom)
+        Writers::of(&[WriterKind::Custom])
     }
 
     unsafe fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        _: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
-        assert!(kind == WriterKind::Custom && edits.is_sorted_by_key(|edit| edit.address));
+        assert!(kind == WriterKind::Custom && extents.is_sorted_by(|a, b| a.end <= b.first));
         if self.refuses.load(Ordering::Relaxed) {
             return Err(Failure::Refused(Errno(1)));
         }
-        self.protect(edits, system::READ_WRITE_EXECUTE);
+        self.protect(extents, system::READ_WRITE_EXECUTE);
         let result = body(&mut Stores);
-        self.protect(edits, system::READ_EXECUTE);
+        self.protect(extents, system::READ_EXECUTE);
         result.map(|()| Written::default())
     }
 
@@ -106,8 +105,13 @@ unsafe impl Text for Own {
         Duration::ZERO
     }
 
-    fn runtimes(&self) -> *const Runtime {
-        &raw const RUNTIME
+    fn place(&self, _: usize) -> Place {
+        Place { words: [system::image().start, system::image().end, 0], ..Place::default() }
+    }
+
+    /// So that a damaged table is found.
+    fn image(&self, [start, end, _]: [usize; 3]) -> Option<Image> {
+        (start < end).then(|| Image::of([((start, end), true)].into_iter())).flatten()
     }
 }
 
@@ -115,15 +119,10 @@ unsafe impl Text for Own {
 struct Stores;
 
 impl Writer for Stores {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for edit in edits {
-            if let Some(piece) = step.piece(edit) {
-                for (at, &byte) in piece.bytes().iter().enumerate() {
-                    let address = edit.address + usize::from(piece.offset) + at;
-                    // SAFETY: a byte of a site on an open page.
-                    unsafe { (address as *mut u8).write_volatile(byte) };
-                }
-            }
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for write in writes {
+            // SAFETY: bytes of a site on an open page.
+            unsafe { write.store() };
         }
         Ok(())
     }

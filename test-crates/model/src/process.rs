@@ -28,7 +28,7 @@ pub struct Rules {
     /// [`count::publish`].
     pub publish: fn(&AtomicI32, Transition),
     /// [`count::abandon`].
-    pub abandon: fn(&AtomicI32, Transition),
+    pub abandon: fn(&AtomicI32),
     /// [`count::seal`].
     pub seal: fn(&AtomicI32) -> Result<(), Misuse>,
     /// The order of `patch::commit`: sites first, counts after.
@@ -190,7 +190,7 @@ impl Process {
         for (key, transition) in transitions {
             match result {
                 Ok(()) => (self.rules.publish)(&key.word, transition),
-                Err(_) => (self.rules.abandon)(&key.word, transition),
+                Err(_) => (self.rules.abandon)(&key.word),
             }
         }
         if result.is_ok() {

@@ -76,7 +76,7 @@ fn publish_without_release(word: &AtomicI32, transition: Transition) {
     }
 }
 
-fn never_abandon(_word: &AtomicI32, _transition: Transition) {}
+fn never_abandon(_word: &AtomicI32) {}
 
 fn seal_by_load_and_store(word: &AtomicI32) -> Result<(), Misuse> {
     let now = word.load(Ordering::Acquire);

@@ -12,7 +12,7 @@ mod spy;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use jumplabel::site::index::index_bytes;
+use jumplabel::index_bytes;
 use jumplabel::{
     Error, WriterKind, for_each_key, set_writer, static_branch_likely, static_branch_unlikely, static_key,
     text_reserved,

@@ -1,6 +1,6 @@
 //! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
 
-use jumplabel::site::index::index_bytes;
+use jumplabel::index_bytes;
 use jumplabel::{WriterKind, for_each_key};
 use serde_json::{Value, json};
 

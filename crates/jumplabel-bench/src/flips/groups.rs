@@ -52,7 +52,7 @@ macro_rules! naked_function {
             ".popsection",
             ".popsection",
             key = sym $key,
-            naked = const jumplabel::site::NAKED,
+            naked = const jumplabel::format::meta(false, jumplabel::format::VALUE, 0),
         );
     };
 }

@@ -55,7 +55,7 @@ impl Image {
             }
             match sections.section_name(endian, section)? {
                 b"__jump_table" => {
-                    image.sites = (range.end - range.start) as usize / size_of::<jumplabel::site::Entry>();
+                    image.sites = (range.end - range.start) as usize / size_of::<jumplabel::format::Entry>();
                     image.tables.push(range);
                 }
                 b"__jump_keys" => image.tables.push(range),

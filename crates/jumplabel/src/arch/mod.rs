@@ -1,188 +1,126 @@
-//! Encodings of one instruction set: the instruction of a site in each of its states, and the steps between them.
+//! Instruction sets: what a site holds in each of its states, and the steps from one to another.
 //!
-//! An arch file defines, in this order, and nothing else (tests/contract.rs looks; docs/porting.md says what each must
-//! guarantee):
+//! ```text
+//!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
+//!   powerpc64 loongarch64
+//!   branch value                      the kinds of sites: which states there are, which follows from which
+//!   kind                              the list of kinds
+//!   asm/                              what a target needs besides: cache instructions, assembler macros
+//! ```
 //!
-//! | item | meaning |
-//! |---|---|
-//! | `SITE_SIZE` | bytes of a site |
-//! | `WHOLE` | whether a piece is one aligned word, written by one store, or bytes in any order |
-//! | `State` | the states of a site; `emitted`, `is_of`, `falls_through`, `toward`, `name` |
-//! | `displacement` | from a site to its target, or out of range |
-//! | `encode` | the bytes of a state |
-//! | `decode` | the state of some bytes, or foreign |
-//! | `STEPS` | how many writes lead from one state to another at most, with a core sync after each |
-//! | `step` | each of them; whether a change takes it, and a piece of one byte, depend on the two states only |
-//! | `undo` | what takes each of them back |
-//! | `caches` | what a processor needs to fetch what was stored |
-//! | `act` | one act of that |
-//! | `__site_options` | a site and its table entry: the options of the inline assembly, the jump and the nop in one line each |
-//! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
-//! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
-//! | `__return_asm` | a C function's return of a number |
-//! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
-//! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
-//! | `__naked_call` | the check of a naked key: calls that function |
+//! To add an instruction set is to add an encoder and a file in asm/, and to name both here and in build.rs; docs/porting.md says
+//! what each must guarantee. The compiler checks that they are complete, but for the macros, which tests/contract.rs looks at.
 //!
-//! No system calls, no policy. What is the same for all of them is beside them: the table and the object's record in
-//! `site_asm` and `object_asm`, the entry of a naked key's function in `naked_asm`, the canary, the order of cache
-//! maintenance in [`caches`](maintain), sites of one word in `word`. build.rs decides which targets have sites.
+//! No system calls, no policy.
 
-// A kernel's own platform has no use for the canary, nor for some of the acts.
-#[cfg(jumplabel_sites)]
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
-#[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
-#[cfg_attr(target_arch = "s390x", path = "s390x.rs")]
-#[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
-#[cfg_attr(target_arch = "arm", path = "arm.rs")]
-#[cfg_attr(target_arch = "loongarch64", path = "loongarch64.rs")]
-mod machine;
-#[cfg(not(jumplabel_sites))]
-#[path = "fallback.rs"]
-mod machine;
-pub use machine::*;
-
-mod caches;
+pub mod aarch64;
+pub mod arm;
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
-mod canary;
-mod naked_asm;
-mod object_asm;
-mod site_asm;
-#[allow(dead_code)] // Each instruction set uses what it has in common with others.
+pub(crate) mod asm;
+mod branch;
+mod caches;
+mod code;
+#[cfg(not(jumplabel_sites))]
+mod fallback;
+mod kind;
+pub mod loongarch64;
+mod memory;
+pub mod powerpc64;
+pub mod riscv64;
+pub mod s390x;
+mod value;
 mod word;
+pub mod x86;
 
+pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
+pub use code::{Code, Piece};
+pub use kind::{Change, Kind, Sites, State, Template};
+pub use memory::store;
+pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
-pub(crate) use canary::{canary, canary_code, canary_target};
+pub(crate) use memory::{prefetch_to_write, touch_word};
+pub use value::Value;
 
-/// A run of bytes inside a site, written in one go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Offset in the site.
-    pub offset: u8,
-    /// How many of `bytes` count.
-    pub len: u8,
-    /// The bytes.
-    pub bytes: [u8; 4],
-}
+/// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
+pub trait Arch {
+    /// As Rust's `target_arch`.
+    const NAME: &'static str;
 
-impl Piece {
-    /// The bytes to write.
-    #[must_use]
+    /// Bytes of a site, if its kind does not say another number.
+    const SIZE: usize = 4;
+
+    /// Whether a site is one aligned word, written by one store; else its bytes are written in any order.
+    const WHOLE: bool = true;
+
+    /// How many steps a change has at most; a core sync follows each.
+    const STEPS: u8 = 1;
+
+    /// Where a displacement begins that fills four bytes of the instruction in little endian, as a number of bytes. An instruction that
+    /// has none has zeros or anything else there. `None` if it is encoded in another way.
+    const TAIL: Option<u32> = None;
+
+    /// From the site at `address` to `target`, as the instruction counts; `None` if it does not reach.
+    fn displacement(address: u64, target: u64) -> Option<i32>;
+
+    /// What step `number` writes on the way from `old` to `new`, `None` if it has nothing to do. Whatever a thread executes
+    /// meanwhile must do what the one or the other does. If nothing but the first byte changes, the answer depends on nothing else.
     #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
+    fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {
+        let piece = Piece::difference(old, new)?;
+        Some(if Self::WHOLE { Piece::all(new) } else { piece })
     }
 
-    /// Stores the piece into the site at `site`: by one store, where its parts must not be seen ([`WHOLE`]).
+    /// What takes step `number` back. Must do no harm at a site that did not take the step, when all steps are taken back.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        Self::step(number, new, old)
+    }
+}
+
+/// What a processor needs after stores to code.
+pub trait Machine {
+    /// Which acts it needs.
+    fn caches() -> Caches;
+
+    /// Carries out one act.
     ///
     /// # Safety
-    /// The site is writable, and as aligned as `displacement` demands.
-    #[inline]
-    pub unsafe fn store(&self, site: usize) {
-        let first = site + usize::from(self.offset);
-        if WHOLE {
-            // SAFETY: by the contract, an aligned word.
-            unsafe { store_word(first, u32::from_ne_bytes(self.bytes)) };
-            return;
-        }
-        // The first apart from the others: most pieces have no more.
-        let [byte, ..] = self.bytes;
-        // SAFETY: by the contract, a byte of the site.
-        unsafe { store_byte(first, byte) };
-        for (byte, address) in self.bytes().iter().zip(first..).skip(1) {
-            // SAFETY: the same.
-            unsafe { store_byte(address, *byte) };
-        }
-    }
+    /// Addresses are of sites, mapped and readable.
+    unsafe fn act(act: Act);
 }
 
-/// Writes to the aligned word at `address` what is there, at one instant: what a debugger writes at the same time is not lost.
-///
-/// # Safety
-/// The word is writable.
-#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
-pub(crate) unsafe fn touch_word(address: usize) {
-    // SAFETY: by the contract. In assembler for the reason that `store_word` has.
-    unsafe {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
-        core::arch::asm!(
-            "2: ldxr {word:w}, [{address}]",
-            "stxr {failed:w}, {word:w}, [{address}]",
-            "cbnz {failed:w}, 2b",
-            address = in(reg) address, word = out(reg) _, failed = out(reg) _, options(nostack, preserves_flags),
-        );
-        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-        {
-            use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-            let word = AtomicU32::from_ptr(address as *mut u32);
-            let value = word.load(Relaxed);
-            let _ = word.compare_exchange(value, value, Relaxed, Relaxed);
-        }
-    }
-}
+// The instruction set that this is compiled for.
+#[cfg(not(jumplabel_sites))]
+pub use fallback::Fallback as Native;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "aarch64"))]
+pub type Native = aarch64::Aarch64;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "arm"))]
+pub type Native = arm::Arm;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "loongarch64"))]
+pub type Native = loongarch64::Loongarch64;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "powerpc64"))]
+pub type Native = powerpc64::Powerpc64;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "riscv64"))]
+pub type Native = riscv64::Riscv64;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "s390x"))]
+pub type Native = s390x::S390x;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "x86"))]
+pub type Native = x86::X86<32>;
+/// The instruction set that this is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+pub type Native = x86::X86<64>;
 
-/// How many sites ahead their lines are asked for: processors that execute them have them, so that each is a miss.
-pub(crate) const AHEAD: usize = 16;
-
-/// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
-#[inline]
-pub(crate) fn prefetch_to_read(address: usize) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint.
-    unsafe {
-        core::arch::asm!("prefetcht0 [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: a hint.
-    unsafe {
-        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-    let _ = address;
-}
-
-/// Asks for the line at `address`, to be written: other processors give it up. Not asked for where it is only read, for they
-/// would take it back before it is written.
-#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
-#[inline]
-pub(crate) fn prefetch_to_write(address: usize) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint.
-    unsafe {
-        core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: a hint.
-    unsafe {
-        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-    let _ = address;
-}
-
-/// Stores a word. In assembler where ThreadSanitizer is most used: it writes down each store that the compiler knows of, and may
-/// not do so for code: the process would die.
-unsafe fn store_word(address: usize, word: u32) {
-    // SAFETY: by the caller's contract, a word that may be written.
-    unsafe {
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
-        core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
-        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
-        (address as *mut u32).write_volatile(word);
-    }
-}
-
-/// Stores a byte, in the same way.
-unsafe fn store_byte(address: usize, byte: u8) {
-    // SAFETY: by the caller's contract, a byte that may be written.
-    unsafe {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        core::arch::asm!("mov byte ptr [{}], {}", in(reg) address, in(reg_byte) byte, options(nostack, preserves_flags));
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-        (address as *mut u8).write_volatile(byte);
+impl State {
+    /// Whether execution goes on behind a check's site, so that the check yields its arm; a naked function returns false.
+    #[must_use]
+    pub fn falls_through(self) -> bool {
+        self.does::<Native>() == 0
     }
 }

@@ -66,6 +66,17 @@ impl Change {
     pub const fn to(on: bool) -> Change {
         if on { Change::Enable } else { Change::Disable }
     }
+
+    /// The change of that number: `change as usize`.
+    #[must_use]
+    pub const fn of(number: usize) -> Change {
+        match number {
+            0 => Change::Enable,
+            1 => Change::Disable,
+            2 => Change::Inc,
+            _ => Change::Dec,
+        }
+    }
 }
 
 /// The number of users in `word`.
@@ -106,7 +117,7 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
         let (new, transition) = match (change, now) {
             // Left behind by a flip that a copied process had begun: its user has not left.
             (_, LEAVING) => {
-                abandon(word, Transition::TurnOff);
+                abandon(word);
                 now = word.load(Ordering::Acquire);
                 continue;
             }
@@ -139,11 +150,9 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Under the lock: the sites are as they were. Does nothing the second time.
-pub fn abandon(word: &AtomicI32, transition: Transition) {
-    if transition == Transition::TurnOff {
-        let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
-    }
+/// Under the lock: the sites are as they were. Does nothing unless the key was about to go off.
+pub fn abandon(word: &AtomicI32) {
+    let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
 }
 
 /// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the
@@ -161,7 +170,7 @@ pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
             return Ok(());
         }
         if now == LEAVING {
-            abandon(word, Transition::TurnOff); // As in `begin`.
+            abandon(word); // As in `begin`.
             now = word.load(Ordering::Acquire);
             continue;
         }

@@ -33,8 +33,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
+use super::Key;
 use super::count::{self, Change};
-use super::{Key, RawKey};
+use super::raw::RawKey;
 use crate::error::Error;
 use crate::patch::{Lock, Outcome};
 
@@ -134,8 +135,8 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     /// As [`RawKey::dec`], and where the lock cannot be taken, as for [`RawKey::seal`]. The dec is then still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
-        let lock = Lock::take()?;
-        let outcome = self.raw.carry_out(&lock)?;
+        let mut lock = Lock::take()?;
+        let outcome = self.raw.carry_out(&mut lock)?;
         forget(&(self.address()..self.address() + 1), &lock);
         Ok(outcome)
     }
@@ -201,7 +202,7 @@ fn unlist(which: impl Fn(&Node) -> bool) {
 
 pub(crate) mod worker {
     use super::{AtomicU32, Error, Lock, Ordering, next, std};
-    use crate::text;
+    use crate::text::text;
 
     /// The process whose worker runs, with [`STARTING`] while it is being started; 0 where there is none. A child of fork has
     /// none, whatever this says.
@@ -210,7 +211,7 @@ pub(crate) mod worker {
     const STARTING: u32 = 1 << 31;
 
     /// In a child of fork: there is none.
-    #[cfg(jumplabel_linux)]
+    #[cfg(jumplabel_sites)]
     pub(crate) fn forked() {
         RUNS_IN.store(0, Ordering::Relaxed);
     }
@@ -232,15 +233,15 @@ pub(crate) mod worker {
     }
 
     fn start(me: u32) -> Result<(), Error> {
-        text::keep_loaded(); // The worker runs this object's code.
+        text().keep_loaded(); // The worker runs this object's code.
         // The worker must not be given the program's signals.
-        let token = text::block_signals();
+        let mask = text().block_signals();
         let worker = move || {
             RUNS_IN.store(me, Ordering::Release);
             run();
         };
         let started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker);
-        text::restore_signals(token);
+        text().restore_signals(mask);
         started.map(drop).map_err(|_| {
             RUNS_IN.store(0, Ordering::Release);
             Error::OutOfMemory
@@ -252,9 +253,9 @@ pub(crate) mod worker {
 
     fn run() {
         loop {
-            let Ok(lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
+            let Ok(mut lock) = Lock::take() else { return RUNS_IN.store(0, Ordering::Release) };
             match next(&lock) {
-                Ok(key) => match key.raw.carry_out(&lock) {
+                Ok(key) => match key.raw.carry_out(&mut lock) {
                     Ok(_) => {}
                     // Never by this library.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),

@@ -15,20 +15,16 @@
 //! A child of an ordinary fork never sees a phase, because `fork` waits for the lock (`text::linux::fork` has the
 //! exceptions). In a copied process the phase alone is not enough: see `settle_copy`.
 
-#[cfg(jumplabel_sites)]
-use core::ops::Range;
 use core::sync::atomic::Ordering;
 
-use super::plan::{Edits, Request};
-use super::{Lock, steps};
+use super::plan::Plan;
+use super::{Lock, Request, STATE, State, steps};
 use crate::error::Error;
-use crate::key::count::{self, Transition};
-use crate::site::object::{self, RUNTIME};
-use crate::text::list::{Guarded, List};
+use crate::site::object;
+use crate::text::copies::{self, NOTHING, RUNTIME};
+use crate::text::list::List;
+use crate::text::{Text, Writer};
 
-static REQUESTS: Guarded<List<Request<'static>>> = Guarded::new(List::new());
-
-pub(crate) const NOTHING: u32 = 0;
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
@@ -37,76 +33,66 @@ fn enter(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }
 
-/// Copies `requests` to the list.
-#[inline(never)] // Once in a program is enough.
-fn note(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
-    if cfg!(not(jumplabel_sites)) {
-        return Ok(()); // A flip is one store; the platform may have no memory to give.
+/// The requests of the transaction.
+pub(super) struct InFlight(List<Request<'static>>);
+
+impl InFlight {
+    pub(super) const fn new() -> InFlight {
+        InFlight(List::new())
     }
-    // SAFETY: the lock is held.
-    let list = unsafe { REQUESTS.get() };
-    list.truncate(0);
-    list.reserve(requests.len(), lock.text())?;
-    requests.iter().try_for_each(|request| {
-        // SAFETY: a key outlives the transaction, and whoever finds that unfinished is given the key by the same caller's right: the
-        // object of a key must not be unloaded while the key is flipped.
-        let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
-        list.push(request, lock.text())
-    })
+
+    /// Copies `requests` to the list.
+    #[inline(never)] // Once in a program is enough.
+    fn note(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
+        if cfg!(not(jumplabel_sites)) {
+            return Ok(()); // A flip is one store; the platform may have no memory to give.
+        }
+        self.0.truncate(0);
+        self.0.reserve(requests.len(), text)?;
+        requests.iter().try_for_each(|request| {
+            // SAFETY: a subject outlives the transaction, and whoever finds that unfinished is given it by the same caller's
+            // right: the object of a key must not be unloaded while the key is flipped.
+            let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
+            self.0.push(request, text)
+        })
+    }
+
+    /// A transaction begins, with an empty plan.
+    pub(super) fn begin(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
+        self.note(requests, text)?;
+        RUNTIME.set_recover(recover_here);
+        enter(COLLECTING);
+        Ok(())
+    }
+
+    /// Makes room for the requests of a transaction, as far as a page goes.
+    pub(super) fn prepare(&mut self, text: &dyn Text) -> Result<(), Error> {
+        self.0.reserve(1, text)
+    }
+
+    /// All sites are written.
+    pub(super) fn publishing(&mut self, requests: &[Request<'_>], text: &dyn Text) {
+        let noted = self.note(requests, text); // There is room since `begin`.
+        debug_assert!(noted.is_ok());
+        enter(PUBLISHING);
+    }
+
+    /// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
+    pub(super) fn stuck(&mut self) {
+        self.0.truncate(0);
+        enter(WRITING);
+    }
+
+    /// Gives back what the list holds.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn free(&mut self, text: &dyn Text) {
+        self.0.free(text);
+    }
 }
 
-/// A transaction begins, with an empty list of edits.
-pub(super) fn begin(requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
-    note(requests, lock)?;
-    enter(COLLECTING);
-    Ok(())
-}
-
-/// Makes room for the requests of a transaction, as far as a page goes.
-pub(super) fn prepare(lock: &Lock) -> Result<(), Error> {
-    // SAFETY: the lock is held.
-    unsafe { REQUESTS.get() }.reserve(1, lock.text())
-}
-
-/// The list of edits is complete.
+/// The plan is complete.
 pub(super) fn writing() {
     enter(WRITING);
-}
-
-/// All sites are written.
-pub(super) fn publishing(requests: &[Request<'_>], lock: &Lock) {
-    let noted = note(requests, lock); // There is room since `begin`.
-    debug_assert!(noted.is_ok());
-    enter(PUBLISHING);
-}
-
-/// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
-pub(super) fn stuck() {
-    // SAFETY: the lock is held.
-    unsafe { REQUESTS.get() }.truncate(0);
-    enter(WRITING);
-}
-
-/// The address of a site that could still not be restored.
-pub(super) fn stuck_at(lock: &Lock) -> Option<usize> {
-    // SAFETY: the lock is held.
-    let first = || unsafe { Edits::interrupted(lock) }.first().map(|edit| edit.address);
-    (RUNTIME.phase.load(Ordering::Acquire) == WRITING).then(first).flatten()
-}
-
-/// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
-#[cfg(jumplabel_sites)]
-pub(crate) fn forget(addresses: &Range<usize>, lock: &Lock) {
-    // SAFETY: the lock is held.
-    let edits = unsafe { Edits::interrupted(lock) };
-    edits.retain(|edit| !addresses.contains(&edit.address));
-}
-
-/// Gives back what the list holds.
-#[cfg(jumplabel_sites)]
-pub(super) fn release_list(lock: &Lock) {
-    // SAFETY: the lock is held.
-    unsafe { REQUESTS.get() }.free(lock.text());
 }
 
 /// Done, one way or the other.
@@ -114,46 +100,62 @@ pub(super) fn end() {
     enter(NOTHING);
 }
 
+/// The address of a site that could still not be restored.
+pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
+    if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
+}
+
 /// Undoes or finishes what copies of the library had begun.
-pub(super) fn recover(lock: &Lock) {
-    for runtime in object::runtimes(lock) {
+///
+/// # Safety
+/// The lock of `text` is held, and nothing that stands for it is in use in this copy.
+pub(super) unsafe fn recover_all(text: &dyn Text) {
+    // SAFETY: by the contract.
+    for runtime in unsafe { copies::from(text.runtimes()) } {
         if runtime.phase.load(Ordering::Acquire) != NOTHING {
-            (runtime.recover)();
+            runtime.recover();
         }
     }
 }
 
 /// The same for this copy. The lock is held.
-pub(crate) extern "C" fn recover_here() {
-    if finish(RUNTIME.phase.load(Ordering::Acquire), &Lock::borrowed()) {
+extern "C" fn recover_here() {
+    // SAFETY: whoever takes the lock calls this before anything else.
+    let mut lock = unsafe { Lock::borrowed() };
+    if finish(RUNTIME.phase.load(Ordering::Acquire), &mut lock) {
         end();
     }
 }
 
 /// Whether all is well.
 #[cold]
-fn finish(phase: u32, lock: &Lock) -> bool {
-    // SAFETY: the lock is held, and whoever was changing the lists does not exist here.
-    let (requests, edits) = unsafe { (REQUESTS.get(), Edits::interrupted(lock)) };
+fn finish(phase: u32, lock: &mut Lock) -> bool {
+    let text = lock.text();
+    // Whoever was changing the lists does not exist here.
+    let State { plan, in_flight } = STATE.get(&mut lock.patch);
     if phase == PUBLISHING {
-        requests.iter().for_each(|request| request.publish(None));
+        in_flight.0.iter().for_each(|request| request.publish(None));
         return true;
     }
+    let mut undone = true;
     if phase == WRITING {
         // An object of another copy of the library may have gone since: that copy knows nothing of this list.
-        edits.retain(|edit| object::contains_code(edit.address, lock));
+        plan.retain(|address| object::contains_code(address, &lock.objects));
+        let held = &mut lock.platform;
+        undone = match plan.work(text) {
+            Ok(None) => true,
+            Err(_) => false,
+            Ok(Some(work)) => text.writers(&work.summary, held).iter().any(|kind| {
+                let mut body = |writer: &mut dyn Writer| steps::undo(work.edits, writer);
+                // SAFETY: the edits were verified, here or in the process that this is a copy of.
+                unsafe { text.open(kind, work.extents, held, &mut body) }.is_ok()
+            }),
+        };
     }
-    let summary = if phase == WRITING { edits.summary(lock) } else { None };
-    // SAFETY: the edits were verified, here or in the process that this is a copy of; the lock is held.
-    let undo = |kind| unsafe { lock.text().open(kind, edits, &mut |writer| steps::undo(edits, writer)) }.is_ok();
-    let undone = match summary {
-        None => true,
-        Some(summary) => (0..).map_while(|attempt| lock.text().choose(&summary, attempt)).any(undo),
-    };
-    // Whatever the transition says: the copy may have come between the counter's change and its note.
-    requests.iter().for_each(|request| count::abandon(request.key.word(), Transition::TurnOff));
+    // Whatever the request says: the copy may have come between the counter's change and its note.
+    in_flight.0.iter().for_each(|request| request.subject.abandon());
     if !undone {
-        stuck();
+        in_flight.stuck();
     }
     undone
 }

@@ -1,68 +1,29 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use core::ops::Deref;
-
-use super::Lock;
-use super::steps::steps_of;
-use crate::arch::{self, State};
+use super::subject::Subject;
+use super::{Request, steps};
+use crate::arch::{self, Arch, Change, Code, Kind, Native, State, Template};
 use crate::error::Error;
-use crate::key::RawKey;
-use crate::key::count::{self, Change, Transition};
-use crate::site::{Entry, index, object, read_site};
+use crate::format::Entry;
+use crate::site::{index, object};
 use crate::sort::sort_unstable_by;
-use crate::text::Visibility;
-use crate::text::list::{Guarded, List};
+use crate::text::list::List;
+use crate::text::{Extent, Held, Objects, SPAN_GAP_PAGES, Summary, Text};
 
-/// A change of one key in a transaction.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'key> {
-    pub(crate) key: &'key RawKey,
-    pub(crate) change: Change,
-    pub(crate) transition: Transition,
-    order: u32,
-}
-
-impl<'key> Request<'key> {
-    /// A request to be committed.
-    #[must_use]
-    pub(crate) const fn new(key: &'key RawKey, change: Change) -> Self {
-        Request { key, change, transition: Transition::Done, order: 0 }
-    }
-
-    /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
-    pub(super) fn publish(&self, visibility: Option<Visibility>) {
-        match visibility {
-            Some(Visibility::Immediate) => self.key.set_eventual(false),
-            Some(Visibility::Eventual) if self.transition != Transition::Done => self.key.set_eventual(true),
-            _ => {}
-        }
-        count::publish(self.key.word(), self.transition);
-        if count::settles(self.change, self.transition) {
-            self.key.set_due(false);
-        }
-    }
-
-    /// The sites are as they were.
-    pub(super) fn abandon(&self) {
-        count::abandon(self.key.word(), self.transition);
-    }
-}
-
-/// Keeps the last request for each key. The result is in the order of the keys' addresses.
+/// Keeps the last request for each subject. The result is in the order of their addresses.
 pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
     for (request, order) in requests.iter_mut().zip(0..) {
         request.order = order;
-        request.transition = Transition::Done;
+        request.aim = None;
     }
-    let place = |request: &Request<'_>| (request.key.address(), request.order);
-    sort_unstable_by(requests, |a, b| place(a) < place(b));
-    // The last one for a key replaces those before it.
+    // A subject is where it is, whatever entries call it.
+    let address = |request: &Request<'_>| core::ptr::from_ref(request.subject).cast::<u8>();
+    sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
+    // The last one for a subject replaces those before it.
     let mut kept: usize = 0;
     for at in 0..requests.len() {
         let Some(&request) = requests.get(at) else { break };
-        let before = kept
-            .checked_sub(1)
-            .filter(|&last| requests.get(last).is_some_and(|last| core::ptr::eq(last.key, request.key)));
+        let before = kept.checked_sub(1).filter(|&last| requests.get(last).map(address) == Some(address(&request)));
         let place = before.unwrap_or(kept);
         if let Some(there) = requests.get_mut(place) {
             *there = request;
@@ -74,184 +35,176 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
 
 /// A change of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Address of the site.
-    pub address: usize,
-    /// The displacement of its jump.
-    pub displacement: i32,
-    /// What it holds.
-    pub from: State,
-    /// What it shall hold.
-    pub to: State,
+pub(super) struct Edit {
+    pub(super) address: usize,
+    pub(super) change: Change,
 }
 
-impl Edit {
-    /// The edit that brings `entry`'s site to the state of its key, `None` where it is there. Verifies the bytes.
+/// A site that holds one of its states.
+#[derive(Clone, Copy)]
+struct Found {
+    address: usize,
+    displacement: i32,
+    code: Code,
+    state: State,
+}
+
+impl Found {
+    /// `None` where the site holds none of its states.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
-    #[cfg(jumplabel_sites)]
     #[inline(never)]
-    unsafe fn plan(entry: &Entry, enabled: bool) -> Result<Option<Edit>, Error> {
-        let jump = entry.jumps(enabled);
-        // SAFETY: by the contract.
-        match unsafe { Edit::verify(entry) } {
-            Some(edit) => Ok(edit.leading_to(edit.from.toward(jump))),
+    unsafe fn at(entry: &Entry) -> Option<Found> {
+        let (number, address) = (entry.kind(), entry.code());
+        let kind = Kind::of(number)?;
+        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+        // SAFETY: by the contract, the site is mapped.
+        let code = unsafe { Code::read(number, address, kind.bytes::<Native>()) };
+        Some(Found { address, displacement, code, state: kind.decode::<Native>(code, displacement)? })
+    }
+
+    /// The edit that brings the site to a state, `None` where it is there.
+    #[inline(never)]
+    fn edit(self, to: State) -> Option<Edit> {
+        let change = || Change { old: self.code, new: to.encode::<Native>(self.displacement) };
+        (self.state != to).then(|| Edit { address: self.address, change: change() })
+    }
+}
+
+/// Sites of one kind and arm that go from one state to another.
+struct Run {
+    traits: u32,
+    kind: u8,
+    bytes: usize,
+    from: Template,
+    to: Template,
+}
+
+impl Run {
+    /// As `entry` does; `None` if it stays where it is.
+    fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
+        let [from, to] = [Template::of::<Native>(from), Template::of::<Native>(to)];
+        let run = Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to };
+        (from.state() != to.state()).then_some(run)
+    }
+
+    /// The edit of `entry`, if it is one of them.
+    ///
+    /// # Safety
+    /// As for [`Found::at`].
+    #[inline]
+    unsafe fn edit(&self, entry: &Entry) -> Option<Edit> {
+        let address = entry.code();
+        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+        let old = self.from.fill::<Native>(displacement);
+        // SAFETY: by the contract, the site is mapped.
+        let is_one = entry.traits() == self.traits && unsafe { Code::read(self.kind, address, self.bytes) } == old;
+        is_one.then(|| Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+    }
+}
+
+/// What was found at an entry's site instead of a state of it that does what `goal` says.
+///
+/// # Safety
+/// As for [`Found::at`].
+#[cold]
+unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
+    let expected = |kind: Kind| {
+        let state = kind.emitted::<Native>(goal).map(|state| entry.displacement().map(|by| state.encode::<Native>(by)));
+        state.unwrap_or(Ok(Code::NONE))
+    };
+    let address = entry.code();
+    match entry.known_kind().and_then(expected) {
+        Err(error) => error,
+        Ok(expected) => {
             // SAFETY: by the contract.
-            None => Err(unsafe { Edit::complaint(entry, !jump) }),
+            let found = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
+            Error::ForeignBytes { address, expected, found }
         }
     }
-
-    /// An edit that changes nothing yet, `None` where the site holds none of its states.
-    ///
-    /// # Safety
-    /// As for [`plan`](Self::plan).
-    #[cfg(jumplabel_sites)]
-    unsafe fn verify(entry: &Entry) -> Option<Edit> {
-        // SAFETY: by the contract.
-        unsafe { Edit::read(entry) }.filter(|edit| edit.from.is_of(entry.is_naked()))
-    }
-
-    /// The same, where the site may hold a state of the other kind of sites.
-    ///
-    /// # Safety
-    /// As for [`plan`](Self::plan).
-    #[inline]
-    unsafe fn read(entry: &Entry) -> Option<Edit> {
-        let address = entry.code();
-        let displacement = arch::displacement(address, entry.target())?;
-        // SAFETY: by the contract.
-        let from = arch::decode(unsafe { read_site(address) }, displacement)?;
-        Some(Edit { address, displacement, from, to: from })
-    }
-
-    /// What was found instead of the state that the site's key calls for.
-    ///
-    /// # Safety
-    /// As for [`plan`](Self::plan).
-    #[cold]
-    unsafe fn complaint(entry: &Entry, jump: bool) -> Error {
-        let displacement = match entry.displacement() {
-            Ok(displacement) => displacement,
-            Err(error) => return error,
-        };
-        let address = entry.code();
-        // SAFETY: by the contract.
-        let found = unsafe { read_site(address) };
-        Error::ForeignBytes { address, expected: arch::encode(entry.emitted(jump), displacement), found }
-    }
-
-    /// The same edit with another end, `None` where the site is there.
-    #[inline]
-    fn leading_to(self, to: State) -> Option<Edit> {
-        (self.from != to).then_some(Edit { to, ..self })
-    }
 }
 
-/// Pages between two sites that cost less to open with them (65 ns each) than another pair of system calls would, with an
-/// interrupt of the other processors each.
-pub const SPAN_GAP_PAGES: usize = 16;
+/// A list up to this size is kept between transactions.
+const KEPT_BYTES: usize = 384 * 1024;
 
-/// What a writer is chosen by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Sites to change.
-    pub sites: usize,
-    /// Pages that they begin on.
-    pub pages: usize,
-    /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
-    pub spans: usize,
-    /// Sites that are pristine: leaving that state takes several steps, with a core sync between them.
-    pub pristine: usize,
+/// The edits of a transaction, and the pages that they are on.
+pub(super) struct Plan {
+    edits: List<Edit>,
+    extents: List<Extent>,
+}
+
+/// What is to be written, in order.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) edits: &'a [Edit],
+    pub(super) extents: &'a [Extent],
+    pub(super) summary: Summary,
     /// A bit for each step that some site takes part in.
-    pub steps: u8,
-    /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs none will do.
-    pub unsynced: bool,
+    pub(super) steps: u8,
+    /// Sites that take several steps.
+    pub(super) several: usize,
 }
 
-/// The list of edits, kept between transactions while it is small.
-pub(crate) struct Edits(List<Edit>);
-
-/// A list up to this size is kept.
-const KEPT_BYTES: usize = 256 * 1024;
-
-static EDITS: Guarded<Edits> = Guarded::new(Edits(List::new()));
-
-impl Edits {
-    /// The list, empty.
-    ///
-    /// # Safety
-    /// One borrow at a time while the lock is held.
-    #[allow(clippy::mut_from_ref)] // The lock stands for the right to the static.
-    pub(super) unsafe fn borrow(lock: &Lock) -> &mut Edits {
-        // SAFETY: by the contract.
-        let edits = unsafe { Self::interrupted(lock) };
-        edits.0.truncate(0);
-        edits
+impl Plan {
+    pub(super) const fn new() -> Plan {
+        Plan { edits: List::new(), extents: List::new() }
     }
 
-    /// The list as it was left.
-    ///
-    /// # Safety
-    /// As [`borrow`](Self::borrow).
-    #[allow(clippy::mut_from_ref)] // As above.
-    pub(super) unsafe fn interrupted(_lock: &Lock) -> &mut Edits {
-        // SAFETY: by the contract.
-        unsafe { EDITS.get() }
+    pub(super) fn clear(&mut self) {
+        self.edits.truncate(0);
+    }
+
+    /// The address of the first edit.
+    pub(super) fn first(&self) -> Option<usize> {
+        self.edits.first().map(|edit| edit.address)
     }
 
     /// The edits that carry out `requests`.
-    pub(super) fn collect(&mut self, requests: &[Request<'_>], lock: &Lock) -> Result<(), Error> {
+    pub(super) fn collect(&mut self, requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
         for request in requests {
-            let enabled = match request.transition {
-                Transition::Done => continue,
-                Transition::TurnOn => true,
-                Transition::TurnOff => false,
-            };
-            let toward = |entry: &Entry, from: State| from.toward(entry.jumps(enabled));
-            self.add(request.key, lock, toward, |entry| !entry.jumps(enabled))?;
+            let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
+            self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)))?;
         }
         Ok(())
     }
 
-    /// The edits that bring the sites of `key` that fall through back to the pristine state.
-    pub(super) fn collect_primed(&mut self, key: &RawKey, lock: &Lock) -> Result<(), Error> {
-        self.add(key, lock, |entry, from| entry.emitted(!from.falls_through()), |_| false)?;
-        Ok(())
+    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do.
+    pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
+        self.add(subject, held, |_, from| from.settled::<Native>())
     }
 
-    /// The edits that bring the sites of `object` to the state of their keys. A site that cannot be brought there keeps no
-    /// other from it; the next flip of its key says what is wrong.
+    /// The edits that bring the sites of `object` to what their subjects say. A site that cannot be brought there keeps no
+    /// other from it; the next change of its subject says what is wrong.
     #[cfg(jumplabel_sites)]
-    pub(super) fn collect_object(&mut self, object: &object::Object, lock: &Lock) -> Result<(), Error> {
-        self.0.reserve(object.table().len(), lock.text())?;
-        for (entry, key) in index::sound(object) {
-            // SAFETY: the key of an entry that was looked at; its object was loaded before this one.
-            let key = unsafe { &*(key as *const RawKey) };
-            // SAFETY: an entry that was looked at, under the lock.
-            if let Ok(Some(edit)) = unsafe { Edit::plan(entry, key.is_enabled()) } {
-                self.0.push(edit, lock.text())?;
+    pub(super) fn collect_object(&mut self, object: &crate::format::Object, held: &Held<Objects>) -> Result<(), Error> {
+        self.edits.reserve(object.table().len(), held.text())?;
+        for (entry, address) in index::sound(object, held) {
+            // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
+            let (found, subject) = unsafe { (Found::at(entry), super::subject::of(entry, address)) };
+            let (Some(found), Some(subject)) = (found, subject) else { continue };
+            if let Some(edit) = found.edit(found.state.toward::<Native>(subject.goal(subject.aim(), entry))) {
+                self.edits.push(edit, held.text())?;
             }
         }
         Ok(())
     }
 
-    /// The edits that bring each site of `key` to the state that `goal` says, from the one that it holds. Where it holds none,
-    /// the error says that it should jump, or not, as `jumps` says. Both are the same for all entries of a kind.
+    /// The edits that bring each site of `subject` to the state that `toward` says, from the one that it holds. It is the same for
+    /// all entries of a kind and an arm.
     fn add(
         &mut self,
-        key: &RawKey,
-        lock: &Lock,
-        goal: impl Fn(&Entry, State) -> State,
-        jumps: impl Fn(&Entry) -> bool,
+        subject: &dyn Subject,
+        held: &Held<Objects>,
+        toward: impl Fn(&Entry, State) -> State,
     ) -> Result<(), Error> {
-        for object in object::all(lock) {
-            let entries = index::entries(object, key.address(), lock)?;
-            self.0.reserve(entries.len(), lock.text())?;
+        for object in object::all(held) {
+            let entries = index::entries(object, subject.address(), held)?;
+            self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, &goal) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, &toward) } {
                 // SAFETY: the same.
-                return Err(unsafe { Edit::complaint(entry, jumps(entry)) });
+                return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
         }
         Ok(())
@@ -263,31 +216,29 @@ impl Edits {
     /// # Safety
     /// Entries from the index, under the lock.
     #[inline(never)]
-    unsafe fn add_entries<'lock>(
+    unsafe fn add_entries<'held>(
         &mut self,
-        entries: index::Entries<'lock>,
-        goal: impl Fn(&Entry, State) -> State,
-    ) -> Result<(), &'lock Entry> {
+        entries: index::Entries<'held>,
+        toward: impl Fn(&Entry, State) -> State,
+    ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
-        let mut last = None;
-        let mut to = State::Pristine;
-        self.0.extend(|| {
+        let mut run: Option<Run> = None;
+        self.edits.extend(|| {
             while let Some(entry) = entries.get(at) {
                 if let Some(later) = entries.get(at + arch::AHEAD) {
                     arch::prefetch_to_read(later.code());
                 }
                 at += 1;
                 // SAFETY: by the contract.
-                let edit = unsafe { Edit::read(entry) }.ok_or(entry)?;
-                if last != Some((entry.kind(), edit.from)) {
-                    if !edit.from.is_of(entry.is_naked()) {
-                        return Err(entry);
-                    }
-                    last = Some((entry.kind(), edit.from));
-                    to = goal(entry, edit.from);
+                if let Some(edit) = run.as_ref().and_then(|run| unsafe { run.edit(entry) }) {
+                    return Ok(Some(edit));
                 }
-                if let Some(edit) = edit.leading_to(to) {
+                // SAFETY: by the contract.
+                let found = unsafe { Found::at(entry) }.ok_or(entry)?;
+                let to = toward(entry, found.state);
+                run = Run::of(entry, found.state, to);
+                if let Some(edit) = found.edit(to) {
                     return Ok(Some(edit));
                 }
             }
@@ -295,74 +246,91 @@ impl Edits {
         })
     }
 
-    /// Keeps the edits that `keep` says.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Edit) -> bool) {
-        self.0.retain(|edit, _| keep(edit));
+    /// Keeps the edits at addresses that `keep` says.
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        self.edits.retain(|edit, _| keep(edit.address));
     }
 
     /// Gives all memory back.
     #[cfg(jumplabel_sites)]
-    pub(super) fn free(&mut self, lock: &Lock) {
-        self.0.free(lock.text());
+    pub(super) fn free(&mut self, text: &dyn Text) {
+        self.edits.free(text);
+        self.extents.free(text);
     }
 
-    /// Makes room for the edits of any key, if all objects have `sites` sites, as far as the list would be kept.
-    pub(super) fn prepare(&mut self, sites: usize, lock: &Lock) -> Result<(), Error> {
-        self.0.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), lock.text())
+    /// Makes room for the edits of any subject, if all objects have `sites` sites, as far as the list would be kept.
+    pub(super) fn prepare(&mut self, sites: usize, text: &dyn Text) -> Result<(), Error> {
+        self.edits.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), text)?;
+        self.extents.reserve(1, text)
     }
 
     /// Gives memory back that is not worth keeping.
-    pub(super) fn shrink(&mut self, lock: &Lock) {
-        if self.0.bytes() > KEPT_BYTES {
-            self.0.free(lock.text());
+    pub(super) fn shrink(&mut self, text: &dyn Text) {
+        if self.edits.bytes() > KEPT_BYTES {
+            self.edits.free(text);
         }
     }
 
-    /// What a writer needs to know of the edits, which are in the order of their addresses from then on, each once. `None` where
-    /// there is nothing to do.
+    /// What is to be written, in the order of addresses, each once. `None` where there is nothing to do.
     #[inline(never)]
-    pub(super) fn summary(&mut self, lock: &Lock) -> Option<Summary> {
-        if self.is_empty() {
-            return None;
+    pub(super) fn work(&mut self, text: &dyn Text) -> Result<Option<Work<'_>>, Error> {
+        if self.edits.is_empty() {
+            return Ok(None);
         }
-        let page_of = !(lock.text().page_size() - 1);
-        let gap = SPAN_GAP_PAGES * lock.text().page_size();
-        let mut summary = Summary { sites: self.len(), pages: 0, spans: 0, pristine: 0, steps: 0, unsynced: false };
-        let (mut last, mut last_page, mut last_change) = (None, None, None);
-        for edit in self.iter() {
-            if Some(edit.address) <= last {
+        let (page, page_of) = (text.page_size(), !(text.page_size() - 1));
+        let mut summary = Summary { sites: self.edits.len(), pages: 0, spans: 0, steps: 0, unsynced: false };
+        let (mut all_steps, mut several, mut is_several) = (0_u8, 0, false);
+        let mut extent = Extent { first: 0, end: 0 };
+        // The last edit and its pattern; where the page ends that its site begins on, and the one that it ends on.
+        let (mut last, mut last_end, mut like) = (0, 0, 0);
+        let (mut page_end, mut extent_end) = (0, 0);
+        self.extents.truncate(0);
+        for edit in self.edits.iter() {
+            let (pattern, end) = (edit.change.pattern(), edit.address + edit.change.old.len());
+            // Most sites change as the one before, on the same page.
+            if pattern == like && last < edit.address && end <= page_end {
+                (last, last_end, several) = (edit.address, end, several + usize::from(is_several));
+                continue;
+            }
+            // Those of one subject in one object are in order: the index is.
+            if edit.address <= last {
                 self.sort();
-                return self.summary(lock);
+                return self.work(text);
             }
-            last = Some(edit.address);
-            summary.pristine += usize::from(arch::STEPS > 1 && edit.from == State::Pristine);
-            // Most sites are on the page of the one before, and change as it does.
-            let page = edit.address & page_of;
-            if last_page != Some(page) {
+            if pattern != like {
+                like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                let steps = steps::of(edit.change);
+                (all_steps, is_several) = (all_steps | steps, steps.count_ones() > 1);
+            }
+            several += usize::from(is_several);
+            if edit.address >= page_end {
+                let gap = edit.address - page_end;
+                summary.spans += usize::from(summary.pages == 0 || gap >= SPAN_GAP_PAGES * page);
                 summary.pages += 1;
-                summary.spans += usize::from(last_page.is_none_or(|last| page > last + gap));
-                last_page = Some(page);
+                page_end = (edit.address & page_of) + page;
             }
-            let change = Some((edit.from, edit.to));
-            if last_change != change {
-                summary.steps |= steps_of(edit);
-                last_change = change;
+            if edit.address >= extent_end {
+                if extent_end > 0 {
+                    extent.end = last_end;
+                    self.extents.push(extent, text)?;
+                }
+                (extent.first, extent_end) = (edit.address, page_end);
             }
+            if end > extent_end {
+                extent_end += page;
+            }
+            (last, last_end) = (edit.address, end);
         }
-        Some(summary)
+        extent.end = last_end;
+        self.extents.push(extent, text)?;
+        summary.steps = all_steps.count_ones();
+        Ok(Some(Work { edits: &self.edits, extents: &self.extents, summary, steps: all_steps, several }))
     }
 
-    /// Sorts by address and removes what is listed twice. Those of one key in one object are sorted: the index is.
+    /// Sorts by address and removes what is listed twice.
     #[cold]
     fn sort(&mut self) {
-        sort_unstable_by(self.0.as_mut_slice(), |a, b| a.address < b.address);
-        self.0.retain(|edit, kept| kept.last().is_none_or(|last| last.address != edit.address));
-    }
-}
-
-impl Deref for Edits {
-    type Target = [Edit];
-    fn deref(&self) -> &[Edit] {
-        &self.0
+        sort_unstable_by(self.edits.as_mut_slice(), |a, b| a.address < b.address);
+        self.edits.retain(|edit, kept| kept.last().is_none_or(|last| last.address != edit.address));
     }
 }

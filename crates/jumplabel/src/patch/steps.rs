@@ -6,91 +6,28 @@
 //!     core sync, if anything was written           core sync; where it is refused, sites of several steps stay there
 //! ```
 //!
-//! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`.
+//! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`. Here edits become
+//! [`Write`]s: a writer knows nothing of steps.
 
 use super::plan::Edit;
-use crate::arch::{self, Piece};
+use crate::arch::{self, Arch, Change, Native, Piece};
 use crate::error::Errno;
-use crate::text::Writer;
+use crate::text::{Failure, Write, Writer};
 
-/// One step, in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Its number.
-    pub number: u8,
-    /// Whether it is being taken back.
-    pub undo: bool,
-}
+/// How many writes are handed over at once: few, because they are on the stack, which may be a signal handler's.
+const BLOCK: usize = 32;
 
-impl Step {
-    /// What the step writes at a site, `None` where the site has no part in it.
-    #[must_use]
-    #[inline]
-    pub fn piece(self, edit: &Edit) -> Option<Piece> {
-        let of = if self.undo { arch::undo } else { arch::step };
-        of(self.number, edit.from, edit.to, edit.displacement)
-    }
-
-    /// What the step writes: each piece, with those of `edits` that take it, which follow each other, and the number of the first.
-    #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
-    pub(crate) fn pieces(self, edits: &[Edit]) -> Pieces<'_> {
-        Pieces { step: self, edits, at: 0 }
-    }
-}
-
-/// [`Step::pieces`].
-pub(crate) struct Pieces<'a> {
-    step: Step,
-    edits: &'a [Edit],
-    at: usize,
-}
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = (usize, &'a [Edit], Piece);
-
-    #[inline(never)] // One for all writers. There are few pieces in a large batch.
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let first = self.at;
-            let rest = self.edits.get(first..)?;
-            let edit = rest.first()?;
-            let piece = self.step.piece(edit);
-            // A byte is the same for sites that change alike. More may be a displacement.
-            let count = match piece {
-                Some(piece) if piece.len > 1 => 1,
-                _ => rest.iter().take_while(|other| (other.from, other.to) == (edit.from, edit.to)).count(),
-            };
-            self.at += count;
-            if let (Some(piece), Some(alike)) = (piece, rest.get(..count)) {
-                return Some((first, alike, piece));
-            }
-        }
-    }
-}
-
-/// Why a writer did not finish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It refused, and all sites are as before; where core sync was refused on the way back, some are in a state in
-    /// between that does the same.
-    Refused(Errno),
-    /// Core sync was refused between two steps. The sites are as after `Refused`.
-    Unsynced(Errno),
-    /// It refused, and refused to undo what it had written.
-    Stuck {
-        /// The first site that was not restored.
-        address: usize,
-        /// What it met.
-        errno: Errno,
-    },
+/// What a change writes in a step, or on the way back from it.
+#[inline(never)] // Most edits of a large batch write what the one before does.
+fn piece(change: Change, number: u8, back: bool) -> Option<Piece> {
+    if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
 /// Carries the edits out, by the steps that `steps` has a bit for. On a refusal all sites are as before, unless undoing is
 /// refused too.
-pub(crate) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
-    for number in (0..arch::STEPS).filter(|number| steps & 1 << number != 0) {
-        // SAFETY: the writer was opened for these edits.
-        if let Err((at, errno)) = unsafe { writer.write(edits, Step { number, undo: false }) } {
+pub(super) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+    for number in (0..Native::STEPS).filter(|number| steps & 1 << number != 0) {
+        if let Err((at, errno)) = write(edits, number, false, writer) {
             take_back(edits, number, at, writer)?;
             return Err(Failure::Refused(errno));
         }
@@ -105,10 +42,10 @@ pub(crate) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<
     Ok(())
 }
 
-/// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step, because
-/// it writes what is there, or, on x86, because the bytes behind `a9` do not matter and `a9` falls through.
+/// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step
+/// ([`Arch::undo`]).
 pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
-    take_back(edits, arch::STEPS - 1, edits.len(), writer)
+    take_back(edits, Native::STEPS - 1, edits.len(), writer)
 }
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites. Where core sync is refused on the
@@ -122,7 +59,7 @@ fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) ->
             take_back_one(part, number, writer)?;
         } else {
             part.chunks(1)
-                .filter(|edit| edit.iter().all(|edit| steps_of(edit) == 1 << number))
+                .filter(|edit| edit.iter().all(|edit| of(edit.change) == 1 << number))
                 .try_for_each(|edit| take_back_one(edit, number, writer))?;
         }
         synced &= writer.sync().is_ok();
@@ -132,13 +69,51 @@ fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) ->
 
 /// Undoes step `number` at `edits`.
 fn take_back_one(edits: &[Edit], number: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
-    // SAFETY: the writer was opened for a list with these edits.
-    unsafe { writer.write(edits, Step { number, undo: true }) }
-        .map_err(|(at, errno)| Failure::Stuck { address: edits.get(at).map_or(0, |edit| edit.address), errno })
+    let stuck = |(at, errno)| Failure::Stuck { address: edits.get(at).map_or(0, |edit: &Edit| edit.address), errno };
+    write(edits, number, true, writer).map_err(stuck)
 }
 
-/// A bit for each step that a site takes part in.
-pub(super) fn steps_of(edit: &Edit) -> u8 {
-    let takes = |number: &u8| Step { number: *number, undo: false }.piece(edit).is_some();
-    (0..arch::STEPS).filter(takes).fold(0, |steps, number| steps | 1 << number)
+/// A bit for each step that a change takes.
+pub(super) fn of(change: Change) -> u8 {
+    let takes = |number: &u8| piece(change, *number, false).is_some();
+    (0..Native::STEPS).filter(takes).fold(0, |steps, number| steps | 1 << number)
+}
+
+/// Hands what `edits` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
+fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Result<(), (usize, Errno)> {
+    let mut block = [Write::NONE; BLOCK];
+    let mut rest = edits;
+    // What the last edit wrote, at address 0, and its pattern, if others may write the same.
+    let (mut like, mut template) = (0, None);
+    while !rest.is_empty() {
+        let (mut taken, mut len) = (0, 0);
+        for edit in rest {
+            let Some(place) = block.get_mut(len) else { break };
+            // While this block is made and stored, the lines of the next one come.
+            if let Some(later) = rest.get(taken + BLOCK) {
+                arch::prefetch_to_write(later.address);
+            }
+            taken += 1;
+            let pattern = edit.change.pattern();
+            if pattern != like {
+                like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                let write = |piece: Piece| Write::short(piece.offset.into(), piece.bytes, piece.len, Native::WHOLE);
+                template = piece(edit.change, number, back).map(write);
+            }
+            if let Some(write) = &template {
+                *place = Write { address: edit.address + write.address, ..*write };
+                len += 1;
+            }
+        }
+        let (done, later) = rest.split_at_checked(taken).unwrap_or((rest, &[]));
+        let writes = block.get(..len).filter(|writes| !writes.is_empty());
+        // SAFETY: the writer was opened for the extents of these edits.
+        if let Some(Err((at, errno))) = writes.map(|writes| unsafe { writer.write(writes) }) {
+            let writes = |(_, edit): &(usize, &Edit)| piece(edit.change, number, back).is_some();
+            let refused = done.iter().enumerate().filter(writes).nth(at);
+            return Err((edits.len() - rest.len() + refused.map_or(0, |(at, _)| at), errno));
+        }
+        rest = later;
+    }
+    Ok(())
 }

@@ -8,6 +8,7 @@
 //!     nobody defines)
 //!   a key, and a site or target that are      yes             flips of that key
 //!     not code of the object
+//!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
 //!   no key                                    no              flips of all keys that it may be of: those in its object,
 //!                                                             or all, where the way to the key's address is lost
 //! ```
@@ -16,31 +17,32 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{Entry, object::Object};
 use crate::error::Error;
-use crate::patch::Lock;
+use crate::format::{self, Entry, KEY_BYTES, Object};
 use crate::sort::sort_unstable_by;
-use crate::text::Image;
+use crate::text::{Held, Image, Objects};
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
-#[doc(hidden)] // Public for the fuzzer.
-pub fn entries<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Result<Entries<'lock>, Error> {
-    let numbers = numbers(object, key, lock)?;
+pub(crate) fn entries<'held>(
+    object: &'held Object,
+    key: usize,
+    held: &'held Held<Objects>,
+) -> Result<Entries<'held>, Error> {
+    let numbers = numbers(object, key, held)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
-        refuse(object, key)?;
+        refuse(object, key, held)?;
     }
     Ok(Entries { table: object.table(), numbers })
 }
 
 /// Entries of one key in a table.
-#[doc(hidden)] // As above.
 #[derive(Clone, Copy)]
-pub struct Entries<'lock> {
-    table: &'lock [Entry],
-    numbers: &'lock [u32],
+pub(crate) struct Entries<'held> {
+    table: &'held [Entry],
+    numbers: &'held [u32],
 }
 
-impl<'lock> Entries<'lock> {
+impl<'held> Entries<'held> {
     /// How many they are.
     pub(crate) fn len(self) -> usize {
         self.numbers.len()
@@ -48,25 +50,25 @@ impl<'lock> Entries<'lock> {
 
     /// One of them, in the order of their addresses.
     #[inline]
-    pub(crate) fn get(self, at: usize) -> Option<&'lock Entry> {
+    pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
         // SAFETY: the numbers of an index are those of the table's entries, each once.
         self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
     }
 
     /// All of them.
-    pub fn iter(self) -> impl Iterator<Item = &'lock Entry> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'held Entry> {
         (0..).map_while(move |at| self.get(at))
     }
 }
 
 /// How many entries say that their key is at `key`.
-pub(super) fn count(object: &Object, key: usize, lock: &Lock) -> Result<usize, Error> {
-    Ok(numbers(object, key, lock)?.len())
+pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
+    Ok(numbers(object, key, held)?.len())
 }
 
-fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Result<&'lock [u32], Error> {
+fn numbers<'held>(object: &'held Object, key: usize, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
-    let order = order(object, lock)?;
+    let order = order(object, held)?;
     // All numbers are of entries; the key of none that there is not is the largest.
     let key_of = |number: &u32| table.get(*number as usize).map_or(usize::MAX, Entry::key);
     let first = order.partition_point(|number| key_of(number) < key);
@@ -80,12 +82,12 @@ fn numbers<'lock>(object: &'lock Object, key: usize, lock: &'lock Lock) -> Resul
 }
 
 /// Builds the index of `object`, where it is missing.
-pub(crate) fn build(object: &Object, lock: &Lock) -> Result<(), Error> {
-    order(object, lock).map(drop)
+pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> {
+    order(object, held).map(drop)
 }
 
 /// The index, built where it is missing.
-fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32], Error> {
+fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let built = object.index.load(Ordering::Acquire);
     if !built.is_null() {
@@ -93,14 +95,14 @@ fn order<'lock>(object: &'lock Object, lock: &'lock Lock) -> Result<&'lock [u32]
         // SAFETY: so many numbers, published below, freed under the lock when the object goes.
         return Ok(unsafe { core::slice::from_raw_parts(built, len) });
     }
-    let image = object.image();
+    let image = object.image(held);
     let key_of = |entry| Verdict::of(entry, object, image.as_ref()).key();
     let len = examine(object, image.as_ref());
     if len == 0 {
         return Ok(&[]);
     }
     let bytes = len * size_of::<u32>();
-    let memory = lock.text().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
+    let memory = held.text().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
     // SAFETY: `allocate` gives zeroed memory of that size, aligned to a page, to nobody else.
     let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
     let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
@@ -120,7 +122,7 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     for entry in object.table() {
         let verdict = Verdict::of(entry, object, image);
         len += usize::from(verdict.key().is_some());
-        if matches!(verdict, Verdict::Damaged(_) | Verdict::Lost { .. }) {
+        if matches!(verdict, Verdict::Damaged(_) | Verdict::Unknown(_) | Verdict::Lost { .. }) {
             damaged = core::ptr::from_ref(entry) as usize;
         }
     }
@@ -130,11 +132,13 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
 
 /// Refuses to flip the key at `key` where an entry of `object` is damaged that is, or may be, of that key.
 #[cold]
-fn refuse(object: &Object, key: usize) -> Result<(), Error> {
-    let image = object.image();
+fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
+    let image = object.image(held);
     for entry in object.table() {
         let concerns = match Verdict::of(entry, object, image.as_ref()) {
             Verdict::Sound(_) | Verdict::Nobodys => false,
+            Verdict::Unknown(own) if own == key => return entry.known_kind().map(drop),
+            Verdict::Unknown(_) => false,
             Verdict::Damaged(own) => own == key,
             Verdict::Lost { anywhere } => anywhere || image.is_some_and(|image| image.contains_key(key)),
         };
@@ -154,6 +158,8 @@ enum Verdict {
     Nobodys,
     /// Its key is here; its site or its target is not code of the object.
     Damaged(usize),
+    /// Its key is here; its kind is not known.
+    Unknown(usize),
     /// It does not lead to a key. The key is one of the object, or it may be anywhere.
     Lost { anywhere: bool },
 }
@@ -161,10 +167,10 @@ enum Verdict {
 impl Verdict {
     /// Reads nothing but the entry and, of an indirect one, a slot that lies in the object.
     fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
-        let word = super::relative(&raw const entry.key);
+        let word = format::relative(&raw const entry.key);
         let Some(image) = image else {
             let key = entry.key();
-            return if is_null(key) { Verdict::Nobodys } else { Verdict::Sound(key) };
+            return if is_null(key) { Verdict::Nobodys } else { Verdict::of_kind(entry, key) };
         };
         if entry.is_indirect() {
             if !image.contains_key(word) {
@@ -180,16 +186,20 @@ impl Verdict {
             return Verdict::Lost { anywhere: false };
         }
         let key = entry.key();
-        if !key.is_multiple_of(align_of::<crate::RawKey>()) {
+        if !key.is_multiple_of(KEY_BYTES) {
             return Verdict::Lost { anywhere: true };
         }
-        let whole = image.contains_code(entry.code(), crate::arch::SITE_SIZE) && image.contains_code(entry.target(), 1);
-        if whole { Verdict::Sound(key) } else { Verdict::Damaged(key) }
+        let whole = image.contains_code(entry.code(), entry.bytes()) && image.contains_code(entry.target(), 1);
+        if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
+    }
+
+    fn of_kind(entry: &Entry, key: usize) -> Verdict {
+        if entry.known_kind().is_ok() { Verdict::Sound(key) } else { Verdict::Unknown(key) }
     }
 
     fn key(self) -> Option<usize> {
         match self {
-            Verdict::Sound(key) | Verdict::Damaged(key) => Some(key),
+            Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Unknown(key) => Some(key),
             Verdict::Nobodys | Verdict::Lost { .. } => None,
         }
     }
@@ -205,8 +215,11 @@ const fn is_null(address: usize) -> bool {
 
 /// The entries of `object` that lead to its code and to a key, each with the key's address.
 #[cfg(jumplabel_sites)]
-pub(crate) fn sound(object: &Object) -> impl Iterator<Item = (&Entry, usize)> {
-    let image = object.image();
+pub(crate) fn sound<'held>(
+    object: &'held Object,
+    held: &Held<Objects>,
+) -> impl Iterator<Item = (&'held Entry, usize)> + use<'held> {
+    let image = object.image(held);
     object.table().iter().filter_map(move |entry| match Verdict::of(entry, object, image.as_ref()) {
         Verdict::Sound(key) => Some((entry, key)),
         _ => None,
@@ -215,20 +228,10 @@ pub(crate) fn sound(object: &Object) -> impl Iterator<Item = (&Entry, usize)> {
 
 /// Frees the index.
 #[cfg(jumplabel_sites)]
-#[doc(hidden)] // Public for the fuzzer.
-pub fn discard(object: &Object, lock: &Lock) {
+pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
         // SAFETY: from `allocate` with this size, and nobody holds a slice of it: the lock is held.
-        unsafe { lock.text().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
+        unsafe { held.text().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
     }
-}
-
-/// Bytes of all indexes now: what flipping has cost in memory that stays.
-///
-/// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
-pub fn index_bytes() -> Result<usize, Error> {
-    let lock = Lock::take()?;
-    Ok(super::object::all(&lock).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
 }

@@ -1,14 +1,12 @@
 //! A list in memory from [`Text::allocate`]: what the patcher keeps its edits and spans in, because the program's allocator
 //! may have sites of its own, or locks that a signal handler must not take.
 
-use core::cell::UnsafeCell;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, fence};
 
 use super::Text;
 use crate::error::Error;
-use crate::patch::Lock;
 
 /// A list that grows. Not dropped by itself: [`free`](Self::free).
 ///
@@ -161,60 +159,11 @@ impl<T: Copy> Deref for List<T> {
     }
 }
 
-/// A static that belongs to whoever holds the lock.
-pub(crate) struct Guarded<T>(UnsafeCell<T>);
-
-// SAFETY: only `get` reaches the cell, under the lock.
-unsafe impl<T> Sync for Guarded<T> {}
-
-impl<T> Guarded<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Guarded(UnsafeCell::new(value))
-    }
-
-    /// The value.
-    ///
-    /// # Safety
-    /// The lock is held, and no other reference to the value is in use.
-    #[allow(clippy::mut_from_ref)] // The lock stands for the right to the static.
-    pub(crate) unsafe fn get(&self) -> &mut T {
-        // SAFETY: by the contract.
-        unsafe { &mut *self.0.get() }
-    }
-}
-
-/// Collects what `fill` finds under the lock, releases it, and hands the entries to `visit`, which may then do anything.
-pub(crate) fn collect<T: Copy>(
-    fill: impl FnOnce(&mut List<T>, &Lock) -> Result<(), Error>,
-    mut visit: impl FnMut(T),
-) -> Result<usize, Error> {
-    let lock = Lock::take()?;
-    let text = lock.text();
-    let mut found = Freed { list: List::new(), text };
-    fill(&mut found.list, &lock)?;
-    drop(lock);
-    found.list.iter().copied().for_each(&mut visit);
-    Ok(found.list.len())
-}
-
-/// A list that is freed, also when `visit` unwinds.
-struct Freed<T: Copy> {
-    list: List<T>,
-    text: &'static dyn Text,
-}
-
-impl<T: Copy> Drop for Freed<T> {
-    fn drop(&mut self) {
-        self.list.free(self.text);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{List, Text};
     use crate::error::Error;
-    use crate::patch::{EditList, Failure, plan::Summary};
-    use crate::text::{Token, Writer, WriterKind, Written, builtin};
+    use crate::text::{Body, Extent, Failure, Held, Summary, Token, WriterKind, Writers, Written, builtin};
     use core::ptr::NonNull;
     use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use core::time::Duration;
@@ -246,15 +195,10 @@ mod tests {
         fn page_size(&self) -> usize {
             builtin().page_size()
         }
-        fn choose(&self, _: &Summary, _: u32) -> Option<WriterKind> {
-            None
+        fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
+            Writers::default()
         }
-        unsafe fn open(
-            &self,
-            _: WriterKind,
-            _: &EditList,
-            _: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-        ) -> Result<Written, Failure> {
+        unsafe fn open(&self, _: WriterKind, _: &[Extent], _: &mut Held, _: &mut Body<'_>) -> Result<Written, Failure> {
             Err(Failure::Refused(crate::error::Errno::NONE))
         }
         fn now(&self) -> Duration {

@@ -1,25 +1,34 @@
-//! How code bytes are written, and how every processor gets to see them: writers, core sync, the lock.
+//! The contract with the place that the library runs in: a lock, memory, what lies where, writers, core sync.
 //!
 //! ```text
-//!              ┌────────────── Text: the contract ──────────────┐
-//!              │ lock, memory, choose, open -> Writer, core sync │
-//!              └────────────────────────────────────────────────┘
+//!              ┌──────────────────────── Text: the contract ────────────────────────┐
+//!              │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
+//!              └─────────────────────────────────────────────────────────────────────┘
 //!     linux (feature std)      your kernel (set_text)     portable (no sites: a lock, nothing else)
 //! ```
 //!
-//! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] only carries it out. A
-//! kernel implements [`Text`] over its own page tables and interrupts and hands it to [`set_text`]; tests hand over broken
-//! ones and must then fail.
+//! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] sees [`Write`]s: an address and bytes. It
+//! knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Text`] over its own page tables and interrupts and
+//! hands it to [`set_text`](crate::set_text); tests hand over broken ones and must then fail.
 
+pub(crate) mod copies;
+mod held;
 pub(crate) mod list;
+mod place;
+mod write;
 
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::time::Duration;
 
+pub use crate::error::WriterKind;
 use crate::error::{Errno, Error};
-use crate::key::RawKey;
-use crate::patch::{EditList, Failure, Step, plan::Summary};
-use crate::site::object::Runtime;
+pub use crate::format::Runtime;
+pub use copies::RUNTIME;
+pub(crate) use held::{Guarded, Objects, Patch};
+pub use held::{Held, Platform};
+pub use place::{Image, Place, SEGMENTS};
+pub use write::{Extent, Write};
 
 // Without sites no object registers, so that a part of it is never called.
 #[cfg(jumplabel_linux)]
@@ -34,33 +43,6 @@ pub use linux::{core_sync_by_signal, core_sync_handler};
 mod portable;
 #[cfg(not(jumplabel_linux))]
 use portable as platform;
-
-/// The mechanism that writes code bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WriterKind {
-    /// `pwrite` to /proc/self/mem: cheapest for few sites.
-    Procmem,
-    /// Pages made writable for the batch: cheapest for many.
-    Mprotect,
-    /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
-    Swap,
-    /// A kernel's own.
-    Custom,
-}
-
-impl WriterKind {
-    /// Its name, as `JUMPLABEL_WRITER` takes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            WriterKind::Procmem => "procmem",
-            WriterKind::Mprotect => "mprotect",
-            WriterKind::Swap => "swap",
-            WriterKind::Custom => "custom",
-        }
-    }
-}
 
 /// When other threads see a flip. What needed no flip reports what the last flip of the key did, until a core sync has
 /// succeeded: each change that takes the lock tries one, and so does an `inc` that does not, where the last one succeeded.
@@ -90,17 +72,71 @@ pub struct Written {
     pub warnings: Warnings,
 }
 
+/// Why a writer did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It refused, and all sites are as before; where core sync was refused on the way back, some are in a state in
+    /// between that does the same.
+    Refused(Errno),
+    /// Core sync was refused between two steps. The sites are as after `Refused`.
+    Unsynced(Errno),
+    /// It refused, and refused to undo what it had written.
+    Stuck {
+        /// The first site that was not restored.
+        address: usize,
+        /// What it met.
+        errno: Errno,
+    },
+}
+
+/// Pages between two sites that cost less to open with them (65 ns each) than another pair of system calls would, with an
+/// interrupt of the other processors each.
+pub const SPAN_GAP_PAGES: usize = 16;
+
+/// What a writer is chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Sites to change.
+    pub sites: usize,
+    /// Pages that they begin on.
+    pub pages: usize,
+    /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
+    pub spans: usize,
+    /// How many times something is written at a site at most, with a core sync after each.
+    pub steps: u32,
+    /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs none will do.
+    pub unsynced: bool,
+}
+
+/// Writers in the order in which they are to be tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writers([Option<WriterKind>; 3]);
+
+impl Writers {
+    /// At most three.
+    #[must_use]
+    pub fn of(kinds: &[WriterKind]) -> Writers {
+        let mut writers = Writers::default();
+        writers.0.iter_mut().zip(kinds).for_each(|(place, kind)| *place = Some(*kind));
+        writers
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
+        self.0.into_iter().flatten()
+    }
+}
+
 /// What [`Text::lock`] hands to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Writes the piece that `step` has at each of `edits`, in order. On a refusal: which one, and why; the pieces before
-    /// it are written.
+    /// Carries `writes` out, in order, and does what caches need. On a refusal: which one, and why; those before it are carried out.
     ///
     /// # Safety
-    /// The writer was opened for a list that contains `edits`.
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)>;
+    /// They lie in the extents that the writer was opened for.
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)>;
 
     /// Makes every processor that runs this code serialise: nothing fetched before is executed after.
     ///
@@ -109,7 +145,21 @@ pub trait Writer {
     fn sync(&mut self) -> Result<(), Errno>;
 }
 
+/// What is done with a [`Writer`] while it is open.
+pub type Body<'a> = dyn FnMut(&mut dyn Writer) -> Result<(), Failure> + 'a;
+
+/// What a platform calls the library for, from [`Text::start`] on.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// In a child that was made by a copy of this process. `unsettled`: somebody may have been flipping while it was copied.
+    pub forked: fn(unsettled: bool),
+    /// The process ends, while other threads go on: asks `keep` for the record of each object that could be unloaded.
+    pub ending: fn(keep: fn(usize) -> bool),
+}
+
 /// What the patcher needs of the place that it runs in.
+///
+/// [`Held`] stands for the lock: who is given one is called with the lock held.
 ///
 /// # Safety
 /// `lock` excludes all other callers of this trait in the process, whichever copy of the library they use, until
@@ -142,31 +192,42 @@ pub unsafe trait Text: Sync {
     /// Bytes of a page.
     fn page_size(&self) -> usize;
 
-    /// The writer to try for these edits at this attempt, counted from 0; `None` where there is none left. The count begins
-    /// again when [`Summary::unsynced`] is set.
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind>;
+    /// A clock, for [`Outcome::time`](crate::Outcome::time).
+    fn now(&self) -> Duration;
 
-    /// Makes the pages of `edits` writable, runs `body`, makes what it wrote visible to all processors, and restores the
+    /// The writers to try for such a transaction, in order.
+    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers;
+
+    /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the
     /// pages. An error from `body`, or of its own, means that no site has changed.
     ///
     /// # Errors
     /// What was refused.
     ///
     /// # Safety
-    /// The lock is held. `edits` are sites of loaded code, in the order of their addresses.
+    /// `extents` are of loaded code, in the order of their addresses, and do not overlap.
     unsafe fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure>;
 
+    /// Does ahead what [`open`](Self::open) does the first time that it is called for `kind`.
+    ///
+    /// # Errors
+    /// What was refused: `open` would refuse, too.
+    fn prepare(&self, _kind: WriterKind, _held: &mut Held) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does: once more, after a flip that
-    /// reported [`Visibility::Eventual`]. Called with the lock held.
+    /// reported [`Visibility::Eventual`].
     ///
     /// # Errors
     /// Where that is still refused.
-    fn core_sync(&self) -> Result<(), Errno> {
+    fn core_sync(&self, _held: &mut Held) -> Result<(), Errno> {
         Err(Errno::NONE)
     }
 
@@ -175,33 +236,54 @@ pub unsafe trait Text: Sync {
         true
     }
 
-    /// Does ahead what [`open`](Self::open) does the first time that it is called for `kind`. Called with the lock held.
-    ///
-    /// # Errors
-    /// What was refused: `open` would refuse, too.
-    fn prepare(&self, _kind: WriterKind) -> Result<(), Errno> {
-        Ok(())
+    /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
+    fn set_writer(&self, _kind: Option<WriterKind>) {}
+
+    /// The first object of this copy of the library is loaded. Called once, without the lock, by a constructor.
+    fn start(&self, _in_program: bool, _hooks: &'static Hooks) {}
+
+    /// The object of the record at this address: where it is, in words that [`image`](Self::image) understands. Called without the
+    /// lock, when the object is loaded.
+    fn place(&self, _record: usize) -> Place {
+        Place::default()
     }
 
-    /// A clock, for [`Outcome::time`](crate::Outcome::time).
-    fn now(&self) -> Duration;
-
-    /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
-    fn runtimes(&self) -> *const Runtime {
-        &raw const crate::site::object::RUNTIME
+    /// The bounds of an object, by its words; `None` if nobody knows. Tables are checked against them.
+    fn image(&self, _words: [usize; 3]) -> Option<Image> {
+        None
     }
 
-    /// Whether this process is a copy of another that could flip while it was copied. Called with the lock held, behind each
-    /// `lock`; true once in a process.
-    fn was_copied(&self) -> bool {
-        false
-    }
+    /// What lies at `addresses` is about to be unloaded: nothing there is to be given its protection back later.
+    fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 
-    /// The last object of this copy is about to be unloaded. The lock is held, and is released before the code goes.
+    /// The last object of this copy is about to be unloaded. The lock is released before the code goes.
     ///
     /// # Safety
     /// Nothing of this copy is used any more.
-    unsafe fn stop(&self) {}
+    unsafe fn stop(&self, _held: &mut Held) {}
+
+    /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
+    fn runtimes(&self) -> *const Runtime {
+        &raw const RUNTIME
+    }
+
+    /// Whether this process is a copy of another that could flip while it was copied. Called behind each `lock`; true once in
+    /// a process.
+    fn was_copied(&self, _held: &mut Held) -> bool {
+        false
+    }
+
+    /// Keeps the object that contains this copy from being unloaded. Called without the lock.
+    fn keep_loaded(&self) {}
+
+    /// Blocks all signals of the calling thread, for a thread that it is about to start. What [`restore_signals`](Self::restore_signals)
+    /// takes.
+    fn block_signals(&self) -> u64 {
+        0
+    }
+
+    /// Goes back to the mask that was before.
+    fn restore_signals(&self, _mask: u64) {}
 }
 
 /// The platform in use.
@@ -209,115 +291,20 @@ pub(crate) fn text() -> &'static dyn Text {
     custom::get().unwrap_or(&platform::TEXT)
 }
 
-/// Called by the constructor of the first object of this copy.
-#[cfg(jumplabel_sites)]
-pub(crate) fn start(is_main_program: bool) {
-    platform::start(is_main_program);
-}
-
-/// The object at `addresses` is about to be unloaded: nothing there is to be given its protection back later. The lock is
-/// held.
-#[cfg(jumplabel_sites)]
-pub(crate) fn forget(addresses: &core::ops::Range<usize>) {
-    platform::forget(addresses);
-}
-
-/// Blocks all signals of the calling thread, for a thread that it is about to start.
-#[cfg(feature = "std")]
-pub(crate) fn block_signals() -> Token {
-    platform::block_signals()
-}
-
-/// Goes back to the mask in `token`.
-#[cfg(feature = "std")]
-pub(crate) fn restore_signals(token: Token) {
-    platform::restore_signals(token);
-}
-
-/// Where the object is that `address` lies in. Not under the lock: calls the dynamic loader.
-#[cfg(jumplabel_sites)]
-pub(crate) fn place(address: usize) -> Place {
-    platform::place(address)
-}
-
-/// An object in a process.
-#[derive(Clone, Copy, Debug)]
-#[cfg(jumplabel_sites)]
-pub(crate) struct Place {
-    /// What [`image`] makes its bounds of.
-    pub(crate) words: [usize; 3],
-    /// It is the program, which is never unloaded.
-    pub(crate) in_program: bool,
-    /// Its code has a protection that a change of protection would take away (aarch64: `PROT_BTI`).
-    pub(crate) guarded: bool,
-}
-
-/// The bounds of an object, by what [`place`] said of it; `None` where the platform has none.
-pub(crate) fn image(place: [usize; 3]) -> Option<Image> {
-    platform::image(place)
-}
-
-/// Keeps the object that contains this copy from being unloaded. Not under the lock: calls the dynamic loader.
-#[cfg(feature = "std")]
-pub(crate) fn keep_loaded() {
-    platform::keep_copy();
-}
-
-/// Where an object lies in memory.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Nothing is unloaded there.
-pub(crate) struct Image {
-    /// From its first segment to its last. There may be holes between them.
-    pub(crate) all: (usize, usize),
-    /// Its segments, and whether each is executable; those that are too many are taken for one.
-    pub(crate) segments: [((usize, usize), bool); SEGMENTS],
-}
-
-/// How many segments are told apart. A linker makes four or five.
-pub(crate) const SEGMENTS: usize = 8;
-
-impl Image {
-    /// Whether `bytes` bytes of code lie at `address`.
-    pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
-        self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
-    }
-
-    /// Whether a key, or a pointer to one, can lie at `address`.
-    pub(crate) fn contains_key(&self, address: usize) -> bool {
-        address.is_multiple_of(align_of::<RawKey>())
-            && self.segments.iter().any(|&(segment, _)| within(segment, address, size_of::<RawKey>()))
-    }
-}
-
-fn within((start, end): (usize, usize), address: usize, bytes: usize) -> bool {
-    start <= address && address.checked_add(bytes).is_some_and(|last| last <= end)
-}
-
 /// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that
 /// runs with raised privileges ignores): `None` goes back to the automatic choice, and so does `Custom`. For tests and
 /// measurements, and for the strict mode, [`WriterKind::Swap`].
 pub fn set_writer(kind: Option<WriterKind>) {
-    platform::set_writer(kind);
+    text().set_writer(kind);
 }
 
-/// Replaces the platform: what a kernel does before its first flip. Registers the kernel's own table, whether or not its
-/// constructors (`.init_array`) are run.
-///
-/// # Safety
-/// Before the first flip, or with nobody flipping. `text` keeps the contract of [`Text`].
-pub unsafe fn set_text(text: &'static &'static dyn Text) {
-    custom::set(text);
-    #[cfg(jumplabel_sites)]
-    crate::site::object::register_own();
-}
-
-mod custom {
-    use super::Text;
+pub(crate) mod custom {
+    use crate::text::Text;
     use core::sync::atomic::{AtomicPtr, Ordering};
 
     static CUSTOM: AtomicPtr<&'static dyn Text> = AtomicPtr::new(core::ptr::null_mut());
 
-    pub(super) fn set(text: &'static &'static dyn Text) {
+    pub(crate) fn set(text: &'static &'static dyn Text) {
         CUSTOM.store(core::ptr::from_ref(text).cast_mut(), Ordering::Release);
     }
 

@@ -5,9 +5,8 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use super::{Failure, Text, Token, Writer, WriterKind, Written};
+use super::{Body, Extent, Failure, Held, Summary, Text, Token, WriterKind, Writers, Written};
 use crate::error::Error;
-use crate::patch::{EditList, plan::Summary};
 
 pub(super) struct Portable {
     owner: AtomicUsize,
@@ -72,15 +71,16 @@ unsafe impl Text for Portable {
         1
     }
 
-    fn choose(&self, _summary: &Summary, _attempt: u32) -> Option<WriterKind> {
-        None
+    fn writers(&self, _summary: &Summary, _held: &mut Held) -> Writers {
+        Writers::default()
     }
 
     unsafe fn open(
         &self,
         _kind: WriterKind,
-        _edits: &EditList,
-        _body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        _extents: &[Extent],
+        _held: &mut Held,
+        _body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
         Ok(Written::default())
     }
@@ -88,33 +88,4 @@ unsafe impl Text for Portable {
     fn now(&self) -> Duration {
         now()
     }
-}
-
-#[cfg(jumplabel_sites)]
-pub(super) fn start(_is_main_program: bool) {}
-
-#[cfg(jumplabel_sites)]
-pub(super) fn forget(_addresses: &core::ops::Range<usize>) {}
-
-/// A kernel is never unloaded.
-#[cfg(jumplabel_sites)]
-pub(super) fn place(_address: usize) -> super::Place {
-    super::Place { words: [0; 3], in_program: true, guarded: false }
-}
-
-#[cfg(feature = "std")]
-pub(super) fn block_signals() -> Token {
-    [0; 2]
-}
-
-#[cfg(feature = "std")]
-pub(super) fn restore_signals(_token: Token) {}
-
-#[cfg(feature = "std")]
-pub(super) fn keep_copy() {}
-
-pub(super) fn set_writer(_kind: Option<WriterKind>) {}
-
-pub(super) const fn image(_place: [usize; 3]) -> Option<super::Image> {
-    None
 }

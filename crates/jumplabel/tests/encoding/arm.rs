@@ -2,41 +2,41 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::SITE_SIZE;
+use jumplabel::arch::arm::Arm;
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv7::InstDecoder;
 
-use super::{Effect, Steps, assembled};
+use super::{Effect, Machine, Steps, assembled};
 
-pub use super::assembled::{NAKED, STATES, effect_of, look_alike};
+pub(super) struct Oracle;
 
-/// What displacements count from.
-pub const ORIGIN: usize = 8;
-pub const UNIT: i64 = 4;
-pub const REACH: RangeInclusive<i32> = -0x200_0000..=0x1ff_fffc;
-pub const ENDS: bool = true;
-pub const DISPLACEMENTS: [i32; 7] = [*REACH.start(), *REACH.start() + 4, *REACH.end(), -4, 0, 4, 0x0155_5554];
-pub const BROKEN: [Steps; 2] = [assembled::half, assembled::elsewhere];
-pub const BROKEN_NAKED: [Steps; 2] = BROKEN;
+impl Machine for Oracle {
+    type A = Arm;
+    const ORIGIN: u64 = 8;
+    const BITS: u32 = 32;
+    const UNIT: i64 = 4;
+    const REACH: RangeInclusive<i32> = -0x200_0000..=0x1ff_fffc;
+    const DISPLACEMENTS: &'static [i32] = &[-0x200_0000, -0x1ff_fffc, 0x1ff_fffc, -4, 0, 4, 0x0155_5554];
+    const BROKEN: &'static [Steps] = &[assembled::half::<Self>, assembled::elsewhere::<Self>];
 
-/// The effect of `bytes`, or what is wrong with them.
-pub fn effect(bytes: [u8; SITE_SIZE], displacement: i32) -> Result<Effect, String> {
-    let wrong = |what: &str| Err(format!("{bytes:02x?} at displacement {displacement:#x} {what}"));
-    if bytes == 0xe320_f000_u32.to_le_bytes() {
-        return Ok(Effect::FallsThrough);
-    }
-    let instruction = match InstDecoder::default().decode(&mut U8Reader::new(&bytes)) {
-        Ok(instruction) => instruction.to_string(),
-        Err(error) => return wrong(&error.to_string()),
-    };
-    // From the site, as the decoder has it, which adds the 8 before it extends the sign: wrong for the last two words of the
-    // reach, which the assembler is asked about too.
-    let displacement = (displacement + ORIGIN as i32) << 6 >> 6;
-    let sign = if displacement < 0 { '-' } else { '+' };
-    match &*instruction {
-        jump if jump == format!("b ${sign}{:#x}", displacement.unsigned_abs()) => Ok(Effect::Jumps),
-        other => wrong(other),
+    fn effect(bytes: &[u8], displacement: i32) -> Result<Effect, String> {
+        let wrong = |what: &str| Err(format!("{bytes:02x?} at displacement {displacement:#x} {what}"));
+        if bytes == 0xe320_f000_u32.to_le_bytes() {
+            return Ok(Effect::FallsThrough);
+        }
+        let instruction = match InstDecoder::default().decode(&mut U8Reader::new(bytes)) {
+            Ok(instruction) => instruction.to_string(),
+            Err(error) => return wrong(&error.to_string()),
+        };
+        // From the site, as the decoder has it, which adds the 8 before it extends the sign: wrong for the last two words of the
+        // reach, which the assembler is asked about too.
+        let displacement = (displacement + Self::ORIGIN as i32) << 6 >> 6;
+        let sign = if displacement < 0 { '-' } else { '+' };
+        match &*instruction {
+            jump if jump == format!("b ${sign}{:#x}", displacement.unsigned_abs()) => Ok(Effect::Jumps),
+            other => wrong(other),
+        }
     }
 }
 
-assembled::jumps! { "b #" }
+assembled::tests! { Oracle, "armv7a-linux-gnueabihf", "b #" }

@@ -1,105 +1,106 @@
-//! Sites of two states, nop and jump: what the compiler's assembler, which knows nothing of this project, makes of `jump` to
+//! Sites of two states, nop and jump: what an assembler, which knows nothing of this project, makes of `jump` to
 //! everywhere in reach, against `encode`. Also the broken twins of such sites.
 
-use jumplabel::arch::{self, Piece, SITE_SIZE, State};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
-use super::Effect;
-use super::machine::{REACH, UNIT};
+use jumplabel::arch::{Change, Code, Piece, State};
+use object::{Object, ObjectSection};
 
-pub const STATES: [State; 2] = [State::Pristine, State::Jump];
+use super::{Machine, encode, step};
 
-/// Where a naked function has a site like any other.
-#[cfg_attr(target_arch = "riscv64", allow(dead_code))] // It has states of its own.
-pub const NAKED: [State; 2] = STATES;
-
-/// What a thread should do.
-#[cfg_attr(target_arch = "riscv64", allow(dead_code))]
-pub fn effect_of(state: State) -> Effect {
-    if state.falls_through() { Effect::FallsThrough } else { Effect::Jumps }
-}
-
-/// No two states hold the same bytes.
-pub const fn look_alike(_: State, _: State, _: i32) -> bool {
-    false
-}
-
-#[cfg_attr(target_arch = "s390x", allow(dead_code))] // Its step is one byte.
 /// As if a writer stored one half of what it should.
-pub fn half(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
-    let piece = arch::step(step, from, to, displacement)?;
-    let old = arch::encode(from, displacement);
-    let mut bytes = piece.bytes;
-    bytes[0] = old[usize::from(piece.offset)];
-    bytes[1] = old[usize::from(piece.offset) + 1];
-    Some(Piece { bytes, ..piece })
+pub(super) fn half<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+    let mut piece = step::<M>(number, change)?;
+    piece.bytes[..2].copy_from_slice(&change.old[usize::from(piece.offset)..][..2]);
+    Some(piece)
 }
 
-#[cfg_attr(target_arch = "s390x", allow(dead_code))]
 /// The jump of another site.
-pub fn elsewhere(step: u8, from: State, to: State, displacement: i32) -> Option<Piece> {
-    arch::step(step, from, to, displacement ^ 0x40)
+pub(super) fn elsewhere<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+    let mut bytes = change.new.to_vec();
+    bytes[1] ^= 0x40;
+    let new = Code::new(0, &bytes);
+    step::<M>(number, Change { old: Code::new(0, &change.old), new })
 }
 
-/// How many jumps are assembled, `STRIDE` apart and a last one at the far end. An odd number of units, so that all bits
-/// of the displacement change.
-pub const COUNT: usize = 8192;
-pub const STRIDE: i64 = (*REACH.end() as i64 - *REACH.start() as i64) / UNIT / COUNT as i64 / 2 * 2 * UNIT + UNIT;
+/// How many jumps are assembled, `stride` apart and a last one at the far end.
+const COUNT: i64 = 8192;
 
-/// Declares the function `assembled`: the address of the jumps.
-macro_rules! jumps {
-    ($jump:literal) => {
-        std::arch::global_asm!(
-            ".pushsection .rodata.assembled, \"a\", %progbits",
-            ".balign 4",
-            ".globl encoding_assembled",
-            ".hidden encoding_assembled",
-            ".macro encoding_jump distance",
-            concat!($jump, " \\distance"),
-            ".endm",
-            "encoding_assembled:",
-            ".altmacro",
-            ".set .Ldistance, {first}",
-            ".rept {count}",
-            "encoding_jump %.Ldistance",
-            ".set .Ldistance, .Ldistance + {stride}",
-            ".endr",
-            "encoding_jump {last}",
-            "nop",
-            ".noaltmacro",
-            ".popsection",
-            first = const *REACH.start(),
-            last = const *REACH.end(),
-            count = const super::assembled::COUNT,
-            stride = const super::assembled::STRIDE,
-        );
-        unsafe extern "C" {
-            #[link_name = "encoding_assembled"]
-            pub safe static ASSEMBLED: [[u8; SITE_SIZE]; super::assembled::COUNT + 1];
+/// An odd number of units, so that all bits of the displacement change.
+fn stride<M: Machine>() -> i64 {
+    let (least, most) = (i64::from(*M::REACH.start()), i64::from(*M::REACH.end()));
+    (most - least) / M::UNIT / COUNT / 2 * 2 * M::UNIT + M::UNIT
+}
+
+fn distances<M: Machine>() -> Vec<i32> {
+    let (least, most) = (*M::REACH.start(), *M::REACH.end());
+    let distances = (0..COUNT).map(|number| (i64::from(least) + number * stride::<M>()) as i32);
+    distances.chain([most]).collect()
+}
+
+/// What LLVM's assembler makes of the jumps. `None` where it does not run: where these tests run in an emulator.
+pub(super) fn assemble<M: Machine>(triple: &str, jump: &str) -> Option<Vec<u8>> {
+    if std::env::var_os("JUMPLABEL_EMULATOR").is_some() || !cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("jumplabel-encoding-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(triple);
+    let mut text = String::from(".text\n");
+    if triple.starts_with("riscv") {
+        text += ".option norvc\n";
+    }
+    for distance in distances::<M>() {
+        text += &format!("{jump} {distance}\n");
+    }
+    let clang =
+        ["clang-16", "clang-19"].into_iter().find(|clang| Command::new(clang).arg("--version").output().is_ok());
+    let mut child = Command::new(clang.expect("clang 16 or 19, which ci/setup installs"))
+        .args(["-target", triple, "-c", "-x", "assembler", "-o"])
+        .arg(&path)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{triple}");
+    let file = std::fs::read(&path).unwrap();
+    let object = object::File::parse(&*file).unwrap();
+    let code = object.section_by_name(".text").unwrap().data().unwrap().to_vec();
+    std::fs::remove_file(path).unwrap();
+    Some(code)
+}
+
+/// The first displacements where the two disagree.
+pub(super) fn differences<M: Machine>(assembled: &[u8], encode: impl Fn(i32) -> Vec<u8>) -> Vec<i32> {
+    let distances = distances::<M>();
+    let each = assembled.len() / distances.len();
+    assert_eq!(assembled.len(), each * distances.len());
+    let jumps = assembled.chunks(each);
+    let differs = |(distance, jump): &(&i32, &[u8])| encode(**distance) != *jump;
+    distances.iter().zip(jumps).filter(differs).map(|(distance, _)| *distance).take(8).collect()
+}
+
+/// Compares, and sees that an encoder that is wrong about one bit of the displacement is found out.
+pub(super) fn compare<M: Machine>(triple: &str, jump: &str) {
+    let (least, most) = (*M::REACH.start(), *M::REACH.end());
+    assert!(i64::from(least) + (COUNT - 1) * stride::<M>() <= most.into());
+    let Some(assembled) = assemble::<M>(triple, jump) else { return };
+    let encode = |distance: i32| encode::<M>(State::JUMP, distance);
+    assert_eq!(differences::<M>(&assembled, encode), []);
+    for bit in M::UNIT.trailing_zeros()..(most as u32).ilog2() {
+        let wrong = |distance: i32| encode((distance | 1 << bit).clamp(least, most));
+        assert!(!differences::<M>(&assembled, wrong).is_empty(), "bit {bit}");
+    }
+}
+
+macro_rules! tests {
+    ($Machine:ty, $triple:literal, $jump:literal) => {
+        #[test]
+        fn as_the_assembler_does() {
+            assembled::compare::<$Machine>($triple, $jump);
         }
     };
 }
-pub(crate) use jumps;
-
-/// The first displacements where the two disagree.
-fn differences(encode: impl Fn(State, i32) -> [u8; SITE_SIZE]) -> Vec<i64> {
-    let (least, most) = (i64::from(*REACH.start()), i64::from(*REACH.end()));
-    let distances = (0..COUNT as i64).map(|number| least + number * STRIDE).chain([most]);
-    let differs = |&(distance, bytes): &(i64, &[u8; SITE_SIZE])| encode(State::Jump, distance as i32) != *bytes;
-    distances.zip(super::machine::ASSEMBLED.iter()).filter(differs).map(|(distance, _)| distance).take(8).collect()
-}
-
-#[test]
-fn as_the_assembler_does() {
-    assert!(*REACH.start() as i64 + (COUNT as i64 - 1) * STRIDE <= *REACH.end() as i64);
-    assert_eq!(differences(arch::encode), []);
-}
-
-/// Broken twins: an encoder that is wrong about one bit of the displacement.
-#[test]
-fn wrong_bits_are_found_out() {
-    let (least, most) = (*REACH.start(), *REACH.end());
-    for bit in UNIT.trailing_zeros()..(most as u32).ilog2() {
-        let wrong = |state, displacement: i32| arch::encode(state, (displacement | 1 << bit).clamp(least, most));
-        assert!(!differences(wrong).is_empty(), "bit {bit}");
-    }
-}
+pub(crate) use tests;

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::LazyLock;
 
-use jumplabel::arch::{SITE_SIZE, State};
+use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_branch_likely, static_branch_unlikely};
 
 /// Keys of each kind and default.
 const POOL: usize = 64;
 /// Sites of a key, none in the fallback; a naked key has its function.
-const SITES: usize = if SITE_SIZE > 1 { 2 } else { 0 }; // The fallback says 1.
+const SITES: usize = if Native::SIZE > 0 { 2 } else { 0 };
 const NAKED_SITES: usize = SITES / 2;
 
 mod pool {
@@ -181,7 +181,7 @@ impl Case {
                 settle(key).map_err(|error| error.to_string())?;
                 let mut primed = 0;
                 let visited = for_each_site(key, |site| {
-                    let emitted = |state: State| state == State::emitted(site.naked, !state.falls_through());
+                    let emitted = |state: State| state == state.settled::<Native>();
                     primed += usize::from(!site.state.is_some_and(emitted));
                 });
                 same("sites that settle left primed", (visited, primed), (Ok(sites), 0))?;

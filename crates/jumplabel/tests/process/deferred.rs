@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jumplabel::patch::plan::Summary;
-use jumplabel::text::builtin;
-use jumplabel::{Batch, DeferredKey, Error, WriterKind, static_branch_unlikely, static_key};
+use jumplabel::text::{Held, Summary, Writers, builtin};
+use jumplabel::{Batch, DeferredKey, Error, static_branch_unlikely, static_key};
 
 use crate::scenario::{fork, passes, reap};
 use crate::twin::{self, Twin};
@@ -164,8 +163,8 @@ struct Refusing;
 static REFUSES: AtomicBool = AtomicBool::new(false);
 
 impl Twin for Refusing {
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
-        if REFUSES.load(Ordering::Relaxed) { None } else { builtin().choose(summary, attempt) }
+    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+        if REFUSES.load(Ordering::Relaxed) { Writers::default() } else { builtin().writers(summary, held) }
     }
 }
 

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jumplabel::Lock;
-use jumplabel::patch::{EditList, Step};
-use jumplabel::text::{Token, Writer};
+use jumplabel::text::{Token, Write, Writer};
 use jumplabel::{Errno, Error, set_writer};
 
 use crate::pages::Pages;
@@ -79,8 +78,8 @@ fn storm_of_forks() {
 struct Slow;
 
 impl Twin for Slow {
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        write_slowly(writer, edits, step)
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        write_slowly(writer, writes)
     }
 }
 
@@ -103,8 +102,8 @@ impl Twin for Unforked {
     fn unlock(&self, _token: Token) {
         self.0.release();
     }
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        write_slowly(writer, edits, step)
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        write_slowly(writer, writes)
     }
 }
 
@@ -292,13 +291,13 @@ fn forks_do_not_wait_for_ever() {
         let (held, forked) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let lock = Lock::take().unwrap();
-                batch().keys[0].enable_locked(&lock).unwrap();
+                let mut lock = Lock::take().unwrap();
+                batch().keys[0].enable_locked(&mut lock).unwrap();
                 held.store(true, Ordering::Release);
                 while !forked.load(Ordering::Acquire) {
                     std::thread::yield_now();
                 }
-                batch().keys[0].disable_locked(&lock).unwrap();
+                batch().keys[0].disable_locked(&mut lock).unwrap();
             });
             while !held.load(Ordering::Acquire) {
                 std::thread::yield_now();

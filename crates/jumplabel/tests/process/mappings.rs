@@ -2,9 +2,8 @@
 
 use std::ffi::c_void;
 
-use jumplabel::arch::{SITE_SIZE, WHOLE};
-use jumplabel::patch::{EditList, Failure, Step, plan::Summary};
-use jumplabel::text::{Writer, Written, builtin};
+use jumplabel::arch::{Arch, Native};
+use jumplabel::text::{Body, Extent, Failure, Held, Summary, Write, Writer, Writers, Written, builtin};
 use jumplabel::{Batch, Errno, Error, WriterKind, set_writer};
 
 use crate::pages::PAGE;
@@ -80,16 +79,17 @@ fn mappings_of_swap() {
 struct Unprimed;
 
 impl Twin for Unprimed {
-    fn choose(&self, _summary: &Summary, attempt: u32) -> Option<WriterKind> {
-        (attempt == 0).then_some(WriterKind::Custom)
+    fn writers(&self, _summary: &Summary, _held: &mut Held) -> Writers {
+        Writers::of(&[WriterKind::Custom])
     }
     fn open(
         &self,
         _kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        _held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
-        let (first, last) = (edits[0].address & !(PAGE - 1), edits[edits.len() - 1].address + SITE_SIZE);
+        let (first, last) = (extents[0].first & !(PAGE - 1), extents[extents.len() - 1].end);
         let protect = |protection| {
             // SAFETY: pages of code that stay executable.
             let result = unsafe { libc::mprotect(first as *mut c_void, last - first, protection) };
@@ -105,13 +105,10 @@ impl Twin for Unprimed {
 struct Stores;
 
 impl Writer for Stores {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for edit in edits {
-            let Some(piece) = step.piece(edit) else { continue };
-            for (byte, address) in piece.bytes().iter().zip(edit.address + usize::from(piece.offset)..) {
-                // SAFETY: a byte of a site, on a page that is open.
-                unsafe { (address as *mut u8).write_volatile(*byte) };
-            }
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for write in writes {
+            // SAFETY: bytes of a site, on a page that is open.
+            unsafe { write.store() };
         }
         Ok(())
     }
@@ -153,7 +150,7 @@ fn descriptors_are_closed() {
 
 /// What is chosen for one site.
 fn automatic() -> WriterKind {
-    let procmem = !WHOLE && writers::works(Some(WriterKind::Procmem));
+    let procmem = !Native::WHOLE && writers::works(Some(WriterKind::Procmem));
     if procmem { WriterKind::Procmem } else { WriterKind::Mprotect }
 }
 
@@ -175,7 +172,10 @@ fn environment_procmem() {
     } else {
         scenario.passes(|| {
             let error = many().keys[7].enable().unwrap_err();
-            assert!(matches!(error, Error::Denied { procmem: Errno(-1), .. }), "{error:?}");
+            assert!(
+                matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno(-1)),
+                "{error:?}"
+            );
             assert!(!many().check(7) && !many().keys[7].is_enabled());
         });
     }

@@ -8,7 +8,7 @@
 //!   function n    site of KEYS[n % keys]
 //! ```
 
-use jumplabel::arch::WHOLE;
+use jumplabel::arch::{Arch, Native};
 use jumplabel::{RawKey, StaticKeyFalse};
 
 /// Bytes of the largest page of this instruction set, so that "pages of its own" is true whatever the system uses.
@@ -19,7 +19,7 @@ pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powe
 };
 
 /// What a site must be aligned to.
-pub const ALIGN: usize = if WHOLE {
+pub const ALIGN: usize = if Native::WHOLE {
     4
 } else if cfg!(target_arch = "s390x") {
     2

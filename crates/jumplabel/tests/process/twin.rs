@@ -1,13 +1,14 @@
 //! Broken twins: the built-in platform with one of its precautions left out. What tests the precaution must find out.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jumplabel::patch::{EditList, Failure, Step, plan::Summary};
-use jumplabel::site::object::Runtime;
-use jumplabel::text::{Text, Token, Writer, Written, builtin, set_text};
-use jumplabel::{Errno, Error, WriterKind};
+use jumplabel::text::{
+    Body, Extent, Failure, Held, Image, Place, Runtime, Summary, Text, Token, Write, Writer, Writers, Written, builtin,
+};
+use jumplabel::{Errno, Error, WriterKind, set_text};
 
 /// What a twin does in its own way; the rest is built in.
 pub trait Twin: Sync {
@@ -18,37 +19,46 @@ pub trait Twin: Sync {
         // SAFETY: called as `Text::unlock` is.
         unsafe { builtin().unlock(token) }
     }
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
-        builtin().choose(summary, attempt)
+    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+        builtin().writers(summary, held)
     }
     fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
+        self.begin();
         // SAFETY: called as `Text::open` is.
-        unsafe { builtin().open(kind, edits, &mut |writer| body(&mut Through(self, writer))) }
+        unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Through(self, writer))) }
     }
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+    /// A writer is opened.
+    fn begin(&self) {}
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
         // SAFETY: called as `Writer::write` is.
-        unsafe { writer.write(edits, step) }
+        unsafe { writer.write(writes) }
     }
 }
 
 /// Puts `twin` in the place of the platform.
 pub fn install(twin: impl Twin + 'static) {
     jumplabel::text_reserved(0..1).unwrap(); // the built-in lock, once: it makes what a twin goes on to use
-    let text: &'static dyn Text = Box::leak(Box::new(Platform(twin)));
     // SAFETY: at the start of a scenario, where nobody flips yet.
-    unsafe { set_text(Box::leak(Box::new(text))) };
+    unsafe { set_text(platform(twin)) };
+}
+
+/// `twin` as a platform.
+pub fn platform(twin: impl Twin + 'static) -> &'static &'static dyn Text {
+    let text: &'static dyn Text = Box::leak(Box::new(Platform(twin)));
+    Box::leak(Box::new(text))
 }
 
 struct Through<'a, T: ?Sized>(&'a T, &'a mut dyn Writer);
 
 impl<T: Twin + ?Sized> Writer for Through<'_, T> {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        self.0.write(self.1, edits, step)
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        self.0.write(self.1, writes)
     }
     fn sync(&mut self) -> Result<(), Errno> {
         self.1.sync()
@@ -75,28 +85,57 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn page_size(&self) -> usize {
         builtin().page_size()
     }
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
-        self.0.choose(summary, attempt)
+    fn now(&self) -> Duration {
+        builtin().now()
+    }
+    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+        self.0.writers(summary, held)
     }
     unsafe fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
-        self.0.open(kind, edits, body)
+        self.0.open(kind, extents, held, body)
     }
-    fn core_sync(&self) -> Result<(), Errno> {
-        builtin().core_sync()
+    fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
+        builtin().prepare(kind, held)
+    }
+    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+        builtin().core_sync(held)
     }
     fn is_synced(&self) -> bool {
         builtin().is_synced()
     }
-    fn now(&self) -> Duration {
-        builtin().now()
+    fn set_writer(&self, kind: Option<WriterKind>) {
+        builtin().set_writer(kind);
+    }
+    fn place(&self, record: usize) -> Place {
+        builtin().place(record)
+    }
+    fn image(&self, words: [usize; 3]) -> Option<Image> {
+        builtin().image(words)
+    }
+    fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
+        builtin().unload(addresses, held);
+    }
+    unsafe fn stop(&self, held: &mut Held) {
+        // SAFETY: by the contract.
+        unsafe { builtin().stop(held) }
     }
     fn runtimes(&self) -> *const Runtime {
         builtin().runtimes()
+    }
+    fn keep_loaded(&self) {
+        builtin().keep_loaded();
+    }
+    fn block_signals(&self) -> u64 {
+        builtin().block_signals()
+    }
+    fn restore_signals(&self, mask: u64) {
+        builtin().restore_signals(mask);
     }
 }
 
@@ -117,11 +156,11 @@ impl PrivateLock {
     }
 }
 
-/// Writes edit by edit with a pause behind each, so that what looks at the wrong moment looks at half a batch.
-pub fn write_slowly(writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-    for (at, edit) in edits.chunks(1).enumerate() {
+/// Writes one by one with a pause behind each, so that what looks at the wrong moment looks at half a batch.
+pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    for (at, write) in writes.chunks(1).enumerate() {
         // SAFETY: a part of what the writer was opened for.
-        unsafe { writer.write(edit, step) }.map_err(|(_, errno)| (at, errno))?;
+        unsafe { writer.write(write) }.map_err(|(_, errno)| (at, errno))?;
         std::thread::yield_now();
     }
     Ok(())

@@ -6,8 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::patch::{EditList, Step};
-use jumplabel::text::{Writer, core_sync_by_signal, core_sync_handler};
+use jumplabel::text::{self, Writer, core_sync_by_signal, core_sync_handler};
 use jumplabel::{Errno, Error, Visibility, WriterKind, set_writer};
 
 use crate::pages::PAGE;
@@ -87,7 +86,10 @@ fn memory_is_a_file(used: bool) {
         let result = flip();
         assert!(result.is_err() || sites().all(true), "said that it had flipped");
         let error = result.expect_err("was not refused");
-        assert!(matches!(error, Error::Denied { procmem: Errno::LIED, .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno::LIED),
+            "{error:?}"
+        );
         assert!(sites().all(false) && sites().agree() && sites().keys.iter().all(|key| !key.is_enabled()));
     }
     let before = watch.state();
@@ -117,9 +119,9 @@ fn memory_is_a_file_from_the_start() {
 struct Credulous;
 
 impl Twin for Credulous {
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[text::Write]) -> Result<(), (usize, Errno)> {
         // SAFETY: called as `Writer::write` is.
-        match unsafe { writer.write(edits, step) } {
+        match unsafe { writer.write(writes) } {
             Err((_, Errno::LIED)) => Ok(()),
             result => result,
         }
@@ -158,7 +160,10 @@ fn map_is_a_file() {
             }
             set_writer(Some(WriterKind::Swap));
             let error = watch.refused(|| sites().set(true));
-            assert!(matches!(error, Error::Denied { swap: Errno(libc::ENOTTY), .. }), "{error:?}");
+            assert!(
+                matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
+                "{error:?}"
+            );
             assert!(!is_open(&watch.map()), "left writable");
             assert_eq!(watch.map(), map);
         }

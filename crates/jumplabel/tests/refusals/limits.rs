@@ -17,9 +17,10 @@ const PROCMEM: Option<WriterKind> = Some(WriterKind::Procmem);
 const SWAP: Option<WriterKind> = Some(WriterKind::Swap);
 
 fn denied(writer: Option<WriterKind>, errno: i32) -> impl Fn(Error) -> bool {
-    let met = |kind| if writer == kind { Errno(errno) } else { Errno::NONE };
-    let expected = (met(MPROTECT), met(PROCMEM), met(SWAP));
-    move |error| matches!(error, Error::Denied { mprotect, procmem, swap, .. } if (mprotect, procmem, swap) == expected)
+    move |error| {
+        let Error::Denied { refused } = error else { return false };
+        refused.iter().eq(writer.map(|writer| (writer, Errno(errno))))
+    }
 }
 
 /// While `cause` lasts, the writers in `refused` are refused with these errors and the automatic choice takes `other`; when

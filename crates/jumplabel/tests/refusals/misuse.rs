@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use jumplabel::arch::{SITE_SIZE, State, displacement, encode};
-use jumplabel::patch::{EditList, Step};
-use jumplabel::text::{Writer, builtin};
+use jumplabel::arch::{Arch, Code, Kind, Native, State};
+use jumplabel::format::{BRANCH, VALUE};
+use jumplabel::text::{Write, Writer, builtin};
 use jumplabel::{
     Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, set_writer, static_key, text_reserved,
 };
@@ -78,10 +78,10 @@ fn refused_in_mid_flip() {
 struct Nested;
 
 impl Twin for Nested {
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
         refused_in_mid_flip();
         // SAFETY: called as `Writer::write` is.
-        unsafe { writer.write(edits, step) }
+        unsafe { writer.write(writes) }
     }
 }
 
@@ -149,10 +149,10 @@ static REGISTER: extern "C" fn() = register_before_all;
 
 /// The states of a site, and whether its key is on there.
 const STATES: &[(State, bool)] = &[
-    (State::Pristine, false),
-    (State::Jump, true),
+    (State::NOP, false),
+    (State::JUMP, true),
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-    (State::Primed, false),
+    (State::TEST, false),
 ];
 
 /// What a debugger's breakpoint, a uprobe or another patcher leaves, on each byte of a site, in each state.
@@ -165,7 +165,7 @@ fn foreign_bytes() {
             set_writer(writer);
             for &(state, on) in STATES {
                 pages.set(on).unwrap();
-                if state == State::Pristine {
+                if state == State::NOP {
                     pages.settle();
                 }
                 for number in [0, 5, 7] {
@@ -176,20 +176,19 @@ fn foreign_bytes() {
                         target = if site.address == address { site.target } else { target };
                     })
                     .unwrap();
-                    let displacement = displacement(address, target).unwrap();
-                    let old = encode(state, displacement);
-                    let expected = if on { old } else { encode(State::Pristine, displacement) };
-                    for at in 0..SITE_SIZE {
-                        let mut found = old;
-                        found[at] = 0xcc;
-                        write_site(address, found);
+                    let displacement = Native::displacement(address as u64, target as u64).unwrap();
+                    let old = state.encode::<Native>(displacement);
+                    let expected = if on { old } else { State::NOP.encode::<Native>(displacement) };
+                    for at in 0..old.len() {
+                        let found = broken(old, BRANCH, at);
+                        write_site(address, &found);
                         let error = watch.refused(|| pages.set(!on));
                         let Error::ForeignBytes { address: reported, expected: wanted, found: bytes } = error else {
                             panic!("{error:?}");
                         };
                         assert_eq!((reported, bytes), (address, found));
                         assert!(wanted == expected || wanted == old, "{wanted:02x?} was never there");
-                        write_site(address, old);
+                        write_site(address, &old);
                     }
                 }
                 pages.set(!on).unwrap();
@@ -210,39 +209,48 @@ fn foreign_bytes_in_a_naked_function() {
         assert!(!NAKED.get());
         let (mut address, mut target) = (0, 0);
         for_each_site(&NAKED, |site| (address, target) = (site.address, site.target)).unwrap();
-        let displacement = displacement(address, target).unwrap();
+        let displacement = Native::displacement(address as u64, target as u64).unwrap();
         let both = |on| pages.keys[..4].iter().fold(Batch::new().set(&NAKED, on), |batch, key| batch.set(key, on));
         for (writer, on) in WRITERS.into_iter().flat_map(|writer| [(writer, false), (writer, true)]) {
             set_writer(writer);
             both(on).commit().unwrap();
-            let state = State::emitted(true, on);
-            let old = encode(state, displacement);
-            let others = STATES.iter().filter(|(state, _)| !state.is_of(true)).map(|&(state, _)| encode(state, -8));
-            let broken = (0..SITE_SIZE).map(|at| std::array::from_fn(|byte| if byte == at { 0xcc } else { old[byte] }));
-            for found in others.chain(broken) {
-                write_site(address, found);
+            let state = Kind::of(VALUE).unwrap().emitted::<Native>(usize::from(on)).unwrap();
+            let old = state.encode::<Native>(displacement);
+            let others = STATES.iter().map(|&(state, _)| Code::new(VALUE, &state.encode::<Native>(-8)));
+            let foreign = |code: &Code| Kind::of(VALUE).unwrap().decode::<Native>(*code, displacement).is_none();
+            for found in others.filter(foreign).chain((0..old.len()).map(|at| broken(old, VALUE, at))) {
+                write_site(address, &found);
                 for_each_site(&NAKED, |site| assert_eq!((site.state, site.bytes), (None, found))).unwrap();
                 let refusal = Error::ForeignBytes { address, expected: old, found };
                 assert_eq!(watch.refused(|| both(!on).commit()), refusal);
-                write_site(address, old);
+                write_site(address, &old);
                 assert_eq!((NAKED.get(), NAKED.count()), (on, i32::from(on)));
             }
-            if state.is_of(false) {
-                continue;
+            if Kind::of(BRANCH).unwrap().decode::<Native>(Code::new(BRANCH, &old), displacement).is_some() {
+                continue; // The function has a site like a check's.
             }
             // A site that has become a function.
             let site = pages.site(3);
             // SAFETY: the bytes of a function of ours.
-            let good = unsafe { *(site as *const [u8; SITE_SIZE]) };
-            write_site(site, old);
-            assert!(matches!(watch.refused(|| both(!on).commit()), Error::ForeignBytes { found, .. } if found == old));
-            write_site(site, good);
+            let good = unsafe { *(site as *const [u8; Native::SIZE]) };
+            write_site(site, &old);
+            assert!(
+                matches!(watch.refused(|| both(!on).commit()), Error::ForeignBytes { found, .. } if *found == *old)
+            );
+            write_site(site, &good);
         }
     });
 }
 
-fn write_site(address: usize, bytes: [u8; SITE_SIZE]) {
-    assert_eq!(write_memory(address, bytes.as_ptr(), SITE_SIZE), SITE_SIZE as isize);
+fn write_site(address: usize, bytes: &[u8]) {
+    assert_eq!(write_memory(address, bytes.as_ptr(), bytes.len()), bytes.len() as isize);
+}
+
+/// `code` with a breakpoint on one of its bytes.
+fn broken(code: Code, kind: u8, at: usize) -> Code {
+    let mut bytes = code.to_vec();
+    bytes[at] = 0xcc;
+    Code::new(kind, &bytes)
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "s390x"))]
@@ -253,12 +261,12 @@ fn foreign_bytes_on_two_pages() {
         let watch = Watch::new(pages.raw());
         assert_eq!(pages.site(1) % builtin().page_size(), builtin().page_size() - 2);
         // SAFETY: the bytes of a function of ours.
-        let good = unsafe { *(pages.site(1) as *const [u8; SITE_SIZE]) };
+        let good = unsafe { *(pages.site(1) as *const [u8; Native::SIZE]) };
         let mut bad = good;
         bad[4] = 0xcc;
-        write_site(pages.site(1), bad);
-        assert!(matches!(watch.refused(|| pages.set(true)), Error::ForeignBytes { found, .. } if found == bad));
-        write_site(pages.site(1), good);
+        write_site(pages.site(1), &bad);
+        assert!(matches!(watch.refused(|| pages.set(true)), Error::ForeignBytes { found, .. } if *found == bad));
+        write_site(pages.site(1), &good);
         for writer in WRITERS {
             set_writer(writer);
             for on in [true, false] {

@@ -100,9 +100,13 @@ fn refused() {
         reap(fork(|| {
             deny(&[libc::SYS_mprotect, libc::SYS_openat], libc::EACCES);
             let errno = Errno(libc::EACCES);
-            let denied = Error::Denied { mprotect: errno, procmem: errno, swap: errno, custom: Errno::NONE };
-            assert_eq!(prepare(), Err(denied));
-            assert_eq!(few().set(true).map(drop), Err(denied));
+            let all = [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Swap];
+            let denied = |result: Result<(), Error>| {
+                let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
+                assert!(all.iter().all(|kind| refused.of(*kind) == errno), "{refused:?}");
+            };
+            denied(prepare());
+            denied(few().set(true).map(drop));
             few().all(false)
         }));
     });

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use jumplabel::arch::{SITE_SIZE, decode, displacement};
+use jumplabel::arch::{Arch, Code, Kind, Native};
+use jumplabel::format::BRANCH;
 use jumplabel::{Error, Outcome, RawKey, for_each_site};
 
 /// Looks at some keys and their sites, and at the map by a descriptor that stays open whatever becomes of /proc or of
@@ -27,7 +28,7 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Site {
     address: usize,
-    bytes: [u8; SITE_SIZE],
+    bytes: [u8; Native::SIZE],
     /// `None`: another instruction.
     jumps: Option<bool>,
 }
@@ -88,7 +89,7 @@ impl Watch {
 impl State {
     /// What a program can tell from what is there: which arm each site takes, and the counts. The rest is left out.
     pub fn behaviour(&self) -> State {
-        let arm = |&site: &Site| Site { bytes: [0; SITE_SIZE], ..site };
+        let arm = |&site: &Site| Site { bytes: [0; Native::SIZE], ..site };
         State { sites: self.sites.iter().map(arm).collect(), counts: self.counts.clone(), map: Vec::new() }
     }
 }
@@ -96,8 +97,9 @@ impl State {
 impl Site {
     fn at(address: usize, target: usize) -> Site {
         // SAFETY: code of this program.
-        let bytes = unsafe { (address as *const [u8; SITE_SIZE]).read_volatile() };
-        let state = displacement(address, target).and_then(|displacement| decode(bytes, displacement));
+        let bytes = unsafe { (address as *const [u8; Native::SIZE]).read_volatile() };
+        let decode = |displacement| Kind::of(BRANCH)?.decode::<Native>(Code::new(BRANCH, &bytes), displacement);
+        let state = Native::displacement(address as u64, target as u64).and_then(decode);
         Site { address, bytes, jumps: state.map(|state| !state.falls_through()) }
     }
 }

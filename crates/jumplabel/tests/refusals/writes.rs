@@ -1,9 +1,10 @@
 //! Writes that are refused for good in mid-batch, that lie, and that stop halfway; protections that cannot be given back.
 //! And a writer that does not undo, which must be found out.
 
-use jumplabel::arch::STEPS;
-use jumplabel::patch::{EditList, Step};
-use jumplabel::text::Writer;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jumplabel::arch::{Arch, Native};
+use jumplabel::text::{Write, Writer};
 use jumplabel::{Errno, Error, WriterKind, set_writer};
 
 use crate::pages::Pages;
@@ -53,13 +54,8 @@ fn no_way_back() {
                         assert!(sites.keys.iter().all(|key| !key.is_enabled()));
                         stuck += 1;
                     } else {
-                        let denied = Error::Denied {
-                            mprotect: Errno::NONE,
-                            procmem: Errno(libc::EIO),
-                            swap: Errno::NONE,
-                            custom: Errno::NONE,
-                        };
-                        assert_eq!(result, Err(denied));
+                        let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
+                        assert!(refused.iter().eq([(WriterKind::Procmem, Errno(libc::EIO))]), "{refused:?}");
                         assert_eq!(watch.state(), before);
                     }
                     sites.set(repair).unwrap();
@@ -126,7 +122,10 @@ fn writes_that_lie() {
         faults.arm(libc::SYS_pwrite64, 1, u32::MAX, Fault::Lie);
         set_writer(Some(WriterKind::Procmem));
         let error = watch.refused(|| sites.set(true));
-        assert!(matches!(error, Error::Denied { procmem: Errno::LIED, .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno::LIED),
+            "{error:?}"
+        );
         set_writer(None);
         let outcome = sites.set(true).unwrap();
         assert!(outcome.writer == Some(WriterKind::Mprotect) && sites.all(true));
@@ -210,15 +209,21 @@ fn left_writable() {
 /// Says that it has undone what it has not.
 struct Careless;
 
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
 impl Twin for Careless {
-    fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        // What comes behind a refusal is the way back.
+        if REFUSED.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         // SAFETY: called as `Writer::write` is.
-        if step.undo { Ok(()) } else { unsafe { writer.write(edits, step) } }
+        unsafe { writer.write(writes) }.inspect_err(|_| REFUSED.store(true, Ordering::Relaxed))
     }
 }
 
 /// The write of the fourth of six sites in the last step; before the first step, one goes to each of their pages.
-const FOURTH: u32 = 6 * STEPS as u32 + 4;
+const FOURTH: u32 = 6 * Native::STEPS as u32 + 4;
 
 /// The k-th write is refused; after it, all must be as before.
 fn refused_in_mid_batch(ordinal: u32) {

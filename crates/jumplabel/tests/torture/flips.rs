@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jumplabel::arch::{SITE_SIZE, STEPS, State};
+use jumplabel::arch::{Arch, Code, Native, State};
 use jumplabel::{Batch, Error, Outcome, Visibility, WriterKind, for_each_site, settle};
 
 use crate::cells::{CELLS, Kind};
@@ -127,7 +127,7 @@ impl Flipper<'_> {
     fn single(&mut self) {
         for array in self.arrays() {
             for key in 0..array.keys.len() {
-                if self.random.one_in(3) || (STEPS > 1 && self.tally.settled == 0) {
+                if self.random.one_in(3) || (Native::STEPS > 1 && self.tally.settled == 0) {
                     self.settle(array, key);
                 }
                 let change = Change::toggle(array, key);
@@ -166,7 +166,7 @@ impl Flipper<'_> {
             Tally { refused: 0, .. } => self.random.below(sites) as i64, // each site has one piece at least
             Tally { site_flips: 0, .. } => i64::MAX,
             // On x86 at most three, of which the second is one of half of the sites.
-            _ => self.random.below(sites * usize::from(STEPS).max(2)) as i64,
+            _ => self.random.below(sites * usize::from(Native::STEPS).max(2)) as i64,
         });
         changes.iter().for_each(|change| change.array.promises[change.key].withdraw());
         let result = self.timed(|| batch(&changes).commit());
@@ -190,7 +190,7 @@ impl Flipper<'_> {
     }
 
     /// The bytes of all sites of the cell's first keys.
-    fn bytes(&self) -> Vec<[u8; SITE_SIZE]> {
+    fn bytes(&self) -> Vec<Code> {
         let mut bytes = Vec::new();
         for array in self.arrays() {
             if let Err(error) = for_each_site(&array.keys[0], |site| bytes.push(site.bytes)) {
@@ -255,7 +255,7 @@ impl Flipper<'_> {
         let on = array.keys[key].is_enabled();
         let mut wrong = 0;
         let counted = for_each_site(&array.keys[key], |site| {
-            let state = if site.arm == on { State::Pristine } else { State::Jump };
+            let state = if site.arm == on { State::NOP } else { State::JUMP };
             wrong += u64::from(site.state != Some(state) || !array.addresses().contains(&site.address));
         });
         if wrong > 0 || counted != Ok(array.sites_of_key()) {

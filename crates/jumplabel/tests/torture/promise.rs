@@ -10,7 +10,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jumplabel::arch;
+use jumplabel::arch::{Act, Machine, Native};
 
 /// Whether Linux has core sync: a membarrier that makes threads serialise.
 pub const CORE_SYNC: bool = !cfg!(any(target_arch = "s390x", target_arch = "loongarch64"));
@@ -56,6 +56,6 @@ impl Promise {
 pub fn serialise() {
     if !CORE_SYNC {
         // SAFETY: nothing changes but what was fetched ahead.
-        unsafe { arch::act(arch::Act::Serialise) };
+        unsafe { Native::act(Act::Serialise) };
     }
 }

@@ -135,7 +135,7 @@ macro_rules! array {
                 keys = sym KEYS,
                 key_count = const $keys,
                 key_size = const size_of::<jumplabel::StaticKeyFalse>(),
-                site = const jumplabel::arch::SITE_SIZE,
+                site = const <jumplabel::arch::Native as jumplabel::arch::Arch>::SIZE,
                 length = const LENGTH,
                 align = const ALIGN,
                 trap = const TRAP,

@@ -1,5 +1,5 @@
-//! Twins that tear an instruction of several bytes, by how they store it. They ignore the steps: all is written at the first
-//! one, and once more at each of the others.
+//! Twins that tear an instruction of several bytes, by how they store it. They ignore the steps: all is written at once, when the
+//! last one was asked for.
 //!
 //! | twin | what it does | found out by |
 //! |---|---|---|
@@ -10,9 +10,6 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{Ordering, compiler_fence};
-
-use jumplabel::arch;
-use jumplabel::patch::plan::Edit;
 
 use crate::child::Report;
 use crate::twins::Twin;
@@ -28,22 +25,22 @@ fn unaligned_words_are_found_out() {
     trapped(&twin("torn::unaligned_words_are_found_out", TWIN, Twin { store: Some(word), ..Twin::STEPS }));
 }
 
-fn bytes(edit: &Edit) {
-    for (byte, address) in arch::encode(edit.to, edit.displacement).iter().zip(edit.address..) {
+fn bytes(site: usize, bytes: &[u8]) {
+    for (byte, address) in bytes.iter().zip(site..) {
         // SAFETY: a byte of a site on a page that is open.
         unsafe { (address as *mut u8).write_volatile(*byte) };
         (0..100).for_each(|_| std::hint::spin_loop());
     }
 }
 
-fn word(edit: &Edit) {
-    // SAFETY: the site and the three bytes behind it, which are of its function.
-    let mut word = unsafe { (edit.address as *const [u8; 8]).read_volatile() };
-    word[..arch::SITE_SIZE].copy_from_slice(&arch::encode(edit.to, edit.displacement));
+fn word(site: usize, bytes: &[u8]) {
+    // SAFETY: the site and the bytes behind it, which are of its function.
+    let mut word = unsafe { (site as *const [u8; 8]).read_volatile() };
+    word[..bytes.len()].copy_from_slice(bytes);
     compiler_fence(Ordering::SeqCst);
     // SAFETY: one instruction that stores eight bytes.
     unsafe {
-        std::arch::asm!("movq [{}], {}", in(reg) edit.address, in(xmm_reg) f64::from_le_bytes(word));
+        std::arch::asm!("movq [{}], {}", in(reg) site, in(xmm_reg) f64::from_le_bytes(word));
     }
 }
 

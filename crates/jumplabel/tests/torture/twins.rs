@@ -5,27 +5,26 @@
 //! |---|---|---|
 //! | `STEPS` | all that the engine asks for: not broken, the control | nothing |
 //! | `FORGETS` | leaves the last site out | readers, to whom its arm was promised |
-//! | with a store | see `torn` | a trap |
+//! | with a store | ignores the steps: keeps what the engine asks for until it has asked for all, and stores it then; see `torn` | a trap |
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::patch::plan::{Edit, Summary};
-use jumplabel::patch::{EditList, Failure, Step};
-use jumplabel::text::{Text, Writer, Written, builtin, set_text};
-use jumplabel::{Errno, WriterKind};
+use jumplabel::text::{Body, Extent, Failure, Held, Summary, Text, Write, Writer, Writers, Written, builtin};
+use jumplabel::{Errno, WriterKind, set_text};
 
-use crate::wrapped::{Body, Opens, Wrapped};
+use crate::platform::{self, platform};
 
 #[derive(Clone, Copy)]
 pub struct Twin {
     /// Leaves the last site out.
     pub forgets: bool,
-    /// Writes like this, whatever the step.
-    pub store: Option<fn(&Edit)>,
+    /// Stores all bytes of a site that change, from an address on, like this.
+    pub store: Option<fn(usize, &[u8])>,
 }
 
-static TEXT: OnceLock<&dyn Text> = OnceLock::new();
+static TEXT: OnceLock<&'static &'static dyn Text> = OnceLock::new();
 
 impl Twin {
     pub const STEPS: Twin = Twin { forgets: false, store: None };
@@ -34,7 +33,7 @@ impl Twin {
     /// Makes all flips from now on go through this writer.
     pub fn install(self) {
         FORGETS.store(self.forgets, Ordering::Relaxed);
-        let text = TEXT.get_or_init(|| Box::leak(Box::new(Wrapped(self))));
+        let text = TEXT.get_or_init(|| platform(self));
         // SAFETY: before the first flip. The contract is broken on purpose, in a process of its own.
         unsafe { set_text(text) };
     }
@@ -47,15 +46,26 @@ pub fn is_for_readers() -> bool {
     FORGETS.load(Ordering::Relaxed)
 }
 
-impl Opens for Twin {
-    fn choose(&self, _: &Summary, attempt: u32) -> Option<WriterKind> {
-        (attempt == 0).then_some(WriterKind::Custom)
+impl platform::Twin for Twin {
+    fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
+        Writers::of(&[WriterKind::Custom])
     }
 
-    unsafe fn open(&self, _: WriterKind, edits: &EditList, body: Body<'_>) -> Result<Written, Failure> {
-        let body = &mut |real: &mut dyn Writer| body(&mut Own { twin: *self, real });
+    fn open(
+        &self,
+        _: WriterKind,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
+    ) -> Result<Written, Failure> {
+        let mut body = |real: &mut dyn Writer| {
+            let mut own = Own { twin: *self, real, kept: BTreeMap::new() };
+            body(&mut own)?;
+            own.store();
+            own.sync().map_err(Failure::Refused)
+        };
         // SAFETY: passed on.
-        unsafe { builtin().open(WriterKind::Mprotect, edits, body) }
+        unsafe { builtin().open(WriterKind::Mprotect, extents, held, &mut body) }
     }
 }
 
@@ -63,17 +73,31 @@ impl Opens for Twin {
 struct Own<'a> {
     twin: Twin,
     real: &'a mut dyn Writer,
+    /// Bytes by their addresses.
+    kept: BTreeMap<usize, u8>,
+}
+
+impl Own<'_> {
+    /// Stores what was kept, site by site.
+    fn store(&mut self) {
+        let Some(store) = self.twin.store else { return };
+        let kept: Vec<(usize, u8)> = std::mem::take(&mut self.kept).into_iter().collect();
+        for site in kept.chunk_by(|(a, _), (b, _)| a + 1 == *b) {
+            store(site[0].0, &site.iter().map(|(_, byte)| *byte).collect::<Vec<u8>>());
+        }
+    }
 }
 
 impl Writer for Own<'_> {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        let edits = if self.twin.forgets { &edits[..edits.len() - 1] } else { edits };
-        if let Some(store) = self.twin.store {
-            edits.iter().for_each(store);
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        let writes = if self.twin.forgets { &writes[..writes.len() - 1] } else { writes };
+        if self.twin.store.is_some() {
+            let bytes = writes.iter().flat_map(|write| (write.address..).zip(write.bytes().iter().copied()));
+            self.kept.extend(bytes);
             return Ok(());
         }
         // SAFETY: a part of what was asked for.
-        unsafe { self.real.write(edits, step) }
+        unsafe { self.real.write(writes) }
     }
 
     fn sync(&mut self) -> Result<(), Errno> {

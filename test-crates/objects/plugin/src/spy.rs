@@ -1,13 +1,14 @@
 //! A platform that is the built-in one, but lets a function run in the middle of a flip, while the lock is held.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use jumplabel::patch::{EditList, Failure, plan::Summary};
-use jumplabel::site::object::Runtime;
-use jumplabel::text::{self, Text, Token, Writer, Written};
-use jumplabel::{Error, RawKey, WriterKind};
+use jumplabel::text::{
+    self, Body, Extent, Failure, Held, Hooks, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
+};
+use jumplabel::{Errno, Error, RawKey, WriterKind, set_text};
 
 struct Spy {
     /// The function, 0 where there is none.
@@ -29,7 +30,7 @@ static TEXT: &dyn Text = &SPY;
 /// Flips `key` there and back. What `inside` returned in the middle of it, -1 where it was not called.
 pub fn locked(key: &RawKey, inside: extern "C" fn() -> i32) -> i32 {
     // SAFETY: nobody flips now, and the lock is the built-in one, or broken on purpose.
-    unsafe { text::set_text(&TEXT) };
+    unsafe { set_text(&TEXT) };
     SPY.result.store(-1, Ordering::Relaxed);
     SPY.inside.store(inside as usize, Ordering::Relaxed);
     let on = key.is_enabled();
@@ -78,36 +79,65 @@ unsafe impl Text for Spy {
         text::builtin().page_size()
     }
 
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
+    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
         let inside = self.inside.load(Ordering::Relaxed);
         if inside != 0 {
             // SAFETY: stored by `locked`.
             let inside: extern "C" fn() -> i32 = unsafe { std::mem::transmute(inside) };
             self.result.store(inside(), Ordering::Relaxed);
         }
-        text::builtin().choose(summary, attempt)
+        text::builtin().writers(summary, held)
     }
 
     unsafe fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
         // SAFETY: passed on.
-        unsafe { text::builtin().open(kind, edits, body) }
+        unsafe { text::builtin().open(kind, extents, held, body) }
     }
 
     fn now(&self) -> Duration {
         text::builtin().now()
     }
 
+    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+        text::builtin().core_sync(held)
+    }
+
+    fn is_synced(&self) -> bool {
+        text::builtin().is_synced()
+    }
+
+    fn start(&self, in_program: bool, hooks: &'static Hooks) {
+        text::builtin().start(in_program, hooks);
+    }
+
+    fn place(&self, record: usize) -> Place {
+        text::builtin().place(record)
+    }
+
+    fn image(&self, words: [usize; 3]) -> Option<Image> {
+        text::builtin().image(words)
+    }
+
+    fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
+        text::builtin().unload(addresses, held);
+    }
+
+    unsafe fn stop(&self, held: &mut Held) {
+        // SAFETY: passed on.
+        unsafe { text::builtin().stop(held) };
+    }
+
     fn runtimes(&self) -> *const Runtime {
         text::builtin().runtimes()
     }
 
-    unsafe fn stop(&self) {
-        // SAFETY: passed on.
-        unsafe { text::builtin().stop() };
+    fn was_copied(&self, held: &mut Held) -> bool {
+        text::builtin().was_copied(held)
     }
 }

@@ -14,11 +14,17 @@ use rustix::mm::MprotectFlags;
 /// What text at `address` has besides. The lock is held.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn protection(address: usize) -> MprotectFlags {
+    use crate::format::{GUARDED, Runtime};
+    use crate::text::copies;
+
     /// arch/arm64/include/uapi/asm/mman.h.
     const PROT_BTI: u32 = 0x10;
     let runtimes = super::shared::get().map_or(core::ptr::null(), super::shared::Shared::runtimes);
     // SAFETY: the copies of this process, under the lock.
-    let guarded = unsafe { crate::site::object::is_guarded(runtimes, address) };
+    let guarded = unsafe { copies::from(runtimes) }
+        .flat_map(Runtime::objects)
+        .filter(|object| object.has(GUARDED))
+        .any(|object| super::segments::image(object.place()).is_some_and(|image| image.contains_code(address, 1)));
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 

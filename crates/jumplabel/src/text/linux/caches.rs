@@ -4,23 +4,22 @@
 //! the first time. Nor does RISC-V: there core sync is a system call that does both (see [`sync`](super::sync)). On 32-bit Arm
 //! it is a system call of its own, which reaches all processors.
 
-use super::record::{self, Event};
-use crate::arch;
-use crate::patch::{EditList, Step};
+use super::events::{self, Event};
+use crate::arch::{self, Machine, Native};
+use crate::text::Write;
 
-/// What the processor needs, after `step` was stored at `edits`.
-pub(super) fn maintain(edits: &EditList, step: Step) {
-    let sites = edits.iter().filter(|edit| step.piece(edit).is_some()).map(|edit| edit.address);
+/// What the processor needs after `writes`.
+pub(super) fn maintain(writes: &[Write]) {
     #[cfg(target_arch = "arm")]
-    for site in sites.clone() {
+    for write in writes {
         const CACHEFLUSH: core::ffi::c_long = 0x0f_0002; // __ARM_NR_cacheflush: from, to, no flags
         // SAFETY: changes nothing but caches. It cannot fail for text that is mapped.
-        unsafe { super::libc::syscall(CACHEFLUSH, site, site + arch::SITE_SIZE, 0) };
-        record::note(Event::Act(arch::Act::Invalidate(site)));
+        unsafe { super::libc::syscall(CACHEFLUSH, write.address, write.address + write.bytes().len(), 0) };
+        events::note(Event::Act(arch::Act::Invalidate(write.address)));
     }
-    arch::maintain(sites, arch::caches(), |act| {
-        // SAFETY: the sites are mapped and readable.
-        unsafe { arch::act(act) };
-        record::note(Event::Act(act));
+    arch::maintain(writes.iter().map(|write| write.address), Native::caches(), |act| {
+        // SAFETY: the writes are of code, mapped and readable.
+        unsafe { Native::act(act) };
+        events::note(Event::Act(act));
     });
 }

@@ -7,17 +7,17 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::{WriterKind, open};
-use crate::arch::{self, State};
+use crate::arch::asm::canary;
+use crate::arch::{Arch, Native, State};
 use crate::error::Errno;
-use crate::patch::{EditList, Failure, Step, plan::Edit, run_steps};
-use crate::text::Writer;
+use crate::text::{Extent, Failure, Held, Write, Writer};
 
 /// A bit for each kind of writer.
 static PROVEN: AtomicU8 = AtomicU8::new(0);
 static LIES: AtomicU8 = AtomicU8::new(0);
 
 /// Proves a writer, once.
-pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
+pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
     let bit = 1 << kind as u8;
     if PROVEN.load(Ordering::Relaxed) & bit != 0 {
         return Ok(());
@@ -25,13 +25,13 @@ pub(super) fn prove(kind: WriterKind) -> Result<(), Errno> {
     if LIES.load(Ordering::Relaxed) & bit != 0 {
         return Err(Errno::LIED);
     }
-    let sing = |to, jumps| {
-        write(kind, to)?;
-        if arch::canary() == jumps { Ok(()) } else { Err(Errno::LIED) }
+    let mut sing = |state, jumps| {
+        write(kind, state, held)?;
+        if canary::sing() == jumps { Ok(()) } else { Err(Errno::LIED) }
     };
-    let proof = match sing(State::Jump, true) {
+    let proof = match sing(State::JUMP, true) {
         // Back in any case, if only it is not refused.
-        there @ (Ok(()) | Err(Errno::LIED)) => there.and(sing(State::Pristine, false)),
+        there @ (Ok(()) | Err(Errno::LIED)) => there.and(sing(State::NOP, false)),
         refused => refused,
     };
     match proof {
@@ -49,35 +49,23 @@ pub(super) fn doubt(kind: WriterKind, failure: Failure) {
     }
 }
 
-/// No other thread runs the canary, so its steps may go on where core sync is refused.
-struct Alone<'a>(&'a mut dyn Writer);
-
-impl Writer for Alone<'_> {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        // SAFETY: by the contract.
-        unsafe { self.0.write(edits, step) }
-    }
-
-    fn sync(&mut self) -> Result<(), Errno> {
-        let _ = self.0.sync();
+/// Brings the canary's site to `state`, from whatever it holds: all of it at once, because no other thread runs it. So nobody has to
+/// see it where core sync is refused, either.
+fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Errno> {
+    let first = canary::site();
+    let target = canary::target() as u64;
+    let displacement = Native::displacement(first as u64, target).ok_or(rustix::io::Errno::FAULT)?;
+    let code = state.encode::<Native>(displacement);
+    let extents = [Extent { first, end: first + code.len() }];
+    let mut body = |writer: &mut dyn Writer| {
+        // SAFETY: a site of ours, in the extent.
+        unsafe { writer.write(&[Write::new(first, &code, Native::WHOLE)]) }
+            .map_err(|(_, errno)| Failure::Refused(errno))?;
+        let _ = writer.sync();
         Ok(())
-    }
-}
-
-/// Brings the canary's site to `to`, from whatever it holds.
-fn write(kind: WriterKind, to: State) -> Result<(), Errno> {
-    let address = arch::canary_code();
-    // SAFETY: a site of ours, always mapped.
-    let bytes = unsafe { crate::site::read_site(address) };
-    let displacement = arch::displacement(address, arch::canary_target()).ok_or(rustix::io::Errno::FAULT)?;
-    let from = arch::decode(bytes, displacement).ok_or(rustix::io::Errno::FAULT)?;
-    if from == to {
-        return Ok(());
-    }
-    let edits = [Edit { address, displacement, from, to }];
-    let mut body = |writer: &mut dyn Writer| run_steps(&edits, u8::MAX, &mut Alone(writer));
-    // SAFETY: one verified site, run by nobody but this thread, under the lock.
-    match unsafe { open(kind, &edits, &mut body) } {
+    };
+    // SAFETY: one site of ours, always mapped, run by nobody but this thread, under the lock.
+    match unsafe { open(kind, &extents, held, &mut body) } {
         Ok(_) => Ok(()),
         Err(Failure::Refused(errno) | Failure::Unsynced(errno) | Failure::Stuck { errno, .. }) => Err(errno),
     }

@@ -7,9 +7,7 @@
 
 use core::ffi::c_void;
 
-use super::{fork, keep_loaded, libc, pages};
-use crate::site::object;
-use crate::text::list;
+use super::{fork, hooks, keep_loaded, libc, pages};
 
 pub(super) fn register() {
     // SAFETY: this copy is never unloaded. No object is named, so that the function is called at the end of the process.
@@ -25,15 +23,7 @@ extern "C" fn keep_all(_: *mut c_void) {
     if fork::is_child() && pages::single_threaded() {
         return;
     }
-    let _ = list::collect(
-        |objects, lock| {
-            let others = object::all(lock).filter(|object| !object.is_in_program());
-            others.map(core::ptr::from_ref).try_for_each(|record| objects.push(record as usize, lock.text()))
-        },
-        |record| {
-            if keep_loaded(record) {
-                object::stays(record);
-            }
-        },
-    );
+    if let Some(hooks) = hooks() {
+        (hooks.ending)(keep_loaded);
+    }
 }

@@ -36,10 +36,8 @@ extern "C" fn parent() {
 
 extern "C" fn child() {
     IS_CHILD.store(true, Ordering::Relaxed);
-    #[cfg(feature = "std")]
-    crate::key::deferred::worker::forked();
-    if shared::get().is_some_and(|shared| !shared.begin_child()) {
-        // Whoever takes the lock first settles. An error can only be met again, by whoever flips next.
-        drop(crate::patch::Lock::take());
+    let unsettled = shared::get().is_some_and(|shared| !shared.begin_child());
+    if let Some(hooks) = super::hooks() {
+        (hooks.forked)(unsettled);
     }
 }

@@ -12,6 +12,7 @@ mod bti;
 mod caches;
 mod canary;
 mod cancellation;
+mod events;
 mod exit;
 mod fork;
 mod futex;
@@ -23,7 +24,6 @@ mod note;
 mod pages;
 mod procfs;
 mod procmem;
-mod record;
 mod segments;
 mod shared;
 mod signals;
@@ -32,19 +32,19 @@ mod sync;
 mod waiting;
 
 use core::ffi::c_char;
+use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use core::time::Duration;
 
-use super::{Text, Token, Warnings, Writer, WriterKind, Written};
-use crate::arch;
+use super::copies::RUNTIME;
+use super::{
+    Body, Extent, Failure, Held, Hooks, Image, Place, Summary, Text, Token, Warnings, WriterKind, Writers, Written,
+};
+use crate::arch::{Arch, Native};
 use crate::error::{Errno, Error};
-use crate::patch::{EditList, Failure, plan::Summary};
-use crate::site::object::{RUNTIME, Runtime};
+use crate::format::Runtime;
 
-pub(super) use segments::image;
-#[cfg(jumplabel_sites)]
-pub(super) use segments::place;
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
 pub(super) struct Linux;
@@ -63,14 +63,11 @@ impl From<rustix::io::Errno> for Errno {
 
 /// A writer of this platform.
 trait Open {
-    /// Makes the pages of `edits` writable and runs `body`, as [`Text::open`] does for the writer that was proven.
+    /// Makes `extents` writable and runs `body`, as [`Text::open`] does for the writer that was proven.
     ///
     /// # Safety
     /// As for [`Text::open`].
-    unsafe fn open(
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
+    unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure>;
 }
 
 // SAFETY: the lock is process-wide (shared), the writers restore what they open, and nothing below runs foreign code.
@@ -98,44 +95,49 @@ unsafe impl Text for Linux {
         pages::size()
     }
 
-    fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
+    fn now(&self) -> Duration {
+        libc::now()
+    }
+
+    fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
         use WriterKind::{Mprotect, Procmem, Swap};
-        /// What was asked for when the transaction began: another thread may change its mind between two attempts. Guarded
-        /// by the lock.
-        static ASKED: AtomicU8 = AtomicU8::new(AUTOMATIC);
-        if attempt == 0 {
-            ASKED.store(FORCED.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-        let forced = forced(ASKED.load(Ordering::Relaxed))?;
-        let order: &[WriterKind] = match forced {
+        let Some(forced) = forced(FORCED.load(Ordering::Relaxed)) else { return Writers::default() };
+        match forced {
             // It never writes to running code.
-            _ if summary.unsynced => &[Swap],
-            Some(ref kind) => core::slice::from_ref(kind),
+            None | Some(Swap) if summary.unsynced => Writers::of(&[Swap]),
+            Some(_) if summary.unsynced => Writers::default(),
+            Some(kind) => Writers::of(&[kind]),
             // The kernel copies an aligned word with one store on all of them (its memcpy), but does not promise to.
-            None if arch::WHOLE => &[Mprotect, Swap, Procmem],
-            None if summary.sites <= PROCMEM_SITES * summary.spans => &[Procmem, Mprotect, Swap],
-            None => &[Mprotect, Procmem, Swap],
-        };
-        order.get(attempt as usize).copied().filter(|&kind| forced.is_none_or(|forced| forced == kind))
+            None if Native::WHOLE => Writers::of(&[Mprotect, Swap, Procmem]),
+            None if summary.sites <= PROCMEM_SITES * summary.spans => Writers::of(&[Procmem, Mprotect, Swap]),
+            None => Writers::of(&[Mprotect, Procmem, Swap]),
+        }
     }
 
     unsafe fn open(
         &self,
         kind: WriterKind,
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
-        mprotect::close_remaining();
+        mprotect::close_remaining(held);
         sync::begin();
-        canary::prove(kind).map_err(Failure::Refused)?;
+        canary::prove(kind, held).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
-        unsafe { open(kind, edits, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
+        unsafe { open(kind, extents, held, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
         // Whoever left it: this writer, its canary, one that was tried before, an earlier flip.
-        let left_writable = !mprotect::close_remaining();
+        let left_writable = !mprotect::close_remaining(held);
         Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })
     }
 
-    fn core_sync(&self) -> Result<(), Errno> {
+    fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
+        mprotect::close_remaining(held);
+        let _ = sync::register(); // Where it is refused, the flips that need it say so.
+        canary::prove(kind, held)
+    }
+
+    fn core_sync(&self, _: &mut Held) -> Result<(), Errno> {
         sync::begin();
         sync::core_sync()
     }
@@ -144,77 +146,91 @@ unsafe impl Text for Linux {
         sync::is_synced()
     }
 
-    fn prepare(&self, kind: WriterKind) -> Result<(), Errno> {
-        mprotect::close_remaining();
-        let _ = sync::register(); // Where it is refused, the flips that need it say so.
-        canary::prove(kind)
+    fn set_writer(&self, kind: Option<WriterKind>) {
+        let number = KINDS.iter().position(|&known| Some(known) == kind).map_or(AUTOMATIC, |at| at as u8 + 1);
+        FORCED.store(number, Ordering::Relaxed);
     }
 
-    fn now(&self) -> Duration {
-        libc::now()
+    /// Finds other copies of the library, and, if none of them does, asks to be told of forks and of the end of the process.
+    /// No system call, if this copy is the only one.
+    fn start(&self, in_program: bool, hooks: &'static Hooks) {
+        HOOKS.store(core::ptr::from_ref(hooks).cast_mut(), Ordering::Release);
+        let one_stays = shared::announce();
+        if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
+            RUNTIME.stay();
+            fork::register();
+            exit::register();
+        }
+        if FORCED.load(Ordering::Relaxed) == UNKNOWN {
+            FORCED.store(from_environment(), Ordering::Relaxed);
+        }
+    }
+
+    fn place(&self, record: usize) -> Place {
+        segments::place(record)
+    }
+
+    fn image(&self, words: [usize; 3]) -> Option<Image> {
+        segments::image(words)
+    }
+
+    fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
+        mprotect::unload(addresses, held);
+    }
+
+    unsafe fn stop(&self, held: &mut Held) {
+        shared::leave();
+        mprotect::stop(held);
     }
 
     fn runtimes(&self) -> *const Runtime {
         shared::get().map_or(core::ptr::null(), shared::Shared::runtimes)
     }
 
-    fn was_copied(&self) -> bool {
+    fn was_copied(&self, _: &mut Held) -> bool {
         shared::get().is_some_and(shared::Shared::is_unsettled)
     }
 
-    unsafe fn stop(&self) {
-        shared::leave();
-        mprotect::stop();
+    fn keep_loaded(&self) {
+        if !RUNTIME.stays() {
+            keep_loaded((&raw const RUNTIME) as usize);
+        }
+    }
+
+    fn block_signals(&self) -> u64 {
+        signals::block()
+    }
+
+    fn restore_signals(&self, mask: u64) {
+        signals::restore(mask);
     }
 }
 
 /// # Safety
 /// As for [`Text::open`].
-unsafe fn open(
-    kind: WriterKind,
-    edits: &EditList,
-    body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
     // SAFETY: by the contract.
     unsafe {
         match kind {
-            WriterKind::Procmem => procmem::Procmem::open(edits, body),
-            WriterKind::Mprotect => mprotect::Mprotect::open(edits, body),
-            WriterKind::Swap => swap::Swap::open(edits, body),
+            WriterKind::Procmem => procmem::Procmem::open(extents, held, body),
+            WriterKind::Mprotect => mprotect::Mprotect::open(extents, held, body),
+            WriterKind::Swap => swap::Swap::open(extents, held, body),
             WriterKind::Custom => Err(Failure::Refused(Errno::NONE)),
         }
     }
 }
 
-/// The runtime's share of start-up: find other copies of the library, and, if none of them does, ask to be told of forks and of
-/// the end of the process. No system call, if this copy is the only one.
-pub(super) fn start(in_program: bool) {
-    let one_stays = shared::announce();
-    if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
-        RUNTIME.stay();
-        fork::register();
-        exit::register();
-    }
-    if FORCED.load(Ordering::Relaxed) == UNKNOWN {
-        FORCED.store(from_environment(), Ordering::Relaxed);
-    }
-}
+/// What was given to [`Text::start`].
+static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(core::ptr::null_mut());
 
-pub(super) fn forget(addresses: &core::ops::Range<usize>) {
-    mprotect::forget(addresses);
-}
-
-pub(super) fn block_signals() -> Token {
-    [signals::block(), 0]
-}
-
-pub(super) fn restore_signals([mask, _]: Token) {
-    signals::restore(mask);
+fn hooks() -> Option<&'static Hooks> {
+    // SAFETY: null, or a reference for ever.
+    unsafe { HOOKS.load(Ordering::Acquire).as_ref() }
 }
 
 /// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static
 /// program has no loader, and nothing is unloaded.
-pub(super) fn keep_loaded(address: usize) -> bool {
+fn keep_loaded(address: usize) -> bool {
     #[cfg(not(target_feature = "crt-static"))]
     {
         let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
@@ -234,25 +250,13 @@ pub(super) fn keep_loaded(address: usize) -> bool {
     }
 }
 
-/// Keeps the object of this copy.
-pub(super) fn keep_copy() {
-    if !RUNTIME.stays() {
-        keep_loaded((&raw const RUNTIME) as usize);
-    }
-}
-
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
 const BAD: u8 = UNKNOWN - 1;
-/// What [`set_writer`] or the environment asks for.
+/// What [`set_writer`](super::set_writer) or the environment asks for.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 const KINDS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
-
-pub(super) fn set_writer(kind: Option<WriterKind>) {
-    let number = KINDS.iter().position(|&known| Some(known) == kind).map_or(AUTOMATIC, |at| at as u8 + 1);
-    FORCED.store(number, Ordering::Relaxed);
-}
 
 /// The writer that `number` in [`FORCED`] stands for; `Some(None)` for the automatic choice, `None` for a name that is no
 /// writer's.

@@ -2,8 +2,8 @@
 //! really had.
 //!
 //! ```text
-//!   edits      .   . ..            .      sorted by address
-//!   spans   [=========]        [====]     sites within 16 pages of each other and in one mapping share a span
+//!   extents    .   . ..            .      sorted by address
+//!   spans   [=========]        [====]     extents within 16 pages of each other and in one mapping share a span
 //!   open    rwx  each span; a refusal closes those before it: nothing was written
 //!   body    plain stores
 //!   close   the span's own protection
@@ -19,71 +19,60 @@ use core::ffi::c_void;
 use rustix::mm::{MprotectFlags, mprotect};
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
-use super::{Open, bti, caches, pages, record, sync};
+use super::{Open, bti, caches, events, pages, sync};
 use crate::arch;
 use crate::error::Errno;
-use crate::patch::plan::SPAN_GAP_PAGES;
-use crate::patch::{EditList, Failure, Step};
-use crate::text::Writer;
-use crate::text::list::{self, Guarded, List};
+use crate::text::list::{self, List};
+use crate::text::{Body, Extent, Failure, Guarded, Held, SPAN_GAP_PAGES, Write, Writer};
 
 pub(super) struct Mprotect;
 
 impl Open for Mprotect {
-    unsafe fn open(
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        // SAFETY: the lock is held.
-        let spans = unsafe { SPANS.get() };
-        let result =
-            spans.find(edits).and_then(|()| spans.open()).map_err(Failure::Refused).and_then(|()| body(&mut Mprotect));
+    unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
+        let spans = SPANS.get(held);
+        let result = spans
+            .find(extents)
+            .and_then(|()| spans.open())
+            .map_err(Failure::Refused)
+            .and_then(|()| body(&mut Mprotect));
         spans.close();
         result
     }
 }
 
 /// What is open, and what could not be closed.
-static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new() });
+static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), primed: Primed { list: [(0, 0); 64], len: 0 } });
 
 /// Closes what is still open: because closing was refused, or because a process that this one is a copy of had it open.
 /// False where something stays open.
-pub(super) fn close_remaining() -> bool {
-    // SAFETY: the lock is held.
-    unsafe { SPANS.get() }.close()
+pub(super) fn close_remaining(held: &mut Held) -> bool {
+    SPANS.get(held).close()
 }
 
 /// What lies in `addresses` is about to be unmapped: something else may be mapped there when the next flip comes.
-pub(super) fn forget(addresses: &core::ops::Range<usize>) {
-    // SAFETY: the lock is held.
-    let (spans, primed) = unsafe { (SPANS.get(), PRIMED.get()) };
+pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
+    let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
     spans.keep(|span| is_other(span.start, span.end));
-    primed.retain(is_other);
+    spans.primed.retain(is_other);
 }
 
 /// This copy is about to be unloaded: gives the memory of the list back, unless something is still open.
-pub(super) fn stop() {
-    // SAFETY: the lock is held.
-    let spans = unsafe { SPANS.get() };
+pub(super) fn stop(held: &mut Held) {
+    let spans = SPANS.get(held);
     if spans.list.is_empty() {
         spans.list.free(&super::TEXT);
     }
 }
 
 impl Writer for Mprotect {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for (first, alike, piece) in step.pieces(edits) {
-            for (at, edit) in (first..).zip(alike) {
-                if let Some(later) = edits.get(at + arch::AHEAD) {
-                    arch::prefetch_to_write(later.address);
-                }
-                // SAFETY: a site that was verified, on pages that are open.
-                unsafe { piece.store(edit.address) };
-                record::note(record::Event::Store(edit.address));
-            }
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for write in writes {
+            // SAFETY: on pages that are open; a word is aligned.
+            unsafe { write.store() };
+            events::note(events::Event::Store(write.address));
         }
-        caches::maintain(edits, step);
+        caches::maintain(writes);
         Ok(())
     }
 
@@ -128,6 +117,7 @@ impl Span {
 /// The spans of a transaction, behind those that earlier ones could not close.
 struct Spans {
     list: List<Span>,
+    primed: Primed,
 }
 
 impl Spans {
@@ -136,17 +126,14 @@ impl Spans {
         self.list.push(span, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
-    /// The spans that cover `edits`, in their mappings.
-    fn find(&mut self, edits: &EditList) -> Result<(), Errno> {
+    /// The spans that cover `extents`, in their mappings.
+    fn find(&mut self, extents: &[Extent]) -> Result<(), Errno> {
         let maps = Maps::open();
         let mut mapping = None;
         let mut current: Option<Span> = None;
-        for edit in edits {
-            if current.is_some_and(|span| edit.address + arch::SITE_SIZE <= span.end) {
-                continue; // Most sites of a large batch.
-            }
-            let end = pages::ceil(edit.address + arch::SITE_SIZE);
-            let mut start = pages::floor(edit.address);
+        for extent in extents {
+            let end = pages::ceil(extent.end);
+            let mut start = pages::floor(extent.first);
             while start < end {
                 if let Some(span) = &mut current {
                     let limit = mapping_end(mapping);
@@ -180,8 +167,7 @@ impl Spans {
         }
         // On the list while it is open, for a process that is copied meanwhile; and longer, where it cannot be closed.
         self.push(Span { start: found.start, end: found.end, protection, open: false })?;
-        // SAFETY: the lock is held.
-        let primed = unsafe { PRIMED.get() };
+        let primed = &mut self.primed;
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| primed.prime(mapping, address)) {
             self.list.truncate(self.list.len() - 1);
         }
@@ -229,8 +215,6 @@ impl Bounds {
 fn mapping_end(bounds: Option<Bounds>) -> usize {
     bounds.map_or(0, |bounds| bounds.end)
 }
-
-static PRIMED: Guarded<Primed> = Guarded::new(Primed { list: [(0, 0); 64], len: 0 });
 
 /// Mappings that were primed.
 struct Primed {

@@ -16,7 +16,8 @@ use core::ffi::{c_int, c_void};
 
 use super::libc;
 use super::segments::{PT_NOTE, Segments};
-use crate::site::object::{MAGIC, RUNTIME, Runtime, VERSION};
+use crate::format::{MAGIC, Runtime, VERSION};
+use crate::text::copies::RUNTIME;
 
 /// What the note leads to: [`RUNTIME`] itself may be exported (Rust `dylib`s), and then has no address at link time.
 #[cfg(jumplabel_sites)]
@@ -143,7 +144,7 @@ fn runtime_at(segments: Segments<'_>, here: usize) -> Option<usize> {
 mod tests {
     use super::super::libc::Phdr;
     use super::{HEAD, MAGIC, NAME, PT_NOTE, Segments, VERSION, runtime_at, runtimes};
-    use crate::site::object::Runtime;
+    use crate::format::Runtime;
     use core::mem::offset_of;
     use proptest::prelude::{Strategy, any, prop_oneof, proptest};
     use std::vec::Vec;

@@ -5,34 +5,26 @@
 //! behind our back and its number used again, write our bytes into somebody's file.
 
 use core::ffi::CStr;
-use core::ops::Range;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::pwrite;
 
-use super::{Open, caches, pages, record, sync};
-use crate::arch;
+use super::{Open, caches, events, pages, sync};
 use crate::error::Errno;
-use crate::patch::plan::Edit;
-use crate::patch::{EditList, Failure, Step};
-use crate::text::Writer;
+use crate::text::{Body, Extent, Failure, Held, Write, Writer};
 
 pub(super) struct Procmem {
     memory: OwnedFd,
 }
 
 impl Open for Procmem {
-    unsafe fn open(
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
         let mut writer = Procmem { memory };
-        let within_a_page =
-            |edit: &Edit| pages::floor(edit.address) == pages::floor(edit.address + arch::SITE_SIZE - 1);
-        if edits.len() > 1 || !edits.iter().all(within_a_page) {
-            writer.prepare(edits).map_err(Failure::Refused)?;
+        // The first write to a single page says as much.
+        if extents.len() > 1 || extents.iter().any(|extent| extent.end > pages::floor(extent.first) + pages::size()) {
+            writer.prepare(extents).map_err(Failure::Refused)?;
         }
         body(&mut writer)
     }
@@ -46,19 +38,16 @@ fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 impl Procmem {
-    /// Makes this process's own copy of each page, by writing a byte that is there already, so that a lack of memory or a
-    /// refusal shows before anything has changed.
-    fn prepare(&mut self, edits: &EditList) -> Result<(), Errno> {
-        let mut done = 0;
-        for edit in edits {
-            let Range { start, end } = edit.address..edit.address + arch::SITE_SIZE;
-            for address in [start, end - 1] {
-                if pages::floor(address) >= done {
-                    // SAFETY: a byte of a site.
-                    let byte = unsafe { (address as *const u8).read_volatile() };
-                    self.put(address, &[byte])?;
-                    done = pages::floor(address) + pages::size();
-                }
+    /// Makes this process's own copy of each page, by writing a byte of a site that is there already, so that a lack of memory or
+    /// a refusal shows before anything has changed.
+    fn prepare(&mut self, extents: &[Extent]) -> Result<(), Errno> {
+        for extent in extents {
+            let mut address = extent.first;
+            while address < extent.end {
+                // SAFETY: a byte of a site: the first one of the extent, or one that lies across the beginning of a page.
+                let byte = unsafe { (address as *const u8).read_volatile() };
+                self.put(address, &[byte])?;
+                address = pages::floor(address) + pages::size();
             }
         }
         Ok(())
@@ -66,9 +55,9 @@ impl Procmem {
 
     /// Writes all of `bytes`, or nothing.
     fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), Errno> {
-        let mut old = [0; 4];
+        let mut old = [0; 15];
         for (byte, address) in old.iter_mut().zip(address..).take(bytes.len()) {
-            // SAFETY: a byte of a site; a piece has four at most.
+            // SAFETY: a byte of a site.
             *byte = unsafe { (address as *const u8).read_volatile() };
         }
         let mut written = pwrite(&self.memory, bytes, address as u64)?;
@@ -88,14 +77,12 @@ impl Procmem {
 }
 
 impl Writer for Procmem {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
-        for (first, alike, piece) in step.pieces(edits) {
-            for (at, edit) in (first..).zip(alike) {
-                self.put(edit.address + usize::from(piece.offset), piece.bytes()).map_err(|errno| (at, errno))?;
-                record::note(record::Event::Store(edit.address));
-            }
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for (at, write) in writes.iter().enumerate() {
+            self.put(write.address, write.bytes()).map_err(|errno| (at, errno))?;
+            events::note(events::Event::Store(write.address));
         }
-        caches::maintain(edits, step);
+        caches::maintain(writes);
         Ok(())
     }
 

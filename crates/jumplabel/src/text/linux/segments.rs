@@ -3,9 +3,9 @@
 //! else then, or nothing.
 
 use super::libc;
-#[cfg(jumplabel_sites)]
+use crate::text::Image;
 use crate::text::Place;
-use crate::text::{Image, SEGMENTS};
+use crate::text::place::join;
 
 pub(super) const PT_NOTE: u32 = 4;
 const PT_LOAD: u32 = 1;
@@ -79,23 +79,12 @@ impl<'a> Segments<'a> {
     }
 
     fn image(self) -> Option<Image> {
-        let mut image = Image { all: self.bounds()?, segments: [((0, 0), false); SEGMENTS] };
-        for (number, (header, start, end)) in self.of_type(PT_LOAD).enumerate() {
-            let executable = header.p_flags & PF_X != 0;
-            let (known, was_executable) = image.segments[number.min(SEGMENTS - 1)];
-            let bounds = if number < SEGMENTS { (start, end) } else { join(known, (start, end)) };
-            image.segments[number.min(SEGMENTS - 1)] = (bounds, was_executable || executable);
-        }
-        Some(image)
+        Image::of(self.of_type(PT_LOAD).map(|(header, start, end)| ((start, end), header.p_flags & PF_X != 0)))
     }
 }
 
-fn join(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
-    (a.0.min(b.0), a.1.max(b.1))
-}
-
 /// The bounds of an object, by the words of [`place`].
-pub(in super::super) fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
+pub(super) fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
     if headers == 0 {
         return None;
     }
@@ -104,8 +93,7 @@ pub(in super::super) fn image([base, headers, count]: [usize; 3]) -> Option<Imag
 }
 
 /// The object that `address` lies in. Calls the dynamic loader.
-#[cfg(jumplabel_sites)]
-pub(in super::super) fn place(address: usize) -> Place {
+pub(super) fn place(address: usize) -> Place {
     use core::ffi::{c_int, c_void};
 
     struct Search {

@@ -23,8 +23,9 @@ use super::lock::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
 use super::{cancellation, libc, note, pages, signals};
 use crate::error::Error;
-use crate::site::object::{LEFT, LISTED, RUNTIME, Runtime, UNLISTED};
+use crate::format::Runtime;
 use crate::text::Token;
+use crate::text::copies::{LEFT, LISTED, RUNTIME, UNLISTED};
 
 #[repr(C)]
 pub(super) struct Shared {

@@ -21,12 +21,9 @@ use rustix::mm::{MapFlags, MprotectFlags, MsyncFlags, ProtFlags, mmap, mmap_anon
 
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
 use super::{Open, bti, libc, pages, sync};
-use crate::arch;
 use crate::error::Errno;
-use crate::patch::plan::Edit;
-use crate::patch::{EditList, Failure, Step};
-use crate::text::Writer;
 use crate::text::list::List;
+use crate::text::{Body, Extent, Failure, Held, Write, Writer};
 
 type Result<T, E = Errno> = core::result::Result<T, E>;
 
@@ -45,12 +42,9 @@ struct Run {
 }
 
 impl Open for Swap {
-    unsafe fn open(
-        edits: &EditList,
-        body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let mut swap = Swap { runs: List::new() };
-        swap.copy(edits).map_err(Failure::Refused)?;
+        swap.copy(extents).map_err(Failure::Refused)?;
         body(&mut swap)?;
         swap.commit()?;
         let _ = sync::core_sync();
@@ -63,24 +57,21 @@ impl Swap {
         self.runs.as_mut_slice()
     }
 
-    /// Copies the pages of `edits`.
-    fn copy(&mut self, edits: &EditList) -> Result<()> {
+    /// Copies the pages of `extents`.
+    fn copy(&mut self, extents: &[Extent]) -> Result<()> {
         let maps = Maps::open()?;
         let mut path = [0_u8; PATH_MAX];
-        let mut next = 0;
-        for at in 0..edits.len() {
-            let mut start = pages::floor(edits[at].address).max(next);
-            let mut end = pages::ceil(edits[at].address + arch::SITE_SIZE);
-            if end <= next {
-                continue;
+        let mut rest = extents;
+        while let Some(extent) = rest.first() {
+            let mut start = pages::floor(extent.first);
+            let mut end = start;
+            // As far as the following extents touch.
+            let mut count = 0;
+            while let Some(extent) = rest.get(count).filter(|extent| pages::floor(extent.first) <= end) {
+                (end, count) = (pages::ceil(extent.end), count + 1);
             }
-            // As far as the following sites' pages touch.
-            for later in &edits[at + 1..] {
-                if pages::floor(later.address) > end {
-                    break;
-                }
-                end = end.max(pages::ceil(later.address + arch::SITE_SIZE));
-            }
+            let (run, others) = rest.split_at(count);
+            rest = others;
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
                 // A private copy would part it from its file, or lack what is written between the copy and the move.
@@ -89,9 +80,9 @@ impl Swap {
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                let cut = |edit: &Edit| edit.address < stop && stop < edit.address + arch::SITE_SIZE;
-                if edits[at..].iter().any(cut) {
-                    return Err(rustix::io::Errno::FAULT.into()); // It would be half old and half new between two moves.
+                // Wherever an extent is cut, a site is: it would be half old and half new between two moves.
+                if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
+                    return Err(rustix::io::Errno::FAULT.into());
                 }
                 // Room first: what is copied below must be on the list to be unmapped.
                 self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
@@ -108,7 +99,6 @@ impl Swap {
                 unsafe { mprotect(backward as *mut c_void, bytes, protection) }?;
                 start += bytes;
             }
-            next = end;
         }
         Ok(())
     }
@@ -200,20 +190,18 @@ impl Drop for Swap {
 }
 
 impl Writer for Swap {
-    unsafe fn write(&mut self, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
         let runs = self.runs();
         let mut at = 0;
-        for (first, alike, piece) in step.pieces(edits) {
-            for (number, edit) in (first..).zip(alike) {
-                let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&edit.address);
-                // A run holds all of a site, and the sites come in the order of the runs.
-                at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
-                let copy = runs[at].forward + (edit.address - runs[at].text) + usize::from(piece.offset);
-                // Byte by byte: nothing runs the copy.
-                for (byte, address) in piece.bytes().iter().zip(copy..) {
-                    // SAFETY: inside the run's copy, which is writable until it is moved.
-                    unsafe { (address as *mut u8).write_volatile(*byte) };
-                }
+        for (number, write) in writes.iter().enumerate() {
+            let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&write.address);
+            // A run holds all of a site, and the writes come in the order of the runs.
+            at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+            let copy = runs[at].forward + (write.address - runs[at].text);
+            // Byte by byte: nothing runs the copy.
+            for (byte, address) in write.bytes().iter().zip(copy..) {
+                // SAFETY: inside the run's copy, which is writable until it is moved.
+                unsafe { (address as *mut u8).write_volatile(*byte) };
             }
         }
         Ok(())

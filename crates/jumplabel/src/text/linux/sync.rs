@@ -12,8 +12,8 @@ use core::time::Duration;
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
 use super::procfs::is_procfs;
-use super::{pages, record};
-use crate::arch;
+use super::{events, pages};
+use crate::arch::{Act, Machine, Native};
 use crate::error::Errno;
 use crate::text::Visibility;
 
@@ -66,7 +66,7 @@ pub(super) fn core_sync() -> Result<(), Errno> {
 
 fn serialise_others() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
-    record::note(record::Event::CoreSync);
+    events::note(events::Event::CoreSync);
     #[cfg(target_arch = "riscv64")]
     if flush_all() {
         return Ok(());
@@ -119,7 +119,7 @@ pub unsafe fn core_sync_by_signal(signal: i32) {
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
     // SAFETY: changes nothing but what was fetched ahead.
-    unsafe { arch::act(arch::Act::Serialise) };
+    unsafe { Native::act(Act::Serialise) };
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
     }

@@ -34,7 +34,7 @@ extern "C" fn __jumplabel_canary_target() {}
 
 /// Runs the canary: whether its site jumped.
 #[must_use]
-pub(crate) fn canary() -> bool {
+pub(crate) fn sing() -> bool {
     #[allow(unused_unsafe)] // Not a foreign function where there are no sites.
     // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
     unsafe {
@@ -44,12 +44,12 @@ pub(crate) fn canary() -> bool {
 
 /// Address of the canary's site.
 #[must_use]
-pub(crate) fn canary_code() -> usize {
+pub(crate) fn site() -> usize {
     __jumplabel_canary as *const () as usize
 }
 
 /// Address that the canary's site jumps to.
 #[must_use]
-pub(crate) fn canary_target() -> usize {
+pub(crate) fn target() -> usize {
     __jumplabel_canary_target as *const () as usize
 }

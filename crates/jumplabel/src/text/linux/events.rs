@@ -1,4 +1,4 @@
-//! What writers do to code, in order, for a test: no emulator, and hardly any processor, shows that a flush was left out.
+//! What writers do to code, in order, written down for a test: no emulator, and hardly any processor, shows that a flush was left out.
 
 use crate::arch::Act;
 
@@ -6,7 +6,7 @@ use crate::arch::Act;
 #[cfg_attr(not(test), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Stored into the site at an address.
+    /// Stored at an address.
     Store(usize),
     /// Cache maintenance.
     Act(Act),
@@ -25,7 +25,7 @@ pub(super) use tests::note;
 mod tests {
     use super::Event;
     use super::Event::{Act as Acted, CoreSync, Store};
-    use crate::arch::{self, Act};
+    use crate::arch::{self, Act, Machine, Native};
     use crate::{WriterKind, static_branch_unlikely, static_key};
     use std::cell::RefCell;
     use std::vec::Vec;
@@ -59,7 +59,7 @@ mod tests {
             if cfg!(target_arch = "arm") {
                 needed.extend(stored.iter().map(|&site| Acted(Act::Invalidate(site)))); // by a system call
             }
-            arch::maintain(stored.into_iter(), arch::caches(), |act| needed.push(Acted(act)));
+            arch::maintain(stored.into_iter(), Native::caches(), |act| needed.push(Acted(act)));
             needed.push(CoreSync);
             if !events[at..].starts_with(&needed) {
                 return Err("not what the processor needs");
@@ -105,7 +105,7 @@ mod tests {
         }
         assert!(used > 0);
         // Only where there are caches to be maintained does the above say something of them.
-        let acts = matches!(arch::caches(), arch::Caches::Acts { .. });
+        let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);
     }

@@ -37,15 +37,15 @@
 //!   its own block, so that the jump and the table would name different places.
 
 /// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
-/// true), `$sym` the static that the key is or lies in, `$word` of references to each `$argument` what the
-/// assembler is told of it ([`site_word`](crate::site::site_word)). `$option`, `$jump` and `$nop` are what the arch file says of its instruction,
+/// true), `$sym` the static that the key is or lies in, `[$word]` of references to each `$argument` what the
+/// assembler is told of it ([`site_word`](crate::branch::site_word)). `$option`, `$jump` and `$nop` are what the arch file says of its instruction,
 /// `$once` and `$key` what is different in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_text {
     (
         ($($once:tt)*), $key:literal, ($($option:tt)*), $jump:literal, $nop:literal,
-        $arm:expr, $sym:path, $word:ident $(($($argument:tt)*))+, $($outside:tt)*
+        $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         $($outside)*
@@ -65,7 +65,7 @@ macro_rules! __site_text {
                 $key,
                 t = label { break 'site !$arm },
                 k = sym $sym,
-                m = const $crate::site::$word($arm, $(&$($argument)*),+),
+                m = const $($word)*($arm, $(&$($argument)*),+),
                 options($($option)*),
             );
         }

@@ -1,0 +1,107 @@
+//! AArch64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::aarch64`](crate::arch::aarch64).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// What this processor says of its caches (`CTR_EL0.IDC`, bit 28, and `.DIC`, bit 29).
+    fn caches() -> Caches {
+        let ctr: u64;
+        // SAFETY: reads a register that Linux lets programs read.
+        unsafe { core::arch::asm!("mrs {}, ctr_el0", out(reg) ctr, options(nomem, nostack, preserves_flags)) };
+        Caches::Acts { clean: ctr >> 28 & 1 == 0, invalidate: ctr >> 29 & 1 == 0 }
+    }
+
+    /// Carries out one act of cache maintenance (Arm ARM B2.4.4).
+    unsafe fn act(act: Act) {
+        // SAFETY: by the contract; nothing but caches and what was fetched ahead changes.
+        unsafe {
+            match act {
+                Act::Clean(site) => core::arch::asm!("dc cvau, {}", in(reg) site, options(nostack, preserves_flags)),
+                Act::Invalidate(site) => {
+                    core::arch::asm!("ic ivau, {}", in(reg) site, options(nostack, preserves_flags))
+                }
+                Act::Complete => core::arch::asm!("dsb ish", options(nostack, preserves_flags)),
+                Act::Serialise => core::arch::asm!("isb", options(nostack, preserves_flags)),
+            }
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
+            ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nnop\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nb ", $target, "\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("mov w0, #", $value, "\nret\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: where
+/// branch targets are checked, the loader's call must find one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!(
+            "hint #34\n",
+            "adrp x0, __jumplabel_object\n",
+            "add x0, x0, :lo12:__jumplabel_object\n",
+            "b ",
+            $function,
+            "\n",
+        )
+    };
+}
+
+/// The function of a naked key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
+    };
+}
+
+/// Calls `$function`, which writes w0, and no flags. The link register changes, and a linker's veneer may write x16 and x17.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "w0" u32,
+            "x16" "x17" "x30"
+        )
+    };
+}

@@ -1,0 +1,96 @@
+//! Armv7-A: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::arm`](crate::arch::arm).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// No program may do it: there is the system call `cacheflush`.
+    fn caches() -> Caches {
+        Caches::System
+    }
+
+    /// Carries out one act of cache maintenance: what a program may.
+    unsafe fn act(act: Act) {
+        if let Act::Serialise = act {
+            // SAFETY: nothing changes but what was fetched ahead.
+            unsafe { core::arch::asm!("isb", options(nostack, preserves_flags)) };
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
+            ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nnop\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nb ", $target, "\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("mov r0, #", $value, "\nbx lr\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!(
+            "ldr r0, 3f\n",
+            "2: add r0, pc, r0\n",
+            "b ",
+            $function,
+            "\n",
+            "3: .long __jumplabel_object - (2b + 8)\n",
+        )
+    };
+}
+
+/// The function of a naked key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
+    };
+}
+
+/// Calls `$function`, which writes r0, and no flags. The link register changes, and a linker's veneer may write r12.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "r0" u32,
+            "r12" "lr"
+        )
+    };
+}

@@ -1,0 +1,97 @@
+//! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::loongarch64`](crate::arch::loongarch64).
+//!
+//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it: they see a flip soon, or,
+//! where the program opts in to core sync by signal, at once.
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// Caches are coherent; what was fetched ahead is not.
+    fn caches() -> Caches {
+        Caches::Acts { clean: false, invalidate: false }
+    }
+
+    /// Carries out one act of cache maintenance: what there is an instruction for.
+    unsafe fn act(act: Act) {
+        // SAFETY: nothing changes but what was fetched ahead.
+        unsafe {
+            match act {
+                Act::Clean(_) | Act::Invalidate(_) => {}
+                Act::Complete => core::arch::asm!("dbar 0", options(nostack, preserves_flags)),
+                Act::Serialise => core::arch::asm!("ibar 0", options(nostack, preserves_flags)),
+            }
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
+            ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nnop\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nb ", $target, "\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("ori $a0, $zero, ", $value, "\nret\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. As far as rustc's own calls.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!("la.local $a0, __jumplabel_object\n", "tail36 $t0, ", $function, "\n")
+    };
+}
+
+/// The function of a naked key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
+    };
+}
+
+/// Calls `$function`, which writes a0; the return address changes. Two instructions reach as far as rustc's own calls do; a
+/// linker that relaxes makes one of them, `bl`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("call36 ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "$a0" u64,
+            "$ra"
+        )
+    };
+}

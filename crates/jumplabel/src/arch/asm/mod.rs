@@ -1,0 +1,32 @@
+//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and
+//! `naked_key!` are made of.
+//!
+//! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs looks):
+//!
+//! | macro | meaning |
+//! |---|---|
+//! | `__site_options` | a site and its table entry: the options of the inline assembly, the jump and the nop in one line each |
+//! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
+//! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
+//! | `__return_asm` | a C function's return of a number |
+//! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
+//! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
+//! | `__naked_call` | the check of a naked key: calls that function |
+//!
+//! What is the same for all of them is beside them: a site and its entry in `site`, the object's record in `object`, the entry of a
+//! naked key's function in `naked`, the function on which writers prove themselves in `canary`.
+
+pub(crate) mod canary;
+mod naked;
+mod object;
+mod site;
+
+#[cfg(jumplabel_sites)]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
+#[cfg_attr(target_arch = "s390x", path = "s390x.rs")]
+#[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
+#[cfg_attr(target_arch = "arm", path = "arm.rs")]
+#[cfg_attr(target_arch = "loongarch64", path = "loongarch64.rs")]
+mod machine;

@@ -1,0 +1,120 @@
+//! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::powerpc64`](crate::arch::powerpc64).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// The sequence that is right on all of them.
+    fn caches() -> Caches {
+        Caches::Acts { clean: true, invalidate: true }
+    }
+
+    /// Carries out one act of cache maintenance (Power ISA book II, 1.8).
+    unsafe fn act(act: Act) {
+        // SAFETY: by the contract; nothing but caches and what was fetched ahead changes.
+        unsafe {
+            match act {
+                Act::Clean(site) => core::arch::asm!("dcbst 0, {}", in(reg) site, options(nostack, preserves_flags)),
+                Act::Invalidate(site) => {
+                    core::arch::asm!("icbi 0, {}", in(reg) site, options(nostack, preserves_flags))
+                }
+                Act::Complete => core::arch::asm!("sync", options(nostack, preserves_flags)),
+                Act::Serialise => core::arch::asm!("isync", options(nostack, preserves_flags)),
+            }
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
+            ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nnop\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nb ", $target, "\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("li 3, ", $value, "\nblr\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. The caller has
+/// put its address into r12, from which the TOC follows.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!(
+            ".L",
+            $function,
+            "_entry:\n",
+            "addis 2, 12, .TOC.-.L",
+            $function,
+            "_entry@ha\n",
+            "addi 2, 2, .TOC.-.L",
+            $function,
+            "_entry@l\n",
+            "mflr 0\n",
+            "std 0, 16(1)\n",
+            "stdu 1, -32(1)\n",
+            "addis 3, 2, __jumplabel_object@toc@ha\n",
+            "addi 3, 3, __jumplabel_object@toc@l\n",
+            "bl ",
+            $function,
+            "\n",
+            "nop\n",
+            "addi 1, 1, 32\n",
+            "ld 0, 16(1)\n",
+            "mtlr 0\n",
+            "blr\n",
+        )
+    };
+}
+
+/// The function of a naked key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
+    };
+}
+
+/// Calls `$function`, which writes r3; the link register changes, and a linker's stub may write r11, r12 and ctr.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("bl ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "r3" u64,
+            "r11" "r12" "lr" "ctr"
+        )
+    };
+}

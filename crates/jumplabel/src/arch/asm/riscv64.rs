@@ -1,0 +1,95 @@
+//! RV64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::riscv64`](crate::arch::riscv64).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// `fence.i` is for one processor; for all there is `riscv_flush_icache`.
+    fn caches() -> Caches {
+        Caches::System
+    }
+
+    /// Carries out one act of cache maintenance: what there is an instruction for.
+    unsafe fn act(act: Act) {
+        if let Act::Serialise = act {
+            // SAFETY: nothing changes but what was fetched ahead.
+            unsafe { core::arch::asm!("fence.i", options(nostack, preserves_flags)) };
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
+            ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): nop;.option pop", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that
+/// it has to keep the alignment when it deletes code before it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\nnop\n.option pop\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\njal zero, ", $target, "\n.option pop\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("li a0, ", $value, "\nret\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!("lla a0, __jumplabel_object\n", "tail ", $function, "\n")
+    };
+}
+
+/// The function of a naked key: its site, behind label 2. It jumps nowhere. Not compressed, so that the site is one word; it
+/// returns by way of t0, so that its caller's own return address stays where it is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        concat!(
+            ".cfi_register ra, t0\n.option push\n.p2align 2\n.option norvc\n2:\n3:\nli a0, ",
+            $default,
+            "\njr t0\n.option pop\n",
+        )
+    };
+}
+
+/// Calls `$function`, which writes a0; t0 is what it returns by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("call t0, ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "a0" usize,
+            "t0"
+        )
+    };
+}

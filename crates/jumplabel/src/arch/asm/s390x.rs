@@ -1,0 +1,89 @@
+//! z/Architecture: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::s390x`](crate::arch::s390x).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// Instruction fetches see stores.
+    fn caches() -> Caches {
+        Caches::Coherent
+    }
+
+    /// Nothing to be done but to serialise (`bcr 15,0`).
+    unsafe fn act(act: Act) {
+        if let Act::Serialise = act {
+            // SAFETY: nothing changes but what was fetched ahead.
+            unsafe { core::arch::asm!("bcr 15, 0", options(nostack, preserves_flags)) };
+        }
+    }
+}
+
+/// A site. No state of it changes anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): brcl 15, \\t",
+            ".Ljump_site_\\n\\(): brcl 0, \\t", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nbrcl 0, ", $target, "\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\nbrcl 15, ", $target, "\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("lghi %r2, ", $value, "\nbr %r14\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!("larl %r2, __jumplabel_object\n", "jg ", $function, "\n")
+    };
+}
+
+/// The function of a naked key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        $crate::__naked_branch_asm!($default)
+    };
+}
+
+/// Calls `$function`, which writes r2; r14 is what it returns by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
+            (nomem, nostack, preserves_flags),
+            "r2" u64,
+            "r14"
+        )
+    };
+}

@@ -1,0 +1,106 @@
+//! x86-64 and i686: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! [`arch::x86`](crate::arch::x86).
+
+use crate::arch::{Act, Caches, Machine, Native};
+
+impl Machine for Native {
+    /// Instruction fetches see stores.
+    fn caches() -> Caches {
+        Caches::Coherent
+    }
+
+    /// Nothing to be done: no caches, and the return from an interrupt or a signal (`iret`) serialises.
+    unsafe fn act(_: Act) {}
+}
+
+/// A site. A jump changes no flags; a primed site does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem), ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
+            ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
+    };
+}
+
+/// A pristine site behind `$label`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nop_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n")
+    };
+}
+
+/// A site behind `$label` that jumps.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jump_asm {
+    ($label:literal, $target:literal) => {
+        concat!($label, "\n.byte 0xe9\n.long ", $target, " - . - 4\n")
+    };
+}
+
+/// Returns `$value` from a C function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __return_asm {
+    ($value:literal) => {
+        concat!("mov eax, ", $value, "\nret\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!("lea rdi, [rip + __jumplabel_object]\n", "jmp ", $function, "@PLT\n")
+    };
+}
+
+/// The body of a constructor that takes nothing: calls `$function` with the object's record, on an aligned stack.
+#[cfg(target_arch = "x86")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry_asm {
+    ($function:literal) => {
+        concat!(
+            "call 2f\n",
+            "2: pop eax\n",
+            ".byte 0x05\n.long __jumplabel_object - 2b\n", // add eax, imm32
+            "sub esp, 8\n",
+            "push eax\n",
+            "call ",
+            $function,
+            "\n",
+            "add esp, 12\n",
+            "ret\n",
+        )
+    };
+}
+
+/// The function of a naked key: its site, behind label 2. It jumps nowhere.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_asm {
+    ($default:literal) => {
+        concat!("2:\n3:\nmov eax, ", $default, "\nret\n")
+    };
+}
+
+/// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
+/// where the return address goes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __naked_call {
+    ($function:path) => {
+        $crate::__naked_check!(
+            $function,
+            concat!("call ", $crate::__naked_callee_asm!()),
+            (nomem, preserves_flags),
+            "eax" u32
+        )
+    };
+}

@@ -1,0 +1,63 @@
+//! The kind of a check: it falls through or jumps to its other arm.
+
+use super::{Arch, Code, Piece, State};
+use crate::format::BRANCH;
+
+impl State {
+    /// A nop as the compiler emitted it. Falls through.
+    pub const NOP: State = State::new(BRANCH, 0);
+    /// A jump.
+    pub const JUMP: State = State::new(BRANCH, 1);
+    /// x86: an instruction that falls through, and is one byte away from the jump.
+    pub const TEST: State = State::new(BRANCH, 2);
+    /// x86: between the nop and that, with some bytes of each: left behind where a process was copied in mid-flip, or where core
+    /// sync was refused in mid-flip. Falls through.
+    pub const PRIMING: State = State::new(BRANCH, 3);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming"];
+
+/// An instruction set's checks.
+pub trait Branch: Arch {
+    /// Bytes of a site.
+    const BYTES: usize = Self::SIZE;
+
+    /// The instruction in one of the states.
+    fn encode(state: State, displacement: i32) -> Code;
+
+    /// The state that `code` is, `None` if it is none of ours.
+    #[inline]
+    fn decode(code: Code, displacement: i32) -> Option<State> {
+        [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
+    }
+
+    /// The state to go to from `from`: a jump, if `goal` is not 0. `from` itself, if it does already what is wanted.
+    #[inline]
+    fn toward(_from: State, goal: usize) -> State {
+        Self::emitted(goal)
+    }
+
+    /// The state that the compiler emits.
+    #[inline]
+    fn emitted(goal: usize) -> State {
+        if goal == 0 { State::NOP } else { State::JUMP }
+    }
+
+    /// What the site does: 1 if it jumps.
+    #[inline]
+    fn does(state: State) -> usize {
+        usize::from(state == State::JUMP)
+    }
+
+    /// [`Arch::step`] at a site of this kind.
+    #[inline]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::step(number, old, new)
+    }
+
+    /// [`Arch::undo`] at a site of this kind.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::undo(number, old, new)
+    }
+}

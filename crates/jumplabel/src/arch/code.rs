@@ -1,0 +1,145 @@
+//! The bytes of a site, and the parts of them that a step writes.
+
+use core::fmt;
+use core::ops::Deref;
+
+/// What a site holds: the bytes of one instruction, at most seven, and the kind of the site. One number, so that two are compared at
+/// once: in memory, the bytes in their order, and then the kind and the length.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Code(u64);
+
+/// The place of the kind and the length.
+const TAG: usize = 7;
+const KIND_SHIFT: u32 = 3;
+
+impl Code {
+    /// No bytes.
+    pub const NONE: Code = Code(0);
+
+    /// An instruction of at most seven bytes, and the number of a kind.
+    #[must_use]
+    #[inline]
+    pub const fn new(kind: u8, bytes: &[u8]) -> Code {
+        let mut all = [0; 8];
+        let mut at = 0;
+        while at < bytes.len() && at < TAG {
+            all[at] = bytes[at];
+            at += 1;
+        }
+        all[TAG] = kind << KIND_SHIFT | at as u8;
+        Code(u64::from_ne_bytes(all))
+    }
+
+    /// What the site of `bytes` bytes at `address` holds.
+    ///
+    /// # Safety
+    /// So many bytes of text are mapped there, four at least, and seven at most.
+    #[inline]
+    pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
+        // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there; what a debugger
+        // writes meanwhile is found in part at worst, and then foreign.
+        // SAFETY: by the contract.
+        let mut word = u64::from(u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() }));
+        for at in 4..bytes {
+            // SAFETY: by the contract.
+            word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
+        }
+        Code::of_word(word | u64::from(kind << KIND_SHIFT | bytes as u8) << (TAG * 8))
+    }
+
+    /// The number of the site's kind.
+    #[inline]
+    pub(super) const fn kind(self) -> u8 {
+        (self.word() >> (TAG * 8)) as u8 >> KIND_SHIFT
+    }
+
+    /// How many bytes.
+    #[must_use]
+    #[inline]
+    #[allow(clippy::len_without_is_empty)] // A slice has that.
+    pub const fn len(self) -> usize {
+        (self.word() >> (TAG * 8)) as usize & 7
+    }
+
+    /// The same bytes at a site of another kind.
+    pub(super) const fn of_kind(self, kind: u8) -> Code {
+        let tag = kind << KIND_SHIFT | self.len() as u8;
+        Code::of_word(self.word() << 8 >> 8 | (tag as u64) << (TAG * 8))
+    }
+
+    /// From [`word`](Self::word).
+    #[inline]
+    pub(super) const fn of_word(word: u64) -> Code {
+        Code(word.to_le())
+    }
+
+    /// All in one number, the first byte lowest.
+    #[inline]
+    pub(super) const fn word(self) -> u64 {
+        u64::from_le(self.0)
+    }
+}
+
+impl Deref for Code {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: a number is as many bytes.
+        let all: &[u8; 8] = unsafe { &*(&raw const self.0).cast() };
+        all.get(..self.len()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02x?}", &**self)
+    }
+}
+
+/// A run of bytes inside a site, written in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Offset in the site.
+    pub offset: u8,
+    /// How many of `bytes` count.
+    pub len: u8,
+    /// The bytes.
+    pub bytes: [u8; 8],
+}
+
+impl Piece {
+    /// `len` bytes of `code` from `offset` on.
+    #[inline]
+    pub(super) const fn of(code: Code, offset: u8, len: u8) -> Piece {
+        let bytes = (code.word() >> (offset * 8)).to_le_bytes();
+        Piece { offset, len, bytes }
+    }
+
+    /// One byte.
+    #[inline]
+    pub(super) const fn byte(offset: u8, byte: u8) -> Piece {
+        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0] }
+    }
+
+    /// From the first byte that differs to the last, of `new`. `None` if all are the same.
+    #[inline]
+    pub(super) const fn difference(old: Code, new: Code) -> Option<Piece> {
+        let differs = old.word() ^ new.word();
+        if differs == 0 {
+            return None;
+        }
+        let (first, end) = (differs.trailing_zeros() / 8, 8 - differs.leading_zeros() / 8);
+        Some(Piece::of(new, first as u8, (end - first) as u8))
+    }
+
+    /// All of `code`.
+    pub(super) const fn all(code: Code) -> Piece {
+        Piece::of(code, 0, code.len() as u8)
+    }
+
+    /// The bytes to write.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
+    }
+}

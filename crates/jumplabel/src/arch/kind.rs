@@ -1,0 +1,239 @@
+//! The kinds of patch points: what their sites can hold, and how one state is left for another. An entry says its kind in its
+//! meta word.
+//!
+//! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
+
+use super::{Arch, Code, Piece, branch, value};
+use crate::format::{BRANCH, VALUE};
+
+/// A kind of patch points: a number that an entry of a table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind(u8);
+
+/// What a site holds. The states of a kind are named where the kind is: [`State::NOP`], [`State::TRUE`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct State(u8);
+
+impl Kind {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl State {
+    /// The state of a kind with a number of at most 7.
+    pub(super) const fn new(kind: u8, number: u8) -> State {
+        State(kind << 3 | number)
+    }
+
+    /// The kind of the sites that hold it.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        Kind(self.0 >> 3)
+    }
+
+    /// A word for listings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.kind().state_names().get(usize::from(self.0 & 7)).copied().unwrap_or("unknown")
+    }
+}
+
+/// A state's instruction, to be filled with the displacements of many sites.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    state: State,
+    /// The instruction without the displacement, and a mask of its place.
+    head: u64,
+    tail: u64,
+}
+
+impl Template {
+    /// Of a state.
+    #[must_use]
+    pub fn of<A: Sites>(state: State) -> Template {
+        let [head, all] = [0, -1].map(|displacement| state.encode::<A>(displacement).word());
+        Template { state, head, tail: head ^ all }
+    }
+
+    /// The state.
+    #[must_use]
+    pub const fn state(self) -> State {
+        self.state
+    }
+
+    /// As [`State::encode`].
+    #[must_use]
+    #[inline]
+    pub fn fill<A: Sites>(self, displacement: i32) -> Code {
+        match A::TAIL {
+            Some(place) => {
+                Code::of_word(self.head | u64::from(displacement.cast_unsigned()) << (place * 8) & self.tail)
+            }
+            None => self.state.encode::<A>(displacement),
+        }
+    }
+}
+
+/// A site's way from what it holds to what it shall hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it holds.
+    pub old: Code,
+    /// What it shall hold.
+    pub new: Code,
+}
+
+impl Change {
+    /// What changes in which first byte, as a number. If two changes have one number that is small, they write the same in the same steps
+    /// ([`Arch::step`]): nothing but the first byte changes.
+    #[inline]
+    pub(crate) const fn pattern(self) -> u64 {
+        (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
+    }
+
+    /// Whether a [`pattern`](Self::pattern) is small.
+    #[inline]
+    pub(crate) const fn is_of_first_byte(pattern: u64) -> bool {
+        pattern <= 0xffff
+    }
+}
+
+impl core::fmt::Debug for State {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The list: number, name, the file, its trait.
+macro_rules! kinds {
+    ($($number:ident $name:literal $file:ident $Trait:ident,)*) => {
+        /// An instruction set with sites of all kinds.
+        pub trait Sites: Arch $(+ $file::$Trait)* {}
+        impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
+
+        impl Kind {
+            /// The kind of that number, if there is one.
+            #[must_use]
+            #[inline]
+            pub const fn of(number: u8) -> Option<Kind> {
+                match number {
+                    $($number => Some(Kind(number)),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self.0 {
+                    $($number => $name,)*
+                    _ => "unknown",
+                }
+            }
+
+            const fn state_names(self) -> &'static [&'static str] {
+                match self.0 {
+                    $($number => $file::NAMES,)*
+                    _ => &[],
+                }
+            }
+
+            /// Bytes of a site.
+            #[must_use]
+            #[inline]
+            pub const fn bytes<A: Sites>(self) -> usize {
+                match self.0 {
+                    $($number => <A as $file::$Trait>::BYTES,)*
+                    _ => 0,
+                }
+            }
+
+            /// The state that `code` is, `None` if it is none of this kind's.
+            #[must_use]
+            #[inline]
+            pub fn decode<A: Sites>(self, code: Code, displacement: i32) -> Option<State> {
+                match self.0 {
+                    $($number => <A as $file::$Trait>::decode(code, displacement),)*
+                    _ => None,
+                }
+            }
+
+            /// The state that the compiler emits for `goal`: of a check, whether it jumps.
+            #[must_use]
+            pub fn emitted<A: Sites>(self, goal: usize) -> Option<State> {
+                match self.0 {
+                    $($number => Some(<A as $file::$Trait>::emitted(goal)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl Change {
+            /// What step `number` writes, `None` if it has nothing to do at this site.
+            #[must_use]
+            #[inline]
+            pub fn step<A: Sites>(self, number: u8) -> Option<Piece> {
+                match self.old.kind() {
+                    $($number => <A as $file::$Trait>::step(number, self.old, self.new),)*
+                    _ => None,
+                }
+            }
+
+            /// What takes step `number` back.
+            #[must_use]
+            #[inline]
+            pub fn undo<A: Sites>(self, number: u8) -> Option<Piece> {
+                match self.old.kind() {
+                    $($number => <A as $file::$Trait>::undo(number, self.old, self.new),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl State {
+            /// The instruction.
+            #[must_use]
+            #[inline]
+            pub fn encode<A: Sites>(self, displacement: i32) -> Code {
+                match self.kind().0 {
+                    $($number => <A as $file::$Trait>::encode(self, displacement),)*
+                    _ => Code::NONE,
+                }
+            }
+
+            /// The state to go to, so that the site does what `goal` says: itself, if it does already.
+            #[must_use]
+            #[inline]
+            pub fn toward<A: Sites>(self, goal: usize) -> State {
+                match self.kind().0 {
+                    $($number => <A as $file::$Trait>::toward(self, goal),)*
+                    _ => self,
+                }
+            }
+
+            /// What the site does, as a goal: of a check, 1 if it jumps.
+            #[must_use]
+            #[inline]
+            pub fn does<A: Sites>(self) -> usize {
+                match self.kind().0 {
+                    $($number => <A as $file::$Trait>::does(self),)*
+                    _ => 0,
+                }
+            }
+
+            /// The state that the compiler would have emitted for what the site does.
+            #[must_use]
+            pub fn settled<A: Sites>(self) -> State {
+                self.kind().emitted::<A>(self.does::<A>()).unwrap_or(self)
+            }
+        }
+    };
+}
+
+kinds! {
+    BRANCH "branch" branch Branch,
+    VALUE "value" value Value,
+}

@@ -1,0 +1,106 @@
+//! Text as memory: stores that no compiler takes part in, and hints to the caches.
+
+/// Stores `bytes` at `address`: by one store, if they are `whole`, an aligned word.
+///
+/// # Safety
+/// The bytes are writable, and a word is aligned.
+#[inline]
+pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
+    if let (true, &[a, b, c, d]) = (whole, bytes) {
+        // SAFETY: by the contract.
+        return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
+    }
+    for (byte, address) in bytes.iter().zip(address..) {
+        // SAFETY: by the contract.
+        unsafe { store_byte(address, *byte) };
+    }
+}
+
+/// Writes to the aligned word at `address` what is there, at one instant: what a debugger writes at the same time is not lost.
+///
+/// # Safety
+/// The word is writable.
+#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
+pub(crate) unsafe fn touch_word(address: usize) {
+    // SAFETY: by the contract. In assembler for the reason that `store_word` has.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!(
+            "2: ldxr {word:w}, [{address}]",
+            "stxr {failed:w}, {word:w}, [{address}]",
+            "cbnz {failed:w}, 2b",
+            address = in(reg) address, word = out(reg) _, failed = out(reg) _, options(nostack, preserves_flags),
+        );
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        {
+            use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+            let word = AtomicU32::from_ptr(address as *mut u32);
+            let value = word.load(Relaxed);
+            let _ = word.compare_exchange(value, value, Relaxed, Relaxed);
+        }
+    }
+}
+
+/// How many sites ahead their lines are asked for: processors that execute them have them, so that each is a miss.
+pub(crate) const AHEAD: usize = 16;
+
+/// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
+#[inline]
+pub(crate) fn prefetch_to_read(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prefetcht0 [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
+}
+
+/// Asks for the line at `address`, to be written: other processors give it up. Not asked for where it is only read, for they
+/// would take it back before it is written.
+#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
+#[inline]
+pub(crate) fn prefetch_to_write(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
+}
+
+/// Stores a word. In assembler where ThreadSanitizer is most used: it writes down each store that the compiler knows of, and may
+/// not do so for code: the process would die.
+unsafe fn store_word(address: usize, word: u32) {
+    // SAFETY: by the caller's contract, a word that may be written.
+    unsafe {
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
+        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
+        (address as *mut u32).write_volatile(word);
+    }
+}
+
+/// Stores a byte, in the same way.
+unsafe fn store_byte(address: usize, byte: u8) {
+    // SAFETY: by the caller's contract, a byte that may be written.
+    unsafe {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        core::arch::asm!("mov byte ptr [{}], {}", in(reg) address, in(reg_byte) byte, options(nostack, preserves_flags));
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        (address as *mut u8).write_volatile(byte);
+    }
+}

@@ -1,0 +1,61 @@
+//! The kind of the function of a naked key: it returns whether the key is on.
+
+use super::branch::Branch;
+use super::{Arch, Code, Piece, State};
+use crate::format::VALUE;
+
+impl State {
+    /// The function returns false.
+    pub const FALSE: State = State::new(VALUE, 0);
+    /// The function returns true.
+    pub const TRUE: State = State::new(VALUE, 1);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["false", "true"];
+
+/// An instruction set's functions of naked keys. If it says nothing else, the function has a site like a check's: one return is
+/// behind the nop, and one where the jump leads.
+pub trait Value: Branch {
+    /// Bytes of a site.
+    const BYTES: usize = Self::SIZE;
+
+    /// The instruction in one of the states.
+    #[inline(never)] // A key has one function at the most; so below.
+    fn encode(state: State, displacement: i32) -> Code {
+        <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
+            .of_kind(VALUE)
+    }
+
+    /// The state that `code` is, `None` if it is none of ours.
+    #[inline(never)]
+    fn decode(code: Code, displacement: i32) -> Option<State> {
+        [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Value>::encode(state, displacement) == code)
+    }
+
+    /// The state to go to: true, if `goal` is not 0.
+    fn toward(_from: State, goal: usize) -> State {
+        <Self as Value>::emitted(goal)
+    }
+
+    /// The state that the compiler emits.
+    fn emitted(goal: usize) -> State {
+        if goal == 0 { State::FALSE } else { State::TRUE }
+    }
+
+    /// What the function returns.
+    fn does(state: State) -> usize {
+        usize::from(state == State::TRUE)
+    }
+
+    /// [`Arch::step`] at a site of this kind.
+    #[inline]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::step(number, old, new)
+    }
+
+    /// [`Arch::undo`] at a site of this kind.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::undo(number, old, new)
+    }
+}

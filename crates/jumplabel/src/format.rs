@@ -1,0 +1,263 @@
+//! The layouts that a binary carries and that copies of the library share, once: what the macros and the C header emit, what the
+//! runtime reads, what tools and tests look for. docs/table-format.md explains them; tests/format.rs compares it and the header
+//! with this file.
+//!
+//! ```text
+//!   section           holds                                          written
+//!   __jump_table      Entry, one for each site                       never
+//!   __jump_keys       KeyRecord, one for each declaration            never
+//!   __jump_foreign    a word for each use of another object's key    never
+//!   .note.jumplabel   the way to this copy's Runtime                 never
+//!   .data             Object, one in each executable or library      linked into a list at start-up
+//! ```
+//!
+//! All words that lead somewhere are relative to themselves: no relocation, no work at start-up.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+/// Version of the layouts below.
+pub const VERSION: u32 = 1;
+
+/// The section of the tables.
+pub const TABLE_SECTION: &str = "__jump_table";
+/// The section of the key records.
+pub const KEYS_SECTION: &str = "__jump_keys";
+/// The section that an object has if sites of it may be of keys in other objects.
+pub const FOREIGN_SECTION: &str = "__jump_foreign";
+/// The section of the note.
+pub const NOTE_SECTION: &str = ".note.jumplabel";
+/// The owner in the note, with its zero.
+pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
+
+/// What a [`Runtime`] begins with: nothing that is not one does.
+pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
+
+/// Bytes of a key, which is aligned to as many.
+pub const KEY_BYTES: usize = 8;
+
+/// A flag of an entry's meta word, the check's arm: what it yields where execution falls through (1 = likely).
+pub const ARM: u32 = 1 << 0;
+/// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
+pub const INDIRECT: u32 = 1 << 1;
+/// Where an entry's kind begins: five bits.
+pub const KIND_SHIFT: u32 = 2;
+/// The bits of the kind, behind [`KIND_SHIFT`].
+pub const KIND_MASK: u32 = 0x1f;
+/// The kind of a check of a key: it falls through or jumps.
+pub const BRANCH: u8 = 0;
+/// The kind of the function of a naked key: it returns whether the key is on.
+pub const VALUE: u8 = 1;
+/// To the assembler only, in a bit that is 0 in the meta word: the site's first instruction is a jump.
+pub const JUMPS: u64 = 1 << 7;
+/// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
+pub const OFFSET_SHIFT: u32 = 8;
+/// A flag of a key record: the default.
+pub const DEFAULT: u32 = 1 << 0;
+
+/// The meta word of an entry.
+#[must_use]
+pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
+    let meta = arm as u32 | (kind as u32) << KIND_SHIFT;
+    if cfg!(jumplabel_dylib) {
+        assert!(offset < 1 << 24, "a key lies at most 16 MiB into its static");
+        meta | INDIRECT | ((offset as u32) << OFFSET_SHIFT)
+    } else {
+        meta
+    }
+}
+
+/// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
+#[must_use]
+pub const fn shape(default: bool, stride: usize) -> u32 {
+    assert!(stride < 1 << 24, "a key is smaller than 16 MiB");
+    let indirect = if cfg!(jumplabel_dylib) { INDIRECT } else { 0 };
+    default as u32 | indirect | ((stride as u32) << OFFSET_SHIFT)
+}
+
+/// The address that a self-relative word stands for. Computed on integers, from the address of the word as the program
+/// sees it, so that no compiler can relate it to the table's bounds.
+pub(crate) fn relative(word: *const i32) -> usize {
+    // SAFETY: callers pass a word of a record or table entry, which is mapped and aligned.
+    let distance = unsafe { word.read_volatile() };
+    (word as usize).wrapping_add_signed(distance as isize)
+}
+
+/// One entry of a table: one site.
+#[repr(C, align(4))]
+pub struct Entry {
+    pub(crate) code: i32,
+    pub(crate) target: i32,
+    pub(crate) key: i32,
+    meta: u32,
+}
+
+impl Entry {
+    /// Address of the site.
+    #[must_use]
+    pub fn code(&self) -> usize {
+        relative(&raw const self.code)
+    }
+
+    /// Where the site jumps to.
+    #[must_use]
+    pub fn target(&self) -> usize {
+        relative(&raw const self.target)
+    }
+
+    /// Address of the key.
+    #[must_use]
+    pub fn key(&self) -> usize {
+        let word = relative(&raw const self.key);
+        if !self.is_indirect() {
+            return word;
+        }
+        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, filled by the loader before any
+        // code of the object runs; of damaged entries, the index says that their key is lost.
+        let slot = unsafe { (word as *const usize).read() };
+        slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
+    }
+
+    /// Whether the key word leads to a slot that holds the key's address.
+    pub(crate) fn is_indirect(&self) -> bool {
+        self.meta & INDIRECT != 0
+    }
+
+    /// What the check yields where execution falls through.
+    #[must_use]
+    pub fn arm(&self) -> bool {
+        self.meta & ARM != 0
+    }
+
+    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows which there are.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        (self.meta >> KIND_SHIFT & KIND_MASK) as u8
+    }
+
+    /// The arm and the kind: all that tells sites of a key apart, beside where they are.
+    pub(crate) fn traits(&self) -> u32 {
+        self.meta & (ARM | KIND_MASK << KIND_SHIFT)
+    }
+}
+
+/// Describes one key, or one array of keys.
+#[repr(C, align(4))]
+pub struct KeyRecord {
+    pub(crate) key: i32,
+    pub(crate) name: i32,
+    pub(crate) file: i32,
+    pub(crate) name_len: u32,
+    pub(crate) file_len: u32,
+    pub(crate) line: u32,
+    /// How many keys: more than one for an array.
+    pub(crate) count: u32,
+    /// [`shape`].
+    pub(crate) shape: u32,
+}
+
+/// The record of one object: an executable or shared library.
+#[repr(C)]
+pub struct Object {
+    pub(crate) next: AtomicPtr<Object>,
+    /// Entry numbers ordered by key and address; null before the first flip.
+    pub(crate) index: AtomicPtr<u32>,
+    pub(crate) index_bytes: AtomicUsize,
+    /// Address of an entry that leads nowhere, 0 where there is none. Known with the index.
+    pub(crate) damaged: AtomicUsize,
+    /// Where it lies, in the platform's words, from its constructor on. Else 0.
+    pub(crate) place: [AtomicUsize; 3],
+    table_start: i32,
+    table_stop: i32,
+    keys_start: i32,
+    keys_stop: i32,
+    foreign_start: i32,
+    foreign_stop: i32,
+    pub(crate) flags: AtomicU32,
+    pub(crate) version: u32,
+}
+
+/// A flag of [`Object`]: it is part of the program.
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+pub(crate) const IN_PROGRAM: u32 = 1;
+/// A flag of [`Object`]: it is never unloaded. Set under the lock.
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+pub(crate) const STAYS: u32 = 2;
+/// Another: its code is guarded.
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+pub(crate) const GUARDED: u32 = 4;
+
+impl Object {
+    /// The object's sites.
+    #[must_use]
+    pub fn table(&self) -> &[Entry] {
+        // SAFETY: the linker's section bounds.
+        unsafe { section(&raw const self.table_start, &raw const self.table_stop) }
+    }
+
+    /// The object's key records.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyRecord] {
+        // SAFETY: the linker's section bounds.
+        unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
+    }
+
+    /// Whether it has sites whose keys may be in other objects.
+    #[cfg(jumplabel_sites)]
+    pub(crate) fn has_foreign_keys(&self) -> bool {
+        // SAFETY: the linker's section bounds.
+        !unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.is_empty()
+    }
+
+    /// Whether it has one of these flags.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    pub(crate) fn has(&self, flags: u32) -> bool {
+        self.flags.load(Ordering::Relaxed) & flags != 0
+    }
+
+    /// The platform's words for where it lies.
+    pub(crate) fn place(&self) -> [usize; 3] {
+        self.place.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+}
+
+/// # Safety
+/// The two words stand for the bounds of a section of whole `T`s, or for the same address.
+unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
+    let (start, stop) = (relative(start), relative(stop));
+    // Both weak symbols are undefined where the object has no such section; then they are equal to each other, or
+    // differ by no more than the distance of the two words.
+    let bytes = stop.wrapping_sub(start);
+    if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
+        return &[];
+    }
+    // SAFETY: by the contract; the address is laundered through an integer.
+    unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
+}
+
+/// One copy of this library in the process.
+#[repr(C)]
+pub struct Runtime {
+    /// [`MAGIC`].
+    pub(crate) magic: [u32; 2],
+    /// [`VERSION`].
+    pub(crate) version: u32,
+    /// Whether the copy is on the platform's list of copies.
+    pub(crate) membership: AtomicU32,
+    /// 1 if the copy is never unloaded, and is told of forks and of the end of the process for all.
+    pub(crate) stays: AtomicU32,
+    /// What its transaction has come to; see `patch::in_flight`. Changed under the lock.
+    pub(crate) phase: AtomicU32,
+    pub(crate) objects: AtomicPtr<Object>,
+    /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.
+    pub(crate) next: AtomicPtr<Runtime>,
+    /// What the copies of a platform share; null until there is something to share.
+    pub(crate) shared: AtomicPtr<()>,
+    /// An `extern "C" fn()` that undoes or finishes what the copy had begun, for another copy that holds the lock. Null as long as the
+    /// copy has begun nothing.
+    pub(crate) recover: AtomicPtr<()>,
+}
+
+// What the macros emit as the version of the record, and the sizes that they emit.
+const _: () = assert!(VERSION == 1);
+const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 32);
+const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

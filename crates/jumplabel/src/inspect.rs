@@ -1,0 +1,261 @@
+//! What there is: keys by their records, sites by the tables. The records are in the read-only section `__jump_keys`, where tools find
+//! them in a stripped binary, too.
+
+use core::fmt;
+use core::ops::Range;
+use core::sync::atomic::Ordering;
+
+use crate::arch::{Code, Native, State};
+use crate::error::Error;
+use crate::format::{DEFAULT, Entry, INDIRECT, KeyRecord, OFFSET_SHIFT, VALUE, relative};
+use crate::key::RawKey;
+use crate::patch::Lock;
+use crate::site::{index, object};
+use crate::text::list::List;
+use crate::text::{Held, Objects, Text};
+
+impl KeyRecord {
+    fn text(word: *const i32, len: u32) -> &'static str {
+        // SAFETY: the macro that emits records points the word at a constant of `len` bytes of a string literal. The
+        // object may be unloaded later; `KeyInfo` documents how long its texts live.
+        unsafe {
+            core::str::from_utf8_unchecked(core::slice::from_raw_parts(relative(word) as *const u8, len as usize))
+        }
+    }
+
+    fn info(&self, element: u32, held: &Held<Objects>) -> Result<KeyInfo, Error> {
+        let key = self.key(element);
+        let mut sites = 0;
+        for object in object::all(held) {
+            sites += index::count(object, key.address(), held)?;
+        }
+        Ok(KeyInfo {
+            name: KeyRecord::text(&raw const self.name, self.name_len),
+            element: (self.stride() != 0).then_some(element),
+            file: KeyRecord::text(&raw const self.file, self.file_len),
+            line: self.line,
+            default: self.shape & DEFAULT != 0,
+            enabled: key.is_enabled(),
+            count: key.count(),
+            sites,
+            key,
+        })
+    }
+
+    fn key(&self, element: u32) -> &'static RawKey {
+        let mut address = relative(&raw const self.key);
+        if self.shape & INDIRECT != 0 {
+            // SAFETY: then the macro emits a slot of the object's GOT, which the loader has filled.
+            address = unsafe { (address as *const usize).read() };
+        }
+        // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
+        unsafe { &*((address + element as usize * self.stride()) as *const RawKey) }
+    }
+
+    fn stride(&self) -> usize {
+        (self.shape >> OFFSET_SHIFT) as usize
+    }
+}
+
+/// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyInfo {
+    /// Path of the static: `crate::module::NAME`.
+    pub name: &'static str,
+    /// The element, for a key of an array.
+    pub element: Option<u32>,
+    /// Source file of the declaration.
+    pub file: &'static str,
+    /// Line of the `static_key!` that declares it.
+    pub line: u32,
+    /// Its default.
+    pub default: bool,
+    /// Whether it is on.
+    pub enabled: bool,
+    /// Its count.
+    pub count: i32,
+    /// How many sites check it; damaged entries that say so are counted.
+    pub sites: usize,
+    /// The key, to flip it or to list its sites.
+    pub key: &'static RawKey,
+}
+
+/// As it is written in the program: `crate::module::NAME`, or `crate::module::NAMES[3]`. What [`find_key`] takes.
+impl fmt::Display for KeyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))
+    }
+}
+
+/// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
+///
+/// The keys are looked at under the lock and visited after it: `visit` may flip. An object must not be unloaded while its
+/// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
+    each_key(|record| 0..record.count, visit).map(drop)
+}
+
+/// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
+/// as [`KeyInfo`] displays it.
+///
+/// Costs a comparison for each declaration. The object of the key must not be unloaded while what is found is used.
+///
+/// # Errors
+/// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
+pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
+    let (path, element) = match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
+        Some((path, number)) => (path, Some(number.parse::<u32>().map_err(|_| Error::NoSuchKey)?)),
+        None => (name, None),
+    };
+    let named = |record: &KeyRecord| {
+        let is_named = KeyRecord::text(&raw const record.name, record.name_len) == path;
+        let is_array = record.stride() != 0;
+        match element {
+            Some(element) if is_named && is_array && element < record.count => element..element + 1,
+            None if is_named && !is_array => 0..1,
+            _ => 0..0,
+        }
+    };
+    let mut found = None;
+    match each_key(named, |key| found = Some(key))? {
+        0 | 1 => found.ok_or(Error::NoSuchKey),
+        count => Err(Error::SeveralKeys { count }),
+    }
+}
+
+/// Visits the elements that `which` says of each record. How many they are.
+fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+    let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
+        for record in object::all(held).flat_map(|object| object.keys()) {
+            for element in which(record) {
+                keys.push(record.info(element, held)?, held.text())?;
+            }
+        }
+        Ok(())
+    };
+    collect(fill, visit)
+}
+
+/// A site, as introspection shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Address of the instruction.
+    pub address: usize,
+    /// Where it jumps to when it jumps; of a naked key's function, its own address where it does not jump.
+    pub target: usize,
+    /// What the check yields where execution falls through: `static_branch_likely` = true.
+    pub arm: bool,
+    /// Whether it is in the function of a naked key: then it decides what that returns.
+    pub naked: bool,
+    /// The bytes of the instruction now.
+    pub bytes: Code,
+    /// Its state, `None` where something else wrote there.
+    pub state: Option<State>,
+}
+
+impl Site {
+    /// # Safety
+    /// An entry of an object that is loaded and cannot be unloaded meanwhile, which the index has checked.
+    unsafe fn of(entry: &Entry) -> Site {
+        let address = entry.code();
+        // SAFETY: by the contract.
+        let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
+        let state = |displacement| entry.known_kind().ok()?.decode::<Native>(bytes, displacement);
+        let state = entry.displacement().ok().and_then(state);
+        Site { address, target: entry.target(), arm: entry.arm(), naked: entry.kind() == VALUE, bytes, state }
+    }
+}
+
+/// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
+///
+/// The sites are looked at under the lock and visited after it: `visit` may flip. Costs one binary search for each object
+/// after the first call, which builds the index.
+///
+/// # Errors
+/// [`Error::DamagedTable`] where an entry is damaged that is, or may be, of this key, [`Error::OutOfMemory`], and where the
+/// lock cannot be taken, as for [`RawKey::seal`].
+pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
+    let fill = |sites: &mut List<Site>, held: &Held<Objects>| {
+        for object in object::all(held) {
+            for entry in index::entries(object, key.address(), held)?.iter() {
+                // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
+                sites.push(unsafe { Site::of(entry) }, held.text())?;
+            }
+        }
+        Ok(())
+    };
+    collect(fill, visit)
+}
+
+/// Whether any site overlaps `range` of addresses: what another patcher asks before it writes there (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not).
+///
+/// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
+///
+/// # Errors
+/// Where the lock cannot be taken, as for [`RawKey::seal`].
+pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
+    Ok(text_reserved_locked(range, &Lock::take()?))
+}
+
+/// [`text_reserved`] for a caller that holds the lock.
+#[must_use]
+pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
+    // Nobody has checked the tables: an entry can lead anywhere.
+    let end = |entry: &Entry| entry.code().saturating_add(entry.bytes());
+    let overlaps = |entry: &Entry| entry.code() < range.end && range.start < end(entry) && !range.is_empty();
+    object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
+}
+
+/// Bytes of all indexes now: what flipping has cost in memory that stays.
+///
+/// # Errors
+/// Where the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
+pub fn index_bytes() -> Result<usize, Error> {
+    let lock = Lock::take()?;
+    Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
+}
+
+/// Visits the entries of a key in the table of an object that need not be registered, as a flip of the key would find them. For the
+/// fuzzer.
+///
+/// # Errors
+/// As for a flip.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(&Entry)) -> Result<(), Error> {
+    let lock = Lock::take()?;
+    let result = index::entries(object, key, &lock.objects).map(|entries| entries.iter().for_each(visit));
+    index::discard(object, &lock.objects);
+    result
+}
+
+/// Collects what `fill` finds under the lock, releases it, and hands the entries to `visit`, which may then do anything.
+pub(crate) fn collect<T: Copy>(
+    fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
+    mut visit: impl FnMut(T),
+) -> Result<usize, Error> {
+    let lock = Lock::take()?;
+    let text = lock.text();
+    let mut found = Freed { list: List::new(), text };
+    fill(&mut found.list, &lock.objects)?;
+    drop(lock);
+    found.list.iter().copied().for_each(&mut visit);
+    Ok(found.list.len())
+}
+
+/// A list that is freed, also when `visit` unwinds.
+struct Freed<T: Copy> {
+    list: List<T>,
+    text: &'static dyn Text,
+}
+
+impl<T: Copy> Drop for Freed<T> {
+    fn drop(&mut self) {
+        self.list.free(self.text);
+    }
+}

@@ -1,0 +1,164 @@
+//! What changes a key.
+
+use super::count::{self, Change};
+use super::raw::RawKey;
+use crate::error::Error;
+use crate::patch::{self, Lock, Outcome, Request, Subject};
+use crate::text::{Visibility, text};
+
+impl RawKey {
+    /// Turns the key on (Linux: `static_key_enable`). Nothing to do where its count is 1.
+    ///
+    /// When it returns, every check that starts later, on any thread, takes the new arm (see
+    /// [`Visibility`](crate::Visibility) for the one exception, which is reported). Costs a few system calls and one
+    /// interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while another thread flips.
+    /// Safe in signal handlers, constructors, and before and after `fork`.
+    ///
+    /// # Errors
+    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and everything that a transaction can meet. On any
+    /// error, nothing has changed.
+    pub fn enable(&self) -> Result<Outcome, Error> {
+        change(self, Change::Enable)
+    }
+
+    /// Turns the key off (Linux: `static_key_disable`). Nothing to do where its count is 0. Otherwise as
+    /// [`enable`](Self::enable).
+    ///
+    /// # Errors
+    /// As [`enable`](Self::enable).
+    pub fn disable(&self) -> Result<Outcome, Error> {
+        change(self, Change::Disable)
+    }
+
+    /// Turns the key on or off. Not public: who looks for a `get` would be shown it by the compiler.
+    #[cfg(feature = "std")]
+    pub(crate) fn set(&self, on: bool) -> Result<Outcome, Error> {
+        change(self, Change::to(on))
+    }
+
+    /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
+    /// compare-and-swap. When it returns, the key is on, and stays so until the matching [`dec`](Self::dec). Where the key went on
+    /// without a core sync, that is reported to the others too, until one has succeeded.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] at `i32::MAX` users, otherwise as [`enable`](Self::enable).
+    pub fn inc(&self) -> Result<Outcome, Error> {
+        change(self, Change::Inc)
+    }
+
+    /// One user less (Linux: `static_key_slow_dec`). The last turns the key off.
+    ///
+    /// # Errors
+    /// [`Error::Underflow`] where the key is off, otherwise as [`enable`](Self::enable).
+    pub fn dec(&self) -> Result<Outcome, Error> {
+        change(self, Change::Dec)
+    }
+
+    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`enable`](Self::enable).
+    pub fn enable_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+        change_locked(self, Change::Enable, lock)
+    }
+
+    /// [`disable`](Self::disable) for a caller that holds the lock (Linux: `static_key_disable_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    pub fn disable_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+        change_locked(self, Change::Disable, lock)
+    }
+
+    /// [`inc`](Self::inc) for a caller that holds the lock (Linux: `static_key_slow_inc_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`inc`](Self::inc).
+    pub fn inc_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+        change_locked(self, Change::Inc, lock)
+    }
+
+    /// [`dec`](Self::dec) for a caller that holds the lock (Linux: `static_key_slow_dec_cpuslocked`).
+    ///
+    /// # Errors
+    /// As [`dec`](Self::dec).
+    pub fn dec_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+        change_locked(self, Change::Dec, lock)
+    }
+
+    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. `enable` and `disable` of what is
+    /// so already still succeed. A deferred dec that is due is carried out first, because none could be later.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] with `i32::MAX` users, and where the lock cannot be taken: [`Error::Reentrant`] in the middle of
+    /// a flip, [`Error::OutOfMemory`], and [`Error::NoText`] in a kernel that has not called
+    /// [`set_text`](crate::set_text). Where a deferred dec is due, also as [`dec`](Self::dec); it is then still due,
+    /// and the key is not sealed.
+    pub fn seal(&self) -> Result<(), Error> {
+        let mut lock = Lock::take()?;
+        self.carry_out(&mut lock)?;
+        count::seal(self.word()).map_err(Error::from)
+    }
+
+    /// Under the lock: counts off the user that has left by `dec_deferred`. Where that is refused, it is still due.
+    pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
+        if !self.is_due() {
+            return Ok(None);
+        }
+        let outcome = change_locked(self, Change::Dec, lock)?;
+        self.set_due(false);
+        Ok(Some(outcome))
+    }
+}
+
+impl<'key> Request<'key> {
+    /// A change of a key.
+    pub(crate) const fn of_key(key: &'key RawKey, change: Change) -> Request<'key> {
+        Request::new(key, change as usize)
+    }
+}
+
+/// Changes one key: the lock-free way where nothing has to be patched, else a transaction of one.
+pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
+    if count::fast(key.word(), change).is_some() {
+        return Ok(unpatched(key, change, None));
+    }
+    patch::commit(&mut [Request::of_key(key, change)])
+}
+
+/// [`change`] for a caller that holds the lock.
+pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
+    if count::fast(key.word(), change).is_some() {
+        return Ok(unpatched(key, change, Some(lock)));
+    }
+    patch::commit_locked(&mut [Request::of_key(key, change)], lock)
+}
+
+/// The outcome of a change that needed no patch.
+fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
+    let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
+    Outcome { visibility, ..Outcome::default() }
+}
+
+/// Whoever comes by `inc` relies on the key; where the last core sync succeeded, so may another, for this key.
+#[cold]
+fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
+    if change != Change::Inc || !text().is_synced() {
+        return Visibility::Eventual;
+    }
+    let sync = |lock: &mut Lock| patch::sync_again(core::iter::once(key as &dyn Subject), &mut lock.platform);
+    match lock {
+        Some(lock) => sync(lock),
+        None => Lock::take().map_or(Visibility::Eventual, |mut lock| sync(&mut lock)),
+    }
+}
+
+/// Brings the primed sites of a key that fall through back to the pristine nop: for those who want the very last fraction of
+/// a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs, and
+/// the next flip of those sites is a first one again. Does nothing for sites that jump.
+///
+/// # Errors
+/// As [`RawKey::enable`].
+pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
+    patch::settle(key)
+}

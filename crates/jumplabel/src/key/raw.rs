@@ -1,0 +1,126 @@
+//! A key as tables and transactions see it: a counter and flags, without a type. What flips it is in [`flip`](super::flip).
+
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use super::count::{self, Change, Misuse};
+use crate::error::Error;
+use crate::format::KEY_BYTES;
+
+/// A key without its type: what tables and batches refer to. `struct static_key` in C.
+#[repr(C, align(8))]
+pub struct RawKey {
+    word: AtomicI32,
+    flags: AtomicU32,
+}
+
+impl RawKey {
+    const DEFAULT_TRUE: u32 = 1 << 0;
+    /// One of the users that are counted has left by `dec_deferred`. In the key, so that every copy of the library knows.
+    const DUE: u32 = 1 << 1;
+    /// Its sites were changed without a core sync, and none is known to have succeeded since.
+    const EVENTUAL: u32 = 1 << 2;
+
+    pub(crate) const fn new(default: bool) -> RawKey {
+        let flags = if default { Self::DEFAULT_TRUE } else { 0 };
+        RawKey { word: AtomicI32::new(default as i32), flags: AtomicU32::new(flags) }
+    }
+
+    fn flag(&self, flag: u32) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
+    }
+
+    /// Under the lock. Writes only what changes: a key may lie in read-only memory.
+    fn set_flag(&self, flag: u32, on: bool) {
+        let flags = self.flags.load(Ordering::Relaxed);
+        if (flags & flag != 0) != on {
+            self.flags.store(flags ^ flag, Ordering::Relaxed);
+        }
+    }
+
+    /// Under the lock: whether a deferred dec is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.flag(Self::DUE)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_due(&self, due: bool) {
+        self.set_flag(Self::DUE, due);
+    }
+
+    /// Whether other threads may still execute what the sites were before the last flip.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flag(Self::EVENTUAL)
+    }
+
+    /// Under the lock, and before the count is published: who comes by a lock-free `inc` has to see it.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.set_flag(Self::EVENTUAL, eventual);
+    }
+
+    pub(crate) fn word(&self) -> &AtomicI32 {
+        &self.word
+    }
+
+    /// Address of the key: what table entries point to.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// The key's default.
+    #[must_use]
+    pub fn default_state(&self) -> bool {
+        self.flag(Self::DEFAULT_TRUE)
+    }
+
+    /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
+    /// sites are on, and false after all sites are off. The answer may be stale at once, unless the caller keeps others from
+    /// flipping the key.
+    #[must_use]
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & i32::MAX != 0
+    }
+
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. Stale at once, like [`Self::is_enabled`].
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> i32 {
+        count::users(self.word.load(Ordering::Relaxed))
+    }
+
+    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off, going off,
+    /// sealed or full. Never patches, never blocks, and does not tell [`Visibility`](crate::Visibility), as
+    /// [`inc`](Self::inc) does.
+    #[must_use]
+    pub fn fast_inc_not_disabled(&self) -> bool {
+        count::fast(&self.word, Change::Inc).is_some()
+    }
+
+    /// Whether the key was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        count::sealed(&self.word)
+    }
+}
+
+impl core::fmt::Debug for RawKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let sealed = if self.is_sealed() { ", sealed" } else { "" };
+        write!(f, "StaticKey(count {}, default {}{sealed})", self.count(), self.default_state())
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(misuse: Misuse) -> Error {
+        match misuse {
+            Misuse::Overflow => Error::Overflow,
+            Misuse::Underflow => Error::Underflow,
+            Misuse::Counted(count) => Error::Counted { count },
+            Misuse::Sealed => Error::Sealed,
+        }
+    }
+}
+
+// What tables count on.
+const _: () = assert!(size_of::<RawKey>() == KEY_BYTES && align_of::<RawKey>() == KEY_BYTES);

@@ -1,0 +1,174 @@
+//! Objects come and go: their constructors and destructors call these functions.
+//!
+//! ```text
+//!   loaded      locate; the first of this copy starts the platform; link; catch up with keys that were flipped
+//!   unloaded    unlink; forget everything that leads there; the last of this copy stops the platform
+//!   fork        the child settles, if somebody may have been flipping
+//!   exit        objects that could be unloaded stay: other threads go on flipping while destructors run
+//! ```
+
+use crate::text::{Text, custom};
+#[cfg(jumplabel_sites)]
+use {
+    crate::format::{IN_PROGRAM, Object, STAYS, VERSION},
+    crate::patch::{self, Lock},
+    crate::site::{index, object},
+    crate::text::{Hooks, copies::RUNTIME, text},
+    core::sync::atomic::Ordering,
+};
+
+/// Replaces the platform: what a kernel does before its first flip. Registers the kernel's own table, whether or not its
+/// constructors (`.init_array`) are run. Objects that are registered already are placed anew, by the new platform.
+///
+/// # Safety
+/// Before the first flip, or with nobody flipping. `text` keeps the contract of [`Text`].
+pub unsafe fn set_text(text: &'static &'static dyn Text) {
+    custom::set(text);
+    #[cfg(jumplabel_sites)]
+    {
+        RUNTIME.objects().for_each(|object| object.locate(*text));
+        register_own();
+    }
+}
+
+/// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
+/// object has sites of keys in other objects, or something was flipped before: its sites are then brought to the state of
+/// their keys before anything can run them.
+///
+/// # Safety
+/// `object` is the record of a loaded object.
+#[cfg(jumplabel_sites)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
+    // SAFETY: by the contract.
+    let record = unsafe { &*object };
+    if record.version != VERSION || RUNTIME.objects().any(|known| core::ptr::eq(known, record)) {
+        return;
+    }
+    // A constructor that came before this one may have flipped keys of this object already.
+    let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
+    record.locate(text());
+    if RUNTIME.is_empty() {
+        text().start(record.has(IN_PROGRAM), &Hooks { forked, ending });
+    }
+    if !flipped && !record.has_foreign_keys() {
+        return link(object, record);
+    }
+    // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an
+    // error: sites that could not be brought up to date are repaired by the next flip of their key.
+    let lock = Lock::take();
+    link(object, record);
+    if let Ok(mut lock) = lock {
+        let _ = patch::catch_up(record, &mut lock);
+    }
+}
+
+#[cfg(jumplabel_sites)]
+fn link(object: *mut Object, record: &Object) {
+    let mut head = RUNTIME.objects.load(Ordering::Relaxed);
+    loop {
+        record.next.store(head, Ordering::Relaxed);
+        match RUNTIME.objects.compare_exchange_weak(head, object, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => head = now,
+        }
+    }
+}
+
+/// Unlinks `object` and frees its index. Called by the object's destructor.
+///
+/// # Safety
+/// `object` is the record of an object that is about to be unloaded.
+#[cfg(jumplabel_sites)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
+    // SAFETY: by the contract.
+    let record = unsafe { &*object };
+    if record.has(IN_PROGRAM | STAYS) {
+        return; // The process ends; the sites stay, for threads and destructors that still flip.
+    }
+    // Without the lock, this thread holds it already, or it was never made: either way nobody else walks the list.
+    let lock = Lock::take();
+    let mut link = &RUNTIME.objects;
+    loop {
+        let at = link.load(Ordering::Acquire);
+        if at.is_null() {
+            return;
+        }
+        if at == object {
+            let next = record.next.load(Ordering::Acquire);
+            // Only a new head can get in the way, put there by a constructor that does not hold the lock.
+            if link.compare_exchange(at, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                break;
+            }
+            link = &RUNTIME.objects;
+            continue;
+        }
+        // SAFETY: a record in the list, under the lock.
+        link = unsafe { &(*at).next };
+    }
+    let Ok(mut lock) = lock else { return };
+    index::discard(record, &lock.objects);
+    // If the platform cannot tell the object's bounds, forget everything.
+    let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
+    patch::unload(&addresses, &mut lock);
+    lock.text().unload(&addresses, &mut lock.platform);
+    #[cfg(feature = "std")]
+    crate::key::deferred::forget(&addresses, &lock);
+    if RUNTIME.is_empty() {
+        patch::release_lists(&mut lock);
+        // SAFETY: the last object of this copy goes, and so does the copy.
+        unsafe { lock.text().stop(&mut lock.platform) };
+    }
+}
+
+/// In a child of fork.
+#[cfg(jumplabel_sites)]
+fn forked(unsettled: bool) {
+    #[cfg(feature = "std")]
+    crate::key::deferred::worker::forked();
+    if unsettled {
+        // Whoever takes the lock first settles. An error can only be met again, by whoever flips next.
+        drop(Lock::take());
+    }
+}
+
+/// Keeps all objects. One that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
+/// the patcher ends the process), or there is no memory, they go as if they were unloaded.
+#[cfg(jumplabel_sites)]
+fn ending(keep: fn(usize) -> bool) {
+    let _ = crate::inspect::collect(
+        |objects, held| {
+            let others = object::all(held).filter(|object| !object.has(IN_PROGRAM));
+            others.map(core::ptr::from_ref).try_for_each(|record| objects.push(record as usize, held.text()))
+        },
+        |record| {
+            if keep(record) {
+                stays(record);
+            }
+        },
+    );
+}
+
+/// The object whose record is at this address is never unloaded any more.
+#[cfg(jumplabel_sites)]
+fn stays(address: usize) {
+    let Ok(lock) = Lock::take() else { return };
+    let is_it = |object: &&Object| core::ptr::from_ref(*object) as usize == address;
+    object::all(&lock.objects).filter(is_it).for_each(|object| _ = object.flags.fetch_or(STAYS, Ordering::Relaxed));
+}
+
+// The object that contains this copy has a record, a constructor and a destructor even without keys and sites: its note,
+// by which other copies find it, must not outlive it.
+#[cfg(jumplabel_sites)]
+core::arch::global_asm!(crate::__object_asm!());
+
+/// Registers the object that contains this copy, where no constructors are run: in a kernel.
+#[cfg(jumplabel_sites)]
+fn register_own() {
+    unsafe extern "C" {
+        static __jumplabel_object: core::cell::UnsafeCell<Object>;
+    }
+    // SAFETY: the record above, of this object.
+    unsafe { __jumplabel_register_object((&raw const __jumplabel_object).cast_mut().cast()) };
+}

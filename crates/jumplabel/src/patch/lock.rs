@@ -1,0 +1,75 @@
+//! The process-wide lock, as users and the engine hold it.
+
+use core::mem::ManuallyDrop;
+
+use super::in_flight;
+use crate::error::Error;
+use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
+
+/// The process-wide lock, held: nobody else flips, and no object that has sites comes or goes (Linux: `jump_label_lock`).
+///
+/// For several flips and looks with nobody in between; a set of changes that shall be all or nothing is a
+/// [`Batch`](crate::Batch). While it lives, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like; what
+/// takes the lock itself returns [`Error::Reentrant`] on this thread, and waits on others.
+///
+/// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile, and it cannot be cancelled.
+/// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
+/// `fork` does not hold it, and must neither use nor drop it.
+pub struct Lock {
+    text: &'static dyn Text,
+    token: Token,
+    pub(crate) objects: Held<Objects>,
+    pub(super) patch: Held<Patch>,
+    pub(crate) platform: Held<Platform>,
+}
+
+impl Lock {
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`], [`Error::NoText`] in a kernel that has not
+    /// called [`set_text`](crate::set_text).
+    pub fn take() -> Result<Lock, Error> {
+        let text = text::text();
+        let token = text.lock()?;
+        // SAFETY: the lock is held.
+        unsafe { in_flight::recover_all(text) };
+        // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
+        let mut lock = unsafe { Lock::new(text, token) };
+        #[cfg(jumplabel_sites)]
+        if text.was_copied(&mut lock.platform) {
+            super::settle_copy(&mut lock);
+        }
+        #[cfg(not(jumplabel_sites))]
+        text.was_copied(&mut lock.platform);
+        Ok(lock)
+    }
+
+    /// The lock that another holds for this copy of the library. Not to be dropped.
+    ///
+    /// # Safety
+    /// It is held as long as this is used, and nothing else that stands for it is in use in this copy.
+    pub(super) unsafe fn borrowed() -> ManuallyDrop<Lock> {
+        // SAFETY: by the contract.
+        ManuallyDrop::new(unsafe { Lock::new(text::text(), [0; 2]) })
+    }
+
+    /// # Safety
+    /// As for [`borrowed`](Self::borrowed).
+    unsafe fn new(text: &'static dyn Text, token: Token) -> Lock {
+        // SAFETY: by the contract; one of each.
+        let (objects, patch, platform) = unsafe { (Held::new(text), Held::new(text), Held::new(text)) };
+        Lock { text, token, objects, patch, platform }
+    }
+
+    pub(crate) fn text(&self) -> &'static dyn Text {
+        self.text
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // SAFETY: taken by `take`, on this thread, and released once.
+        unsafe { self.text.unlock(self.token) };
+    }
+}

@@ -1,0 +1,62 @@
+//! What a program can have done before its first flip.
+
+use super::{Lock, STATE, State, in_flight, refusal};
+use crate::error::{Error, Refusals};
+use crate::site::{index, object};
+use crate::text::{Held, Summary, WriterKind};
+
+/// Does ahead what the first flip of a process does beside flipping: shared pages, registration for core sync (milliseconds,
+/// where there are threads), the index of all objects that are loaded, the list of edits, and the trial of the writers that are
+/// chosen for few and for many sites. For programs whose first flip comes when there is no time; no flip needs it.
+///
+/// What is left to a first flip is a private copy of each page that it changes. A child of `fork` has all but the registration,
+/// and an object that is loaded later has no index: call it again there, which costs little where there is nothing to do.
+///
+/// # Errors
+/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`],
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal). That core sync is
+/// refused is no error here: flips say what it means for them.
+pub fn prepare() -> Result<(), Error> {
+    let mut lock = Lock::take()?;
+    let text = lock.text();
+    let State { plan, in_flight } = STATE.get(&mut lock.patch);
+    if let Some(address) = in_flight::stuck_at(plan) {
+        return Err(Error::RollbackFailed { address });
+    }
+    let mut sites = 0;
+    for object in object::all(&lock.objects) {
+        index::build(object, &lock.objects)?;
+        sites += object.table().len();
+    }
+    if sites == 0 {
+        return Ok(()); // Nothing to be written.
+    }
+    plan.prepare(sites, text)?;
+    in_flight.prepare(text)?;
+    prepare_writer(1, &mut lock.platform)?;
+    prepare_writer(usize::MAX, &mut lock.platform).map(drop)
+}
+
+/// The writer that a flip of one site would take, after it has shown that it works: on a function of the library's own, so that no site
+/// changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the first time, and next to
+/// nothing later.
+///
+/// # Errors
+/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`] where there is none,
+/// as in the fallback; and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+pub fn probe() -> Result<WriterKind, Error> {
+    prepare_writer(1, &mut Lock::take()?.platform)
+}
+
+/// Proves the writer that is chosen for so many sites.
+fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
+    let summary = Summary { sites, pages: 1, spans: 1, steps: 1, unsynced: false };
+    let mut refused = Refusals::default();
+    for kind in held.text().writers(&summary, held).iter() {
+        match held.text().prepare(kind, held) {
+            Ok(()) => return Ok(kind),
+            Err(errno) => refused.note(kind, errno),
+        }
+    }
+    Err(refusal(None, None, refused))
+}

@@ -1,0 +1,142 @@
+//! What transactions change: so far keys.
+//!
+//! ```text
+//!   begin     what the change comes to: nothing to be patched, or an aim
+//!   goal      what the site of an entry is to do then
+//!   publish   the sites are patched: the subject says so from now on
+//!   abandon   the sites are as they were
+//! ```
+
+use core::fmt;
+
+use crate::error::Error;
+use crate::format::Entry;
+#[cfg(jumplabel_sites)]
+use crate::format::{BRANCH, VALUE};
+use crate::key::count::{self, Change, Transition};
+use crate::key::raw::RawKey;
+use crate::text::Visibility;
+
+/// What entries of a table name, and what a transaction changes.
+pub(crate) trait Subject: Sync {
+    /// What entries name.
+    fn address(&self) -> usize;
+
+    /// Under the lock: what `change`, a number of the subject's own, comes to. `None` if nothing has to be patched: then it is done.
+    fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
+
+    /// What its sites do now: the aim of the last change.
+    fn aim(&self) -> usize;
+
+    /// What the site of `entry` is to do for an aim. The same for all entries with the same kind and arm.
+    fn goal(&self, aim: usize, entry: &Entry) -> usize;
+
+    /// Under the lock: the sites are patched. Does nothing the second time.
+    fn publish(&self, change: usize, aim: Option<usize>);
+
+    /// Under the lock: the sites are as they were. Does nothing if nothing was begun.
+    fn abandon(&self);
+
+    /// Whether other threads may still execute what the sites were before the last change.
+    fn is_eventual(&self) -> bool;
+
+    /// Under the lock, and before `publish`.
+    fn set_eventual(&self, eventual: bool);
+}
+
+/// The subject of `entry`, which is at `address`.
+///
+/// # Safety
+/// The index found the entry sound; the subject's object is loaded.
+#[cfg(jumplabel_sites)]
+pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
+    match entry.kind() {
+        // SAFETY: what the macros emit for these kinds.
+        BRANCH | VALUE => Some(unsafe { &*(address as *const RawKey) }),
+        _ => None,
+    }
+}
+
+impl Subject for RawKey {
+    fn address(&self) -> usize {
+        self.address()
+    }
+
+    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
+        Ok(match count::begin(self.word(), Change::of(change))? {
+            Transition::Done => None,
+            Transition::TurnOff => Some(0),
+            Transition::TurnOn => Some(1),
+        })
+    }
+
+    fn aim(&self) -> usize {
+        usize::from(self.is_enabled())
+    }
+
+    fn goal(&self, aim: usize, entry: &Entry) -> usize {
+        usize::from(entry.jumps(aim != 0))
+    }
+
+    fn publish(&self, change: usize, aim: Option<usize>) {
+        let transition = match aim {
+            None => Transition::Done,
+            Some(0) => Transition::TurnOff,
+            Some(_) => Transition::TurnOn,
+        };
+        count::publish(self.word(), transition);
+        if count::settles(Change::of(change), transition) {
+            self.set_due(false);
+        }
+    }
+
+    fn abandon(&self) {
+        count::abandon(self.word());
+    }
+
+    fn is_eventual(&self) -> bool {
+        self.is_eventual()
+    }
+
+    fn set_eventual(&self, eventual: bool) {
+        self.set_eventual(eventual);
+    }
+}
+
+/// A change of one subject in a transaction.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub(super) subject: &'a dyn Subject,
+    change: usize,
+    pub(super) aim: Option<usize>,
+    pub(super) order: u32,
+}
+
+impl<'a> Request<'a> {
+    /// A request to be committed.
+    pub(crate) const fn new(subject: &'a dyn Subject, change: usize) -> Self {
+        Request { subject, change, aim: None, order: 0 }
+    }
+
+    /// Asks the subject.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        self.aim = self.subject.begin(self.change)?;
+        Ok(())
+    }
+
+    /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
+    pub(super) fn publish(&self, visibility: Option<Visibility>) {
+        match visibility {
+            Some(Visibility::Immediate) => self.subject.set_eventual(false),
+            Some(Visibility::Eventual) if self.aim.is_some() => self.subject.set_eventual(true),
+            _ => {}
+        }
+        self.subject.publish(self.change, self.aim);
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({:#x}, {})", self.subject.address(), self.change)
+    }
+}

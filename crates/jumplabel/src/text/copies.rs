@@ -1,0 +1,107 @@
+//! The copies of this library in a process, and the objects that are registered with each.
+//!
+//! ```text
+//!  Text::runtimes() ──► Runtime (one for each copy of this library) ──► next copy
+//!                          │ objects
+//!                          ▼
+//!                       Object ──► Object ──► ...      one record in each, linked in by its constructor
+//! ```
+//!
+//! The record is emitted by the macros, once in each object (a COMDAT group), with a constructor that links it into the
+//! list of the copy of this library that the object was linked with. Copies find each other by the platform, so that a flip
+//! reaches all objects whichever copy they belong to.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::format::{MAGIC, Object, Runtime, VERSION};
+
+/// Not on the list yet.
+pub(crate) const UNLISTED: u32 = 0;
+/// On the list.
+#[cfg(jumplabel_linux)]
+pub(crate) const LISTED: u32 = 1;
+/// Taken off: the last object has gone, and what still runs (a destructor behind ours) must not put it back.
+#[cfg(jumplabel_linux)]
+pub(crate) const LEFT: u32 = 2;
+
+/// No transaction is going on.
+pub(crate) const NOTHING: u32 = 0;
+
+/// This copy.
+pub static RUNTIME: Runtime = Runtime {
+    magic: MAGIC,
+    version: VERSION,
+    membership: AtomicU32::new(UNLISTED),
+    stays: AtomicU32::new(0),
+    phase: AtomicU32::new(NOTHING),
+    objects: AtomicPtr::new(null_mut()),
+    next: AtomicPtr::new(null_mut()),
+    shared: AtomicPtr::new(null_mut()),
+    recover: AtomicPtr::new(null_mut()),
+};
+
+impl Runtime {
+    /// The objects that are registered with it.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &'static Object> + use<> {
+        let mut at = self.objects.load(Ordering::Acquire);
+        core::iter::from_fn(move || {
+            // SAFETY: records live as long as their object is loaded, and leave the list under the lock before.
+            let object = unsafe { at.as_ref() }?;
+            at = object.next.load(Ordering::Acquire);
+            Some(object)
+        })
+    }
+
+    /// Whether no object is registered with this copy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.load(Ordering::Acquire).is_null()
+    }
+
+    /// How the copy undoes or finishes what it had begun, if it ever began something.
+    pub(crate) fn set_recover(&self, recover: extern "C" fn()) {
+        self.recover.store(recover as *mut (), Ordering::Relaxed);
+    }
+
+    /// Undoes or finishes what the copy had begun. The lock is held.
+    pub(crate) fn recover(&self) {
+        let recover = self.recover.load(Ordering::Relaxed);
+        if !recover.is_null() {
+            // SAFETY: from `set_recover`, in a copy that is loaded.
+            unsafe { core::mem::transmute::<*mut (), extern "C" fn()>(recover)() };
+        }
+    }
+
+    /// Goes from one membership to another; whether it was the first. A kernel has one copy.
+    #[cfg(jumplabel_linux)]
+    pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
+        self.membership.load(Ordering::Relaxed) == from
+            && self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// This copy is never unloaded, and has its handlers.
+    #[cfg(jumplabel_linux)]
+    pub(crate) fn stay(&self) {
+        self.stays.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether [`stay`](Self::stay) was called.
+    #[cfg(jumplabel_linux)]
+    pub(crate) fn stays(&self) -> bool {
+        self.stays.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// The copy at `at`, and those behind it.
+///
+/// # Safety
+/// While the lock is held: a copy leaves the list under it before it is unloaded.
+pub(crate) unsafe fn from(mut at: *const Runtime) -> impl Iterator<Item = &'static Runtime> {
+    core::iter::from_fn(move || {
+        // SAFETY: by the contract.
+        let runtime: &'static Runtime = unsafe { at.as_ref() }?;
+        at = runtime.next.load(Ordering::Acquire);
+        Some(runtime)
+    })
+}

@@ -1,0 +1,74 @@
+//! Where an object lies in memory.
+
+use crate::format::KEY_BYTES;
+
+/// An object in a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// What [`Text::image`](super::Text::image) makes its bounds of.
+    pub words: [usize; 3],
+    /// It is the program, or the kernel, which is never unloaded.
+    pub in_program: bool,
+    /// Its code has a protection that a change of protection would take away (aarch64: `PROT_BTI`).
+    pub guarded: bool,
+}
+
+/// Nowhere in particular, for ever.
+impl Default for Place {
+    fn default() -> Place {
+        Place { words: [0; 3], in_program: true, guarded: false }
+    }
+}
+
+/// How many segments are told apart. A linker makes four or five.
+pub const SEGMENTS: usize = 8;
+
+/// The bounds of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// From its first segment to its last. There may be holes between them.
+    all: (usize, usize),
+    /// Its segments, and whether each is executable; those that are too many are taken for one.
+    segments: [((usize, usize), bool); SEGMENTS],
+}
+
+impl Image {
+    /// By its segments: where each begins and ends, and whether it is executable. `None` without any.
+    #[must_use]
+    pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
+        let mut all: Option<(usize, usize)> = None;
+        let mut known = [((0, 0), false); SEGMENTS];
+        for (number, (bounds, executable)) in segments.enumerate() {
+            all = Some(all.map_or(bounds, |all| join(all, bounds)));
+            let Some(place) = known.get_mut(number.min(SEGMENTS - 1)) else { continue };
+            *place =
+                if number < SEGMENTS { (bounds, executable) } else { (join(place.0, bounds), place.1 || executable) };
+        }
+        all.map(|all| Image { all, segments: known })
+    }
+
+    /// From its first segment to its last.
+    #[must_use]
+    pub fn bounds(&self) -> core::ops::Range<usize> {
+        self.all.0..self.all.1
+    }
+
+    /// Whether `bytes` bytes of code lie at `address`.
+    pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
+        self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
+    }
+
+    /// Whether a key, or a pointer to one, can lie at `address`.
+    pub(crate) fn contains_key(&self, address: usize) -> bool {
+        address.is_multiple_of(KEY_BYTES)
+            && self.segments.iter().any(|&(segment, _)| within(segment, address, KEY_BYTES))
+    }
+}
+
+pub(super) fn join(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+fn within((start, end): (usize, usize), address: usize, bytes: usize) -> bool {
+    start <= address && address.checked_add(bytes).is_some_and(|last| last <= end)
+}

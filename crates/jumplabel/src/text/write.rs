@@ -1,0 +1,69 @@
+//! What writers are given: data, and nothing of what it means.
+
+/// Bytes to be written at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Where.
+    pub address: usize,
+    /// What: `len` of them count.
+    pub(crate) bytes: [u8; 15],
+    /// And, in the highest bit, whether they must be one store.
+    pub(crate) len: u8,
+}
+
+const WHOLE: u8 = 0x80;
+
+impl Write {
+    /// Nothing, nowhere.
+    pub(crate) const NONE: Write = Write { address: 0, bytes: [0; 15], len: 0 };
+
+    /// At most 15 bytes. `whole`: they are an aligned word that must not be seen in parts.
+    #[must_use]
+    #[inline]
+    pub fn new(address: usize, bytes: &[u8], whole: bool) -> Write {
+        let mut write = Write { address, ..Write::NONE };
+        write.bytes.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        write.len = bytes.len().min(15) as u8 | if whole { WHOLE } else { 0 };
+        write
+    }
+
+    /// The first `len` of eight bytes: without a loop, for what is made for each site.
+    #[inline]
+    pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, whole: bool) -> Write {
+        let [a, b, c, d, e, f, g, h] = bytes;
+        let bytes = [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0];
+        Write { address, bytes, len: len | if whole { WHOLE } else { 0 } }
+    }
+
+    /// The bytes.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len & !WHOLE)).unwrap_or(&self.bytes)
+    }
+
+    /// Whether they must be one store.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.len & WHOLE != 0
+    }
+
+    /// Stores the bytes.
+    ///
+    /// # Safety
+    /// They are writable, and a whole word is aligned.
+    #[inline]
+    pub unsafe fn store(&self) {
+        // SAFETY: by the contract.
+        unsafe { crate::arch::store(self.address, self.bytes(), self.is_whole()) };
+    }
+}
+
+/// A page with sites that change, or several, if a site lies across two of them: what has to be opened together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Address of the first site in it.
+    pub first: usize,
+    /// Behind the last site in it.
+    pub end: usize,
+}
