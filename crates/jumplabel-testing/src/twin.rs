@@ -11,16 +11,20 @@ use jumplabel::{Errno, Error, WriterKind};
 
 /// What a twin does in its own way; the rest is built in.
 pub trait Twin: Sync {
+    /// As `Text::lock`.
     fn lock(&self) -> Result<Token, Error> {
         builtin().lock()
     }
+    /// As `Text::unlock`.
     fn unlock(&self, token: Token) {
         // SAFETY: called as `Text::unlock` is.
         unsafe { builtin().unlock(token) }
     }
+    /// As `Text::choose`.
     fn choose(&self, summary: &Summary, attempt: u32) -> Option<WriterKind> {
         builtin().choose(summary, attempt)
     }
+    /// As `Text::open`.
     fn open(
         &self,
         kind: WriterKind,
@@ -30,6 +34,7 @@ pub trait Twin: Sync {
         // SAFETY: called as `Text::open` is.
         unsafe { builtin().open(kind, edits, &mut |writer| body(&mut Through(self, writer))) }
     }
+    /// As `Writer::write` of the writer that was opened.
     fn write(&self, writer: &mut dyn Writer, edits: &EditList, step: Step) -> Result<(), (usize, Errno)> {
         // SAFETY: called as `Writer::write` is.
         unsafe { writer.write(edits, step) }
@@ -105,6 +110,7 @@ unsafe impl<T: Twin> Text for Platform<T> {
 pub struct PrivateLock(AtomicBool);
 
 impl PrivateLock {
+    /// Waits until it is free.
     pub fn take(&self) -> Token {
         while self.0.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
@@ -112,6 +118,7 @@ impl PrivateLock {
         [0; 2]
     }
 
+    /// Lets others in.
     pub fn release(&self) {
         self.0.store(false, Ordering::Release);
     }
