@@ -7,15 +7,20 @@ GUESTS := $(shell bash -c '. ci/targets; echo $$guests')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all test-guests torture bench doc setup lint unit arches fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo
 
 # Every check, in the order in which they are cheap to fail.
-test: setup lint unit arches torture-short fallback instrumented model miri fuzz package
+test: setup lint unit torture-short
+	ci/beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
 	@echo "all checks passed"
+
+# For those who edit: what is quick and needs no other machine.
+check: lint
+	$(call sets,$(ALONE)) --lib --bins
 
 # The same, and the instruction sets that fewer people run.
 test-all: test
@@ -37,19 +42,34 @@ lint:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --quiet -p jumplabel --test layers
 
+# Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
+# cargo builds for all of them in one directory. All others run one after the other, and alone.
+PROJECTS := builds objects rewritten compile_cost
+BUILDING := capi documents smoke compile_fail
+ALONE := $(filter-out $(PROJECTS) $(BUILDING),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
+sets = cargo test --workspace$(foreach set,$(1), --test $(set))
+
 unit:
-	cargo test --workspace
+	cargo test --workspace --no-run
+	ci/beside "$(call sets,$(PROJECTS))" $(foreach set,$(BUILDING),"$(call sets,$(set))")
+	$(call sets,$(ALONE)) --lib --bins
+	cargo test --workspace --doc
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
 	ci/arches $(ALWAYS)
 
+# Optimised is what it runs, and nothing else that the tests need: that is there.
+TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing rustix,\
+	$(foreach setting,opt-level=3 debug-assertions=false overflow-checks=false codegen-units=16,\
+	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
+
 torture-short:
-	JUMPLABEL_TORTURE_SECONDS=60 cargo test --release -p jumplabel --test torture -- --nocapture
+	JUMPLABEL_TORTURE_SECONDS=60 $(TORTURE)
 
 # An hour of flips under running threads; reports how many.
 torture: cargo
-	JUMPLABEL_TORTURE_SECONDS=3600 cargo test --release -p jumplabel --test torture -- --nocapture
+	JUMPLABEL_TORTURE_SECONDS=3600 $(TORTURE)
 
 # Load, test, jump: the same API without patching.
 fallback:

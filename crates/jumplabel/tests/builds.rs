@@ -7,8 +7,6 @@
 
 #[path = "builds/binary.rs"]
 mod binary;
-#[path = "builds/cargo.rs"]
-mod cargo;
 #[path = "builds/code.rs"]
 mod code;
 
@@ -16,7 +14,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use binary::Binary;
-use cargo::Build;
+use jumplabel_testing::cargo::{self, Build};
 
 const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
 const CODEGEN_UNITS: &str = "CARGO_PROFILE_RELEASE_CODEGEN_UNITS";

@@ -5,11 +5,7 @@
 //! Read from rustc's MIR of test-crates/cost, which has a function for each kind of place.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", not(any(miri, jumplabel_dylib))))]
 
-#[path = "builds/cargo.rs"]
-#[allow(unused)]
-mod cargo;
-
-use cargo::Build;
+use jumplabel_testing::cargo::{self, Build};
 
 /// What one check costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -133,6 +133,7 @@ const COMMANDS: &[(&str, How)] = &[
             "it was installed there",
         ),
     ),
+    ("make check", Exists("minutes; make test runs all of it")),
     ("make lint unit", Exists("this test is part of it")),
     ("make fallback miri", Exists("minutes; make test runs them")),
     ("make model", Exists("minutes; make test runs it")),

@@ -13,25 +13,13 @@
 //! It takes processors that run at the same time, which emulated ones do not.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
 
-#[path = "torture/clock.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod clock;
-#[path = "process/pages.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod pages;
-#[path = "process/scenario.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod scenario;
-#[path = "process/twin.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod twin;
-
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jumplabel::text::{Write, Writer};
 use jumplabel::{Errno, RawKey, Visibility, WriterKind, naked_key, set_writer};
+use jumplabel_testing::{clock, pages, scenario, twin};
 use scenario::{Scenario, passes};
 
 /// Checks that a reader makes in a row.

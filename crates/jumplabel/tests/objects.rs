@@ -8,14 +8,11 @@
 //! beside its plugins (ci/targets builds them).
 #![cfg(all(target_os = "linux", target_env = "gnu", jumplabel_sites))]
 
-#[path = "builds/cargo.rs"]
-mod cargo;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use cargo::Build;
+use jumplabel_testing::cargo::{self, Build};
 
 /// The program and its plugins, built once.
 fn program() -> &'static Path {
@@ -28,7 +25,8 @@ fn program() -> &'static Path {
 }
 
 fn build() -> PathBuf {
-    let build = Build::of("objects").args(&["--workspace"]);
+    // With debug information, because tests/rewritten.rs needs some: it is built once for both.
+    let build = Build::of("objects").env("CARGO_PROFILE_RELEASE_DEBUG", "1").args(&["--workspace"]);
     build.results_in("built", &["objects", "host", "libplugin.so", "libsecond.so", "liblinger.so"]).swap_remove(0)
 }
 

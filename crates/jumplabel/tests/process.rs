@@ -4,17 +4,7 @@
 //! ci/targets.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
-#[path = "process/pages.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod pages;
-#[path = "process/scenario.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod scenario;
-#[path = "process/twin.rs"]
-mod twin;
-
-#[path = "process/writers.rs"]
-mod writers;
+use jumplabel_testing::{pages, scenario, twin, writers};
 
 #[path = "process/deferred.rs"]
 mod deferred;

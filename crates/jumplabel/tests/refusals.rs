@@ -2,15 +2,7 @@
 //! before, and a later flip works once the cause is gone.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
-#[path = "process/pages.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod pages;
-#[path = "process/scenario.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod scenario;
-#[path = "process/twin.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod twin;
+use jumplabel_testing::{pages, scenario, twin};
 
 #[path = "refusals/calls.rs"]
 mod calls;

@@ -6,15 +6,12 @@
 //! missing.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64", jumplabel_sites))]
 
-#[path = "builds/cargo.rs"]
-mod cargo;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cargo::Build;
+use jumplabel_testing::cargo::{self, Build};
 use object::{Object, ObjectSection};
 
 /// The program, then its plugins.

@@ -2,18 +2,12 @@
 //! that wants to name the code that runs. Skipped, with a message, where a tool is missing.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", jumplabel_sites))]
 
-#[path = "process/pages.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod pages;
-#[path = "process/scenario.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod scenario;
-
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jumplabel::{Error, WriterKind, set_writer};
+use jumplabel_testing::{pages, scenario};
 use scenario::{passes, skip};
 
 pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 0 }

@@ -22,25 +22,10 @@
 //! it is slower, and no processor shows what it has fetched ahead; the threads, the locks and the mappings are real.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
-#[path = "process/pages.rs"]
-#[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
-mod pages;
-#[path = "process/twin.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod platform;
-#[path = "process/scenario.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod scenario;
-#[path = "process/writers.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod writers;
-
 #[path = "torture/cells.rs"]
 mod cells;
 #[path = "torture/child.rs"]
 mod child;
-#[path = "torture/clock.rs"]
-mod clock;
 #[path = "torture/flips.rs"]
 mod flips;
 #[path = "torture/number_asm.rs"]
@@ -70,6 +55,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jumplabel::{WriterKind, set_writer};
+use jumplabel_testing::{clock, pages, scenario, writers};
 
 use cells::{CELLS, Cell, Kind};
 use child::{Report, run_in_child};

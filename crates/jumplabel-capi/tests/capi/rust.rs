@@ -14,7 +14,9 @@ fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
         .args(["build", "--release", "--quiet", "--manifest-path"])
         .arg(file("../../test-crates/mixed/Cargo.toml"))
         .args(words);
-    cargo.env("CARGO_TARGET_DIR", &target).env("RUSTFLAGS", rustflags).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    // What they need is the same, and is built once (cargo 1.91).
+    cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_BUILD_BUILD_DIR", scratch("mixed/built"));
+    cargo.env("RUSTFLAGS", rustflags).env_remove("CARGO_ENCODED_RUSTFLAGS");
     succeeds(&mut cargo);
     target.join("release")
 }

@@ -7,7 +7,7 @@ use jumplabel::text::{Body, Extent, Failure, Held, Summary, Write, Writer, Write
 use jumplabel::{Batch, Errno, Error, WriterKind, set_writer};
 
 use crate::pages::PAGE;
-use crate::scenario::{Scenario, passes};
+use crate::scenario::{Scenario, passes, repeats};
 use crate::twin::{Twin, install};
 use crate::writers;
 
@@ -136,7 +136,7 @@ fn descriptors_are_closed() {
         let before = descriptors();
         for writer in writers::all() {
             set_writer(writer);
-            for flip in 0..1000 {
+            for flip in 0..repeats(1000) {
                 let key = &many().keys[flip / 2 % 500];
                 if flip % 2 == 0 { key.enable() } else { key.disable() }.unwrap();
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use jumplabel::text::{Text, Write, Writer, builtin};
 use jumplabel::{Errno, set_text};
 
-use crate::platform::{Twin, platform};
+use jumplabel_testing::twin::{Twin, platform};
 
 /// Writes that are still carried out.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jumplabel::text::{Body, Extent, Failure, Held, Summary, Text, Write, Writer, Writers, Written, builtin};
 use jumplabel::{Errno, WriterKind, set_text};
 
-use crate::platform::{self, platform};
+use jumplabel_testing::twin::{self, platform};
 
 #[derive(Clone, Copy)]
 pub struct Twin {
@@ -46,7 +46,7 @@ pub fn is_for_readers() -> bool {
     FORGETS.load(Ordering::Relaxed)
 }
 
-impl platform::Twin for Twin {
+impl twin::Twin for Twin {
     fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
         Writers::of(&[WriterKind::Custom])
     }

@@ -27,15 +27,18 @@ pub const ALIGN: usize = if Native::WHOLE {
     1
 };
 
-/// Around code whose length the linker must leave alone.
 #[cfg(not(target_arch = "riscv64"))]
-macro_rules! fixed_asm {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __fixed_asm {
     ($begin_or_end:ident) => {
         ""
     };
 }
 #[cfg(target_arch = "riscv64")]
-macro_rules! fixed_asm {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __fixed_asm {
     (begin) => {
         ".option push\n.option norelax"
     };
@@ -43,14 +46,19 @@ macro_rules! fixed_asm {
         ".option pop"
     };
 }
-pub(crate) use fixed_asm;
+/// Around code whose length the linker must leave alone.
+pub use __fixed_asm as fixed_asm;
 
 /// Keys and their sites.
 #[derive(Clone, Copy)]
 pub struct Pages {
+    /// All of them.
     pub keys: &'static [StaticKeyFalse],
+    /// The address of the first function.
     pub code: usize,
+    /// How many functions there are.
     pub count: usize,
+    /// How far they are apart.
     pub stride: usize,
 }
 
@@ -97,17 +105,17 @@ impl Pages {
     }
 }
 
-/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites, one every `$pages` pages, `$at` bytes behind the start of
-/// its page.
-macro_rules! pages {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __pages {
     ($(#[$attr:meta])* $name:ident: $keys:literal keys, $count:literal sites, every $pages:literal pages, at $at:literal) => {
         $(#[$attr])*
-        fn $name() -> crate::pages::Pages {
+        fn $name() -> $crate::pages::Pages {
             mod $name {
                 jumplabel::static_key! { pub static KEYS: [false; $keys]; }
                 std::arch::global_asm!(
                     concat!(".pushsection .text.pages.", stringify!($name), ", \"ax\", %progbits"),
-                    crate::pages::fixed_asm!(begin),
+                    $crate::pages::fixed_asm!(begin),
                     ".balign {page}",
                     concat!(".type \"", module_path!(), "\", %function"),
                     concat!(".hidden \"", module_path!(), "\""),
@@ -130,23 +138,25 @@ macro_rules! pages {
                     ".popsection",
                     ".set .Lsite, .Lsite + 1",
                     ".endr",
-                    crate::pages::fixed_asm!(end),
+                    $crate::pages::fixed_asm!(end),
                     ".popsection",
                     keys = sym KEYS,
                     number = const $keys,
                     count = const $count,
-                    stride = const $pages * crate::pages::PAGE,
-                    page = const crate::pages::PAGE,
-                    at = const $at / crate::pages::ALIGN * crate::pages::ALIGN,
+                    stride = const $pages * $crate::pages::PAGE,
+                    page = const $crate::pages::PAGE,
+                    at = const $at / $crate::pages::ALIGN * $crate::pages::ALIGN,
                 );
                 unsafe extern "C" {
                     #[link_name = module_path!()]
                     pub fn code();
                 }
             }
-            let stride = $pages * crate::pages::PAGE;
-            crate::pages::Pages { keys: &$name::KEYS, code: $name::code as *const () as usize, count: $count, stride }
+            let stride = $pages * $crate::pages::PAGE;
+            $crate::pages::Pages { keys: &$name::KEYS, code: $name::code as *const () as usize, count: $count, stride }
         }
     };
 }
-pub(crate) use pages;
+/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites, one every `$pages` pages, `$at` bytes behind the start of
+/// its page.
+pub use __pages as pages;

@@ -5,16 +5,18 @@ use jumplabel::WriterKind;
 
 use crate::scenario;
 
+/// Whether this one does.
 pub fn works(writer: Option<WriterKind>) -> bool {
     writer != Some(WriterKind::Procmem) || scenario::emulator().is_none()
 }
 
-/// The automatic choice and all others that work, in turn.
+/// One after the other of [`all`].
 pub fn turn(number: usize) -> Option<WriterKind> {
     let all = all();
     all[number % all.len()]
 }
 
+/// The automatic choice and all others that work.
 pub fn all() -> Vec<Option<WriterKind>> {
     let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
     all.into_iter().filter(|&writer| works(writer)).collect()

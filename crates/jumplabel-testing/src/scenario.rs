@@ -20,7 +20,7 @@ const CHILD: &str = "JUMPLABEL_SCENARIO";
 /// How a child ends whose body has come to its end: unlike 0, not how a test binary ends that has run no test at all.
 const DONE: i32 = 77;
 
-/// How long a scenario that should end may take on a busy machine; [`slowness`] times that, where there is one.
+/// How long a scenario that should end may take on a busy machine; [`patience`] times that.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// How long one that should hang is watched.
@@ -66,9 +66,27 @@ pub fn rounds(number: usize) -> usize {
     number.div_ceil(slowness() as usize)
 }
 
-impl Scenario {
-    pub fn new() -> Scenario {
+/// So many rounds of which each shows what all of them show; a tenth under an emulator of a processor, where a flip that takes
+/// microseconds takes 20 milliseconds.
+pub fn repeats(number: usize) -> usize {
+    if emulator().is_some() { number.div_ceil(10) } else { number }
+}
+
+/// How many times [`LIMIT`] a scenario may take.
+fn patience() -> u32 {
+    slowness().max(if emulator().is_some() { 3 } else { 1 })
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
         Scenario(this_program())
+    }
+}
+
+impl Scenario {
+    /// This test, once more.
+    pub fn new() -> Scenario {
+        Scenario::default()
     }
 
     /// With a variable in the child's environment.
@@ -79,24 +97,24 @@ impl Scenario {
 
     /// The body must end well.
     pub fn passes<F: FnOnce()>(self, body: F) {
-        let (status, output) = self.run(body, LIMIT);
+        let (status, output) = self.run(body, LIMIT * patience());
         print!("{output}");
         match status {
-            None => panic!("still running after {:?}: a deadlock?\n{output}", LIMIT * slowness()),
+            None => panic!("still running after {:?}: a deadlock?\n{output}", LIMIT * patience()),
             Some(status) => assert!(status.code() == Some(DONE), "{status}\n{output}"),
         }
     }
 
     /// The body must end with a panic whose message contains `complaint`: a broken twin that is found out.
     pub fn fails<F: FnOnce()>(self, complaint: &str, body: F) {
-        let (status, output) = self.run(body, LIMIT);
+        let (status, output) = self.run(body, LIMIT * patience());
         let failed = status.is_some_and(|status| !status.success());
         assert!(failed && output.contains(complaint), "expected to fail with {complaint:?}: {status:?}\n{output}");
     }
 
     /// The body must not end: a broken twin that deadlocks.
     pub fn hangs<F: FnOnce()>(self, body: F) {
-        let (status, output) = self.run(body, WATCHED);
+        let (status, output) = self.run(body, WATCHED * slowness());
         assert!(status.is_none(), "expected to hang: {status:?}\n{output}");
     }
 
@@ -114,7 +132,7 @@ impl Scenario {
         self.0.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
         // A group of its own, so that what it starts can be ended with it.
         let mut child = self.0.process_group(0).spawn().unwrap();
-        (wait(&mut child, limit * slowness()), contents(output))
+        (wait(&mut child, limit), contents(output))
     }
 }
 

@@ -1,6 +1,6 @@
-//! Builds the projects of test-crates, each in a target directory under this package's, so that nothing but cargo's cache
-//! is shared.
-#![allow(dead_code)] // Each test uses a part of it.
+//! Builds the projects of test-crates. The results of each go to a target directory of its own under the tests' own; what cargo
+//! compiles on the way there is kept in one place (since 1.91; before, each project has its own): most projects need the same
+//! crates, built in the same way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -35,16 +35,19 @@ impl Build {
         Build { project, ..Build::default() }
     }
 
+    /// With an environment variable.
     pub fn env(mut self, name: &'static str, value: impl ToString) -> Build {
         self.env.push((name, value.to_string()));
         self
     }
 
+    /// With arguments for cargo.
     pub fn args(mut self, args: &[&'static str]) -> Build {
         self.args.extend(args);
         self
     }
 
+    /// With arguments for the compiler of the last crate.
     pub fn link(mut self, args: &[&'static str]) -> Build {
         self.link.extend(args);
         self
@@ -57,7 +60,7 @@ impl Build {
 
     /// Where its results go.
     fn target_dir(&self) -> PathBuf {
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(self.project)
+        scratch().join(self.project)
     }
 
     /// `cargo <verb>` as this build wants it, without what the surrounding cargo and the user's settings would add.
@@ -80,7 +83,7 @@ impl Build {
         if self.toolchain.is_some() {
             command.env_remove("RUSTC").env_remove("RUSTDOC");
         }
-        command.env("CARGO_TARGET_DIR", self.target_dir());
+        command.env("CARGO_TARGET_DIR", self.target_dir()).env("CARGO_BUILD_BUILD_DIR", scratch().join("built"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -121,6 +124,13 @@ impl Build {
     pub fn results_in(&self, directory: &str, names: &[&str]) -> Vec<PathBuf> {
         self.try_results(directory, names).unwrap_or_else(|error| panic!("{self:?}\n{error}"))
     }
+}
+
+/// Where tests may write: what cargo calls CARGO_TARGET_TMPDIR.
+fn scratch() -> PathBuf {
+    // target/<profile>/deps/<test>
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(3).unwrap().join("tmp")
 }
 
 /// Takes the copies of a build away again.

@@ -12,16 +12,20 @@ use jumplabel::{Errno, Error, WriterKind, set_text};
 
 /// What a twin does in its own way; the rest is built in.
 pub trait Twin: Sync {
+    /// As `Text::lock`.
     fn lock(&self) -> Result<Token, Error> {
         builtin().lock()
     }
+    /// As `Text::unlock`.
     fn unlock(&self, token: Token) {
         // SAFETY: called as `Text::unlock` is.
         unsafe { builtin().unlock(token) }
     }
+    /// As `Text::writers`.
     fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
         builtin().writers(summary, held)
     }
+    /// As `Text::open`.
     fn open(
         &self,
         kind: WriterKind,
@@ -35,6 +39,7 @@ pub trait Twin: Sync {
     }
     /// A writer is opened.
     fn begin(&self) {}
+    /// As `Writer::write` of the writer that was opened.
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
         // SAFETY: called as `Writer::write` is.
         unsafe { writer.write(writes) }
@@ -144,6 +149,7 @@ unsafe impl<T: Twin> Text for Platform<T> {
 pub struct PrivateLock(AtomicBool);
 
 impl PrivateLock {
+    /// Waits until it is free.
     pub fn take(&self) -> Token {
         while self.0.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
@@ -151,6 +157,7 @@ impl PrivateLock {
         [0; 2]
     }
 
+    /// Lets others in.
     pub fn release(&self) {
         self.0.store(false, Ordering::Release);
     }

@@ -1,0 +1,13 @@
+//! What jumplabel's tests share: processes of their own ([`scenario`]), sites at chosen places, broken twins of the platform,
+//! and builds of the projects in test-crates.
+#![cfg(target_os = "linux")]
+
+pub mod cargo;
+pub mod clock;
+#[cfg(jumplabel_sites)]
+pub mod pages;
+pub mod scenario;
+#[cfg(jumplabel_sites)]
+pub mod twin;
+#[cfg(jumplabel_sites)]
+pub mod writers;
