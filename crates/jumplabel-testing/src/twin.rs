@@ -133,14 +133,8 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn runtimes(&self) -> *const Runtime {
         builtin().runtimes()
     }
-    fn keep_loaded(&self) {
-        builtin().keep_loaded();
-    }
-    fn block_signals(&self) -> u64 {
-        builtin().block_signals()
-    }
-    fn restore_signals(&self, mask: u64) {
-        builtin().restore_signals(mask);
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        builtin().start_thread(start);
     }
 }
 

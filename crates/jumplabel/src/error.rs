@@ -60,7 +60,7 @@ impl WriterKind {
 }
 
 /// The writers that refused, and why: each once, in the order in which they were tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Refusals([Option<(WriterKind, Errno)>; 4]);
 
 impl Refusals {
@@ -82,6 +82,12 @@ impl Refusals {
     #[must_use]
     pub fn of(&self, kind: WriterKind) -> Errno {
         self.iter().find(|(known, _)| *known == kind).map_or(Errno::NONE, |(_, errno)| errno)
+    }
+}
+
+impl fmt::Debug for Refusals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -53,6 +53,7 @@ pub struct Template {
 impl Template {
     /// Of a state.
     #[must_use]
+    #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Template {
         let [head, all] = [0, -1].map(|displacement| state.encode::<A>(displacement).word());
         Template { state, head, tail: head ^ all }

@@ -233,19 +233,19 @@ pub(crate) mod worker {
     }
 
     fn start(me: u32) -> Result<(), Error> {
-        text().keep_loaded(); // The worker runs this object's code.
-        // The worker must not be given the program's signals.
-        let mask = text().block_signals();
         let worker = move || {
             RUNS_IN.store(me, Ordering::Release);
             run();
         };
-        let started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker);
-        text().restore_signals(mask);
-        started.map(drop).map_err(|_| {
-            RUNS_IN.store(0, Ordering::Release);
-            Error::OutOfMemory
-        })
+        let mut started = false;
+        text().start_thread(&mut || {
+            started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker).is_ok();
+        });
+        if started {
+            return Ok(());
+        }
+        RUNS_IN.store(0, Ordering::Release);
+        Err(Error::OutOfMemory)
     }
 
     /// The longest sleep: how late a key with a short interval may be that became due behind one with a long interval.

@@ -140,7 +140,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     let mut undone = true;
     if phase == WRITING {
         // An object of another copy of the library may have gone since: that copy knows nothing of this list.
-        plan.retain(|address| object::contains_code(address, &lock.objects));
+        plan.retain(&|address| object::contains_code(address, &lock.objects));
         let held = &mut lock.platform;
         undone = match plan.work(text) {
             Ok(None) => true,

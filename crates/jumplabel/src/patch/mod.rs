@@ -128,7 +128,7 @@ pub(crate) fn release_lists(lock: &mut Lock) {
 /// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
-    STATE.get(&mut lock.patch).plan.retain(|address| !addresses.contains(&address));
+    STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
 }
 
 /// Fills the plan. Called by way of a pointer, so that there is one `transaction` and not one for each caller.

@@ -247,7 +247,8 @@ impl Plan {
     }
 
     /// Keeps the edits at addresses that `keep` says.
-    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+    #[inline(never)] // Once in a program is enough.
+    pub(super) fn retain(&mut self, keep: &dyn Fn(usize) -> bool) {
         self.edits.retain(|edit, _| keep(edit.address));
     }
 
@@ -279,7 +280,7 @@ impl Plan {
         }
         let (page, page_of) = (text.page_size(), !(text.page_size() - 1));
         let mut summary = Summary { sites: self.edits.len(), pages: 0, spans: 0, steps: 0, unsynced: false };
-        let (mut all_steps, mut several, mut is_several) = (0_u8, 0, false);
+        let (mut all_steps, mut several) = (0_u8, 0);
         let mut extent = Extent { first: 0, end: 0 };
         // The last edit and its pattern; where the page ends that its site begins on, and the one that it ends on.
         let (mut last, mut last_end, mut like) = (0, 0, 0);
@@ -289,7 +290,7 @@ impl Plan {
             let (pattern, end) = (edit.change.pattern(), edit.address + edit.change.old.len());
             // Most sites change as the one before, on the same page.
             if pattern == like && last < edit.address && end <= page_end {
-                (last, last_end, several) = (edit.address, end, several + usize::from(is_several));
+                (last, last_end) = (edit.address, end);
                 continue;
             }
             // Those of one subject in one object are in order: the index is.
@@ -300,9 +301,9 @@ impl Plan {
             if pattern != like {
                 like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
                 let steps = steps::of(edit.change);
-                (all_steps, is_several) = (all_steps | steps, steps.count_ones() > 1);
+                all_steps |= steps;
+                several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.
             }
-            several += usize::from(is_several);
             if edit.address >= page_end {
                 let gap = edit.address - page_end;
                 summary.spans += usize::from(summary.pages == 0 || gap >= SPAN_GAP_PAGES * page);

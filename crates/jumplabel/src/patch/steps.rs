@@ -109,11 +109,24 @@ fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Res
         let writes = block.get(..len).filter(|writes| !writes.is_empty());
         // SAFETY: the writer was opened for the extents of these edits.
         if let Some(Err((at, errno))) = writes.map(|writes| unsafe { writer.write(writes) }) {
-            let writes = |(_, edit): &(usize, &Edit)| piece(edit.change, number, back).is_some();
-            let refused = done.iter().enumerate().filter(writes).nth(at);
-            return Err((edits.len() - rest.len() + refused.map_or(0, |(at, _)| at), errno));
+            return Err((edits.len() - rest.len() + nth_that_writes(done, at, number, back), errno));
         }
         rest = later;
     }
     Ok(())
+}
+
+/// The place of the edit that has the write number `nth`.
+#[cold]
+fn nth_that_writes(edits: &[Edit], nth: usize, number: u8, back: bool) -> usize {
+    let mut writes = 0;
+    for (at, edit) in edits.iter().enumerate() {
+        if piece(edit.change, number, back).is_some() {
+            if writes == nth {
+                return at;
+            }
+            writes += 1;
+        }
+    }
+    edits.len()
 }

@@ -1,6 +1,7 @@
 //! A list in memory from [`Text::allocate`]: what the patcher keeps its edits and spans in, because the program's allocator
 //! may have sites of its own, or locks that a signal handler must not take.
 
+use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, fence};
@@ -13,54 +14,95 @@ use crate::error::Error;
 /// Whoever finds a transaction unfinished goes on with its lists as they are: a process that is killed, or copied, in the middle
 /// of a change leaves a list that says of its memory no more than is there.
 pub(crate) struct List<T: Copy> {
-    memory: Option<NonNull<T>>,
+    raw: Raw,
+    entries: PhantomData<T>,
+}
+
+// SAFETY: the list owns its entries.
+unsafe impl<T: Copy + Send> Send for List<T> {}
+
+/// A list of entries of any type: what it does is in the program once, and not for each of them.
+struct Raw {
+    memory: Option<NonNull<u8>>,
+    /// In entries, as `len` is.
     capacity: usize,
     len: usize,
 }
 
+impl Raw {
+    /// Room for `more` entries of `size` bytes.
+    #[inline(never)]
+    fn reserve(&mut self, more: usize, size: usize, text: &dyn Text) -> Result<(), Error> {
+        let needed = self.len + more;
+        if needed <= self.capacity {
+            return Ok(());
+        }
+        let (old, old_bytes) = (self.memory, self.capacity * size);
+        let bytes = (needed.max(self.capacity * 2) * size).max(text.page_size());
+        let memory = text.allocate(bytes).ok_or(Error::OutOfMemory)?;
+        if let Some(old) = old {
+            // SAFETY: both have room for what is used, and do not overlap.
+            unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
+        }
+        fence(Ordering::Release);
+        self.memory = Some(memory);
+        fence(Ordering::Release);
+        self.capacity = bytes / size;
+        if let Some(old) = old {
+            // SAFETY: from `allocate`, and nobody's any more.
+            unsafe { text.release(old, old_bytes) };
+        }
+        Ok(())
+    }
+
+    /// Where the next entry of `size` bytes goes, which does not count yet; `None` without memory.
+    #[inline(never)]
+    fn next(&mut self, size: usize, text: &dyn Text) -> Option<NonNull<u8>> {
+        self.reserve(1, size, text).ok()?;
+        // SAFETY: there is room.
+        self.memory.map(|memory| unsafe { memory.add(self.len * size) })
+    }
+
+    #[inline(never)]
+    fn free(&mut self, size: usize, text: &dyn Text) {
+        let bytes = self.capacity * size;
+        (self.capacity, self.len) = (0, 0);
+        fence(Ordering::Release);
+        if let Some(memory) = self.memory.take() {
+            // SAFETY: from `allocate`, which rounds as `release` does.
+            unsafe { text.release(memory, bytes) };
+        }
+    }
+}
+
 impl<T: Copy> List<T> {
     pub(crate) const fn new() -> Self {
-        List { memory: None, capacity: 0, len: 0 }
+        List { raw: Raw { memory: None, capacity: 0, len: 0 }, entries: PhantomData }
     }
 
     /// Room for `more` entries.
     #[inline]
     pub(crate) fn reserve(&mut self, more: usize, text: &dyn Text) -> Result<(), Error> {
-        let needed = self.len + more;
-        if needed <= self.capacity {
-            return Ok(());
-        }
-        let old = self.memory.map(NonNull::cast);
-        let (bytes, used) = (self.bytes(), self.len * size_of::<T>());
-        let wanted = needed.max(self.capacity * 2) * size_of::<T>();
-        let mut publish = |memory: NonNull<u8>, bytes: usize| {
-            self.memory = Some(memory.cast());
-            fence(Ordering::Release);
-            self.capacity = bytes / size_of::<T>();
-        };
-        // SAFETY: memory of this list.
-        unsafe { grow(old, bytes, used, wanted, text, &mut publish) }.ok_or(Error::OutOfMemory)
+        self.raw.reserve(more, size_of::<T>(), text)
     }
 
-    #[inline(never)]
+    #[inline]
     pub(crate) fn push(&mut self, entry: T, text: &dyn Text) -> Result<(), Error> {
-        self.reserve(1, text)?;
-        if let Some(memory) = self.memory {
-            // SAFETY: there is room.
-            unsafe { memory.add(self.len).write(entry) };
-            self.len += 1;
-        }
+        let place = self.raw.next(size_of::<T>(), text).ok_or(Error::OutOfMemory)?;
+        // SAFETY: memory for an entry, aligned, because all are and a page is.
+        unsafe { place.cast::<T>().write(entry) };
+        self.raw.len += 1;
         Ok(())
     }
 
     /// Appends what `next` yields, until it yields nothing or the room that was reserved is full.
     #[inline]
     pub(crate) fn extend<E>(&mut self, mut next: impl FnMut() -> Result<Option<T>, E>) -> Result<(), E> {
-        let Some(memory) = self.memory else { return Ok(()) };
+        let Some(memory) = self.raw.memory.map(NonNull::cast::<T>) else { return Ok(()) };
         // In a register: nothing that is done for each entry may cost more than the entry.
-        let mut len = self.len;
+        let mut len = self.raw.len;
         let result = loop {
-            match if len < self.capacity { next() } else { Ok(None) } {
+            match if len < self.raw.capacity { next() } else { Ok(None) } {
                 // SAFETY: there is room.
                 Ok(Some(entry)) => unsafe { memory.add(len).write(entry) },
                 Ok(None) => break Ok(()),
@@ -68,40 +110,34 @@ impl<T: Copy> List<T> {
             }
             len += 1;
         };
-        self.len = len;
+        self.raw.len = len;
         result
     }
 
     pub(crate) fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
+        self.raw.len = self.raw.len.min(len);
     }
 
     /// Keeps the entries that `keep` says, which is shown those that are kept before, too.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
-        self.len = retain(self.as_mut_slice(), keep);
+        self.raw.len = retain(self.as_mut_slice(), keep);
     }
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        match self.memory {
+        match self.raw.memory {
             // SAFETY: `len` entries were written.
-            Some(memory) => unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), self.len) },
+            Some(memory) => unsafe { core::slice::from_raw_parts_mut(memory.as_ptr().cast(), self.raw.len) },
             None => &mut [],
         }
     }
 
     /// Bytes that the list holds.
     pub(crate) fn bytes(&self) -> usize {
-        self.capacity * size_of::<T>()
+        self.raw.capacity * size_of::<T>()
     }
 
     pub(crate) fn free(&mut self, text: &dyn Text) {
-        let bytes = self.bytes();
-        (self.capacity, self.len) = (0, 0);
-        fence(Ordering::Release);
-        if let Some(memory) = self.memory.take() {
-            // SAFETY: from `allocate`, which rounds as `release` does.
-            unsafe { text.release(memory.cast(), bytes) };
-        }
+        self.raw.free(size_of::<T>(), text);
     }
 }
 
@@ -120,40 +156,12 @@ pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) 
     count
 }
 
-/// Hands memory of at least `wanted` bytes, with what is used of `old`, and how much it is, to `publish`, and gives `old` back.
-///
-/// # Safety
-/// `old` is `bytes` bytes from [`Text::allocate`], of which `used` are written; behind `publish` it is nobody's.
-#[inline(never)] // One for all types.
-unsafe fn grow(
-    old: Option<NonNull<u8>>,
-    bytes: usize,
-    used: usize,
-    wanted: usize,
-    text: &dyn Text,
-    publish: &mut dyn FnMut(NonNull<u8>, usize),
-) -> Option<()> {
-    let wanted = wanted.max(text.page_size());
-    let memory = text.allocate(wanted)?;
-    if let Some(old) = old {
-        // SAFETY: both have room for what is used, and do not overlap.
-        unsafe { memory.copy_from_nonoverlapping(old, used) };
-    }
-    fence(Ordering::Release);
-    publish(memory, wanted);
-    if let Some(old) = old {
-        // SAFETY: by the contract.
-        unsafe { text.release(old, bytes) };
-    }
-    Some(())
-}
-
 impl<T: Copy> Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        match self.memory {
+        match self.raw.memory {
             // SAFETY: `len` entries were written.
-            Some(memory) => unsafe { core::slice::from_raw_parts(memory.as_ptr(), self.len) },
+            Some(memory) => unsafe { core::slice::from_raw_parts(memory.as_ptr().cast(), self.raw.len) },
             None => &[],
         }
     }
@@ -184,9 +192,9 @@ mod tests {
             // SAFETY: the test's list, which is in nobody's hands but this thread's.
             let (now, capacity, len) = unsafe {
                 let list = self.0.load(Ordering::Relaxed);
-                ((&raw const (*list).memory).read_volatile(), (*list).capacity, (*list).len)
+                ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
             };
-            assert_ne!(now.map(NonNull::cast), Some(memory), "the list leads to memory that is given back");
+            assert_ne!(now, Some(memory), "the list leads to memory that is given back");
             assert!(now.is_some() || (capacity, len) == (0, 0));
             self.1.fetch_add(1, Ordering::Relaxed);
             // SAFETY: passed on.

@@ -273,17 +273,11 @@ pub unsafe trait Text: Sync {
         false
     }
 
-    /// Keeps the object that contains this copy from being unloaded. Called without the lock.
-    fn keep_loaded(&self) {}
-
-    /// Blocks all signals of the calling thread, for a thread that it is about to start. What [`restore_signals`](Self::restore_signals)
-    /// takes.
-    fn block_signals(&self) -> u64 {
-        0
+    /// Calls `start`, which starts a thread of the library's own: with all signals blocked, so that it is not given the program's, and
+    /// after the object that contains this copy was kept from being unloaded. Called without the lock.
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        start();
     }
-
-    /// Goes back to the mask that was before.
-    fn restore_signals(&self, _mask: u64) {}
 }
 
 /// The platform in use.

@@ -191,17 +191,12 @@ unsafe impl Text for Linux {
         shared::get().is_some_and(shared::Shared::is_unsettled)
     }
 
-    fn keep_loaded(&self) {
+    fn start_thread(&self, start: &mut dyn FnMut()) {
         if !RUNTIME.stays() {
             keep_loaded((&raw const RUNTIME) as usize);
         }
-    }
-
-    fn block_signals(&self) -> u64 {
-        signals::block()
-    }
-
-    fn restore_signals(&self, mask: u64) {
+        let mask = signals::block();
+        start();
         signals::restore(mask);
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn is_synced() -> bool {
 }
 
 /// Makes all other threads serialise.
+#[inline(never)] // Once in a program is enough.
 pub(super) fn core_sync() -> Result<(), Errno> {
     let done = serialise_others();
     SYNCED.store(done.is_ok(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What transactions change: so far keys.
+//! What transactions change: so far keys. A subject is a file here, and a line in [`of`].
 //!
 //! ```text
 //!   begin     what the change comes to: nothing to be patched, or an aim
@@ -7,14 +7,14 @@
 //!   abandon   the sites are as they were
 //! ```
 
+mod key;
+
 use core::fmt;
 
 use crate::error::Error;
 use crate::format::Entry;
 #[cfg(jumplabel_sites)]
 use crate::format::{BRANCH, VALUE};
-use crate::key::count::{self, Change, Transition};
-use crate::key::raw::RawKey;
 use crate::text::Visibility;
 
 /// What entries of a table name, and what a transaction changes.
@@ -52,54 +52,8 @@ pub(crate) trait Subject: Sync {
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
-        BRANCH | VALUE => Some(unsafe { &*(address as *const RawKey) }),
+        BRANCH | VALUE => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         _ => None,
-    }
-}
-
-impl Subject for RawKey {
-    fn address(&self) -> usize {
-        self.address()
-    }
-
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
-        Ok(match count::begin(self.word(), Change::of(change))? {
-            Transition::Done => None,
-            Transition::TurnOff => Some(0),
-            Transition::TurnOn => Some(1),
-        })
-    }
-
-    fn aim(&self) -> usize {
-        usize::from(self.is_enabled())
-    }
-
-    fn goal(&self, aim: usize, entry: &Entry) -> usize {
-        usize::from(entry.jumps(aim != 0))
-    }
-
-    fn publish(&self, change: usize, aim: Option<usize>) {
-        let transition = match aim {
-            None => Transition::Done,
-            Some(0) => Transition::TurnOff,
-            Some(_) => Transition::TurnOn,
-        };
-        count::publish(self.word(), transition);
-        if count::settles(Change::of(change), transition) {
-            self.set_due(false);
-        }
-    }
-
-    fn abandon(&self) {
-        count::abandon(self.word());
-    }
-
-    fn is_eventual(&self) -> bool {
-        self.is_eventual()
-    }
-
-    fn set_eventual(&self, eventual: bool) {
-        self.set_eventual(eventual);
     }
 }
 
