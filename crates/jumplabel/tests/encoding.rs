@@ -29,7 +29,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Change, Code, Kind, Piece, Sites, State};
+use jumplabel::arch::{Arch, Change, Code, Kind, Piece, Sites, State, Template};
 use proptest::prelude::*;
 
 const ADDRESS: u64 = 0x5555_5004;
@@ -213,6 +213,8 @@ fn undo_is_harmless_where_nothing_was_done<M: Machine>() {
 fn states_round_trip<M: Machine>() {
     for &displacement in M::DISPLACEMENTS {
         for state in states::<M>() {
+            let filled = Template::of::<M::A>(state).fill::<M::A>(displacement);
+            assert_eq!(filled, state.encode::<M::A>(displacement));
             let bytes = encode::<M>(state, displacement);
             assert_eq!(M::effect(&bytes, displacement).unwrap(), effect_of::<M>(state));
             let decoded = decode::<M>(state.kind(), &bytes, displacement).unwrap();

@@ -45,9 +45,8 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
-    /// The instruction without the displacement, and a mask of its place.
-    head: u64,
-    tail: u64,
+    /// If the displacement is stored as it is: the instruction without it, and a mask of its place.
+    plain: Option<(u64, u64)>,
 }
 
 impl Template {
@@ -56,7 +55,10 @@ impl Template {
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Template {
         let [head, all] = [0, -1].map(|displacement| state.encode::<A>(displacement).word());
-        Template { state, head, tail: head ^ all }
+        let template = Template { state, plain: A::TAIL.map(|_| (head, head ^ all)) };
+        // A kind may store something else than the displacement.
+        let is_plain = template.fill::<A>(0x1234_5678) == state.encode::<A>(0x1234_5678);
+        Template { plain: template.plain.filter(|_| is_plain), ..template }
     }
 
     /// The state.
@@ -69,11 +71,11 @@ impl Template {
     #[must_use]
     #[inline]
     pub fn fill<A: Sites>(self, displacement: i32) -> Code {
-        match A::TAIL {
-            Some(place) => {
-                Code::of_word(self.head | u64::from(displacement.cast_unsigned()) << (place * 8) & self.tail)
+        match (A::TAIL, self.plain) {
+            (Some(place), Some((head, tail))) => {
+                Code::of_word(head | u64::from(displacement.cast_unsigned()) << (place * 8) & tail)
             }
-            None => self.state.encode::<A>(displacement),
+            _ => self.state.encode::<A>(displacement),
         }
     }
 }
