@@ -15,6 +15,8 @@ pub(crate) mod copies;
 mod held;
 pub(crate) mod list;
 mod place;
+#[cfg(windows)]
+mod windows;
 mod write;
 
 use core::ops::Range;

@@ -1,0 +1,86 @@
+//! src/format.rs against all else that writes the layouts down: the macros, the C header, the document. Each text is checked for what
+//! the constants say; with another constant, each check must fail.
+#![cfg(not(miri))]
+
+use jumplabel::format::{
+    ARM, DEFAULT, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, KeyRecord,
+    MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
+};
+
+const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
+const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
+const SITE: &str = include_str!("../src/arch/asm/site.rs");
+const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
+const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
+const RECORD: &str = include_str!("../src/key/mod.rs");
+const NOTE: &str = include_str!("../src/text/linux/note.rs");
+
+/// A text, its name, and what must be in it.
+type Check = (&'static str, &'static str, String);
+
+fn checks() -> Vec<Check> {
+    let header = |part: String| ("site.h", HEADER, part);
+    let document = |part: String| ("table-format.md", DOCUMENT, part);
+    let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
+    let naked = u32::from(VALUE) << KIND_SHIFT;
+    let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
+    let mut checks = vec![
+        header(format!("entry->meta & {ARM};")),
+        header(format!("entry->meta & {INDIRECT})")),
+        header(format!("entry->meta & {naked};")),
+        header(format!("entry->meta >> {OFFSET_SHIFT})")),
+        header(format!("#define JUMPLABEL_INDIRECT_ {INDIRECT}\n")),
+        header("int32_t code;\n\tint32_t target;\n\tint32_t key;\n\tuint32_t meta;\n".to_owned()),
+        document(format!("## Entry, {} bytes", size_of::<Entry>())),
+        document(format!("## Key, {KEY_BYTES} bytes")),
+        document(format!("## Key record, {} bytes", size_of::<KeyRecord>())),
+        document(format!("bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {VALUE} the function")),
+        document(format!("bit {}      arm:", ARM.trailing_zeros())),
+        document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
+        document(format!("bit {}      0", JUMPS.trailing_zeros())),
+        document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
+        document(format!("bit {}", DEFAULT.trailing_zeros())),
+        document(format!("bits {OFFSET_SHIFT}-31  stride")),
+        document(format!("{:#x}, {:#x}, and the version", MAGIC[0], MAGIC[1])),
+        document(format!("`{NOTE_SECTION}`")),
+        document(format!("name \"{name}\\0\"")),
+        ("asm/site.rs", SITE, format!("(\\\\m)&{JUMPS}\"")),
+        ("asm/site.rs", SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
+        ("asm/site.rs", SITE, format!("{{m}}&{};", JUMPS - 1)),
+        ("asm/site.rs", SITE, format!(".pushsection {TABLE_SECTION},")),
+        ("asm/naked.rs", NAKED, format!(".pushsection {TABLE_SECTION},")),
+        ("key/mod.rs", RECORD, format!(".pushsection {KEYS_SECTION},")),
+        ("asm/object.rs", OBJECT, format!("\".long {VERSION}\\n\",\n            \".size")),
+        ("note.rs", NOTE, format!(".pushsection {NOTE_SECTION},")),
+        ("note.rs", NOTE, format!(".long {}, 8, {{version}}", NOTE_NAME.len())),
+        ("note.rs", NOTE, format!(".asciz \\\"{name}\\\"")),
+    ];
+    if cfg!(target_pointer_width = "64") {
+        checks.push(document(format!("## Object record, {} bytes", size_of::<Object>())));
+    }
+    for section in [TABLE_SECTION, KEYS_SECTION, FOREIGN_SECTION] {
+        checks.push(header(format!("JUMPLABEL_BOUNDS_(\"{section}\")")));
+        checks.push(document(format!("`{section}`")));
+        checks.push(("asm/object.rs", OBJECT, format!(".long __start_{section} - .")));
+    }
+    checks
+}
+
+#[test]
+fn all_agree() {
+    for (name, text, part) in checks() {
+        assert!(text.contains(&part), "{name} does not say {part:?}");
+    }
+}
+
+/// Broken twins: another number, or another name, is missed by each check that has one.
+#[test]
+fn another_constant_is_found_out() {
+    for (name, text, part) in checks() {
+        let other: String = match part.rfind(|c: char| c.is_ascii_digit()) {
+            Some(at) => part.chars().enumerate().map(|(place, c)| if place == at { '~' } else { c }).collect(),
+            None => part.replacen("jump", "jmup", 1).replacen("int32_t key", "int64_t key", 1),
+        };
+        assert!(other != part && !text.contains(&other), "{name}: {other:?}");
+    }
+}
