@@ -157,6 +157,23 @@ pub struct Site {
     pub state: Option<State>,
 }
 
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`, or the bytes, if something else wrote there.
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Site { address, target, arm, naked, bytes, state } = self;
+        write!(f, "{address:#x} ")?;
+        match state {
+            Some(state) => f.write_str(state.name())?,
+            None => write!(f, "foreign bytes {bytes:?}")?,
+        }
+        match (naked, arm) {
+            (true, _) => f.write_str(" naked"),
+            (false, true) => write!(f, " -> {target:#x} likely"),
+            (false, false) => write!(f, " -> {target:#x} unlikely"),
+        }
+    }
+}
+
 impl Site {
     /// # Safety
     /// An entry of an object that is loaded and cannot be unloaded meanwhile, which the index has checked.

@@ -2,7 +2,7 @@
 
 use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{
-    Batch, Error, Lock, RawKey, StaticKeyFalse, find_key, for_each_key, for_each_site, naked_key, probe, set_all,
+    Batch, Error, Lock, RawKey, Site, StaticKeyFalse, find_key, for_each_key, for_each_site, naked_key, probe, set_all,
     static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
 };
 
@@ -186,6 +186,9 @@ fn introspection() {
     LISTED[1].disable().unwrap();
     for_each_site(&LISTED[1], |site| {
         assert!(site.state.unwrap().falls_through());
+        let shown = format!("{address:#x} {} -> {:#x} unlikely", site.state.unwrap().name(), site.target);
+        assert_eq!(site.to_string(), shown);
+        assert!(Site { state: None, ..site }.to_string().starts_with(&format!("{address:#x} foreign bytes [")));
         // Where a site has more than one way to fall through, it is left in another than it came in.
         assert_eq!(site.state != Some(State::NOP), Native::STEPS > 1);
         LISTED[1].enable().unwrap(); // Visited without the lock.

@@ -14,6 +14,9 @@ impl RawKey {
     /// interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while another thread flips.
     /// Safe in signal handlers, constructors, and before and after `fork`.
     ///
+    /// In async code a flip blocks the thread that polls: for microseconds, if [`prepare`](crate::prepare) has been called, and while
+    /// others flip or hold a [`Lock`]. If that is too long, flip by what your runtime has for calls that block.
+    ///
     /// # Errors
     /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and everything that a transaction can meet. On any
     /// error, nothing has changed.
