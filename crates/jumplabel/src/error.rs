@@ -59,29 +59,30 @@ impl WriterKind {
     }
 }
 
-/// The writers that refused, and why: each once, in the order in which they were tried.
+/// The writers that refused, and why.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Refusals([Option<(WriterKind, Errno)>; 4]);
+pub struct Refusals([Errno; KINDS.len()]);
+
+/// All kinds, in the order of their numbers.
+const KINDS: [WriterKind; 4] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
 
 impl Refusals {
     /// Notes a refusal. The last of a writer counts.
     pub(crate) fn note(&mut self, kind: WriterKind, errno: Errno) {
-        let same = self.iter().position(|(known, _)| known == kind);
-        let at = same.unwrap_or(self.iter().count());
-        if let Some(place) = self.0.get_mut(at) {
-            *place = Some((kind, errno));
+        if let Some(place) = self.0.get_mut(kind as usize) {
+            *place = errno;
         }
     }
 
-    /// All of them.
+    /// Those that were tried, each once.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Errno)> {
-        self.0.iter().copied().flatten()
+        KINDS.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
     }
 
     /// What a writer met; [`Errno::NONE`] if it was not tried.
     #[must_use]
     pub fn of(&self, kind: WriterKind) -> Errno {
-        self.iter().find(|(known, _)| *known == kind).map_or(Errno::NONE, |(_, errno)| errno)
+        self.0.get(kind as usize).copied().unwrap_or_default()
     }
 }
 

@@ -213,7 +213,7 @@ fn undo_is_harmless_where_nothing_was_done<M: Machine>() {
 fn states_round_trip<M: Machine>() {
     for &displacement in M::DISPLACEMENTS {
         for state in states::<M>() {
-            let filled = Template::of::<M::A>(state).fill::<M::A>(displacement);
+            let filled = Template::of::<M::A>(state).unwrap().fill::<M::A>(displacement);
             assert_eq!(filled, state.encode::<M::A>(displacement));
             let bytes = encode::<M>(state, displacement);
             assert_eq!(M::effect(&bytes, displacement).unwrap(), effect_of::<M>(state));

@@ -17,11 +17,16 @@ const PAGE: usize = 4096;
 struct Own {
     locked: AtomicBool,
     refuses: AtomicBool,
+    has_code: AtomicBool,
     open_pages: AtomicUsize,
 }
 
-static OWN: Own =
-    Own { locked: AtomicBool::new(false), refuses: AtomicBool::new(false), open_pages: AtomicUsize::new(0) };
+static OWN: Own = Own {
+    locked: AtomicBool::new(false),
+    refuses: AtomicBool::new(false),
+    has_code: AtomicBool::new(true),
+    open_pages: AtomicUsize::new(0),
+};
 static TEXT: &dyn Text = &OWN;
 
 /// What a kernel does before its first flip.
@@ -32,6 +37,11 @@ pub fn install() {
 
 pub fn refuse(yes: bool) {
     OWN.refuses.store(yes, Ordering::Relaxed);
+}
+
+/// Whether the kernel says of itself that it has code.
+pub fn has_code(yes: bool) {
+    OWN.has_code.store(yes, Ordering::Relaxed);
 }
 
 pub fn pages_left_writable() -> usize {
@@ -111,7 +121,8 @@ unsafe impl Text for Own {
 
     /// So that a damaged table is found.
     fn image(&self, [start, end, _]: [usize; 3]) -> Option<Image> {
-        (start < end).then(|| Image::of([((start, end), true)].into_iter())).flatten()
+        let bounds = ((start, end), self.has_code.load(Ordering::Relaxed));
+        (start < end).then(|| Image::of([bounds].into_iter())).flatten()
     }
 }
 

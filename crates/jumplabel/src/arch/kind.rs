@@ -45,37 +45,31 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
-    /// If the displacement is stored as it is: the instruction without it, and a mask of its place.
-    plain: Option<(u64, u64)>,
+    /// The instruction without the displacement, and a mask of its place.
+    head: u64,
+    tail: u64,
 }
 
 impl Template {
-    /// Of a state.
+    /// Of a state. `None` if its kind stores something else than the displacement where that is stored as it is.
     #[must_use]
     #[inline(never)]
-    pub fn of<A: Sites>(state: State) -> Template {
-        let [head, all] = [0, -1].map(|displacement| state.encode::<A>(displacement).word());
-        let template = Template { state, plain: A::TAIL.map(|_| (head, head ^ all)) };
-        // A kind may store something else than the displacement.
-        let is_plain = template.fill::<A>(0x1234_5678) == state.encode::<A>(0x1234_5678);
-        Template { plain: template.plain.filter(|_| is_plain), ..template }
-    }
-
-    /// The state.
-    #[must_use]
-    pub const fn state(self) -> State {
-        self.state
+    pub fn of<A: Sites>(state: State) -> Option<Template> {
+        const ANY: i32 = 0x1234_5678;
+        let [head, all, any] = [0, -1, ANY].map(|displacement| state.encode::<A>(displacement));
+        let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
+        (template.fill::<A>(ANY) == any).then_some(template)
     }
 
     /// As [`State::encode`].
     #[must_use]
     #[inline]
     pub fn fill<A: Sites>(self, displacement: i32) -> Code {
-        match (A::TAIL, self.plain) {
-            (Some(place), Some((head, tail))) => {
-                Code::of_word(head | u64::from(displacement.cast_unsigned()) << (place * 8) & tail)
+        match A::TAIL {
+            Some(place) => {
+                Code::of_word(self.head | u64::from(displacement.cast_unsigned()) << (place * 8) & self.tail)
             }
-            _ => self.state.encode::<A>(displacement),
+            None => self.state.encode::<A>(displacement),
         }
     }
 }

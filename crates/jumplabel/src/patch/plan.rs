@@ -84,9 +84,11 @@ struct Run {
 impl Run {
     /// As `entry` does; `None` if it stays where it is.
     fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
-        let [from, to] = [Template::of::<Native>(from), Template::of::<Native>(to)];
-        let run = Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to };
-        (from.state() != to.state()).then_some(run)
+        if from == to {
+            return None;
+        }
+        let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
+        Some(Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to })
     }
 
     /// The edit of `entry`, if it is one of them.
