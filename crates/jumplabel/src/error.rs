@@ -60,7 +60,7 @@ impl WriterKind {
 }
 
 /// The writers that refused, and why.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals([Errno; KINDS.len()]);
 
 /// All kinds, in the order of their numbers.
@@ -83,12 +83,6 @@ impl Refusals {
     #[must_use]
     pub fn of(&self, kind: WriterKind) -> Errno {
         self.0.get(kind as usize).copied().unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Refusals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -177,6 +177,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
 }
 
 /// Writes with the first writer that can.
+#[inline(never)]
 fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
     let Work { edits, extents, mut summary, steps, several } = work;

@@ -79,6 +79,7 @@ impl<'a> Request<'a> {
     }
 
     /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
+    #[inline(never)] // Once in a program is enough.
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {
             Some(Visibility::Immediate) => self.subject.set_eventual(false),
