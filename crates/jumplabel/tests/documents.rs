@@ -52,7 +52,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("CONTRIBUTING.md", "make lint unit", Commands),
     ("docs/benchmarks.md", "-- flips", Commands),
     ("docs/benchmarks.md", "--test capi cost", Commands),
-    ("docs/how-it-works.md", "static_key!   static_branch_*!", FIGURE),
+    ("docs/how-it-works.md", "objects come and go: constructors", FIGURE),
     ("docs/how-it-works.md", "pristine   0f 1f 44 00 00", ENCODINGS),
     (
         "docs/how-it-works.md",
@@ -69,7 +69,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
     ("docs/how-it-works.md", "Runtime of the program", FIGURE),
     ("docs/mutants.md", "--shard", Commands),
-    ("docs/porting.md", "arch/site_asm.rs", Tried(files_of_arch)),
+    ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
     ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
     ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
