@@ -37,6 +37,10 @@ pub trait Twin: Sync {
         // SAFETY: called as `Text::open` is.
         unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Through(self, writer))) }
     }
+    /// As `Writer::sync` of the writer that was opened.
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+        writer.sync()
+    }
     /// A writer is opened.
     fn begin(&self) {}
     /// As `Writer::write` of the writer that was opened.
@@ -66,7 +70,7 @@ impl<T: Twin + ?Sized> Writer for Through<'_, T> {
         self.0.write(self.1, writes)
     }
     fn sync(&mut self) -> Result<(), Errno> {
-        self.1.sync()
+        self.0.sync(self.1)
     }
 }
 
@@ -120,8 +124,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn place(&self, record: usize) -> Place {
         builtin().place(record)
     }
-    fn image(&self, words: [usize; 3]) -> Option<Image> {
-        builtin().image(words)
+    unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
+        // SAFETY: by the contract.
+        unsafe { builtin().image(words) }
     }
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         builtin().unload(addresses, held);

@@ -27,9 +27,17 @@ pub unsafe fn set_text(text: &'static &'static dyn Text) {
     #[cfg(jumplabel_sites)]
     {
         RUNTIME.objects().for_each(|object| object.locate(*text));
+        if !RUNTIME.is_empty() {
+            let in_program = RUNTIME.objects().any(|object| object.has(IN_PROGRAM));
+            // SAFETY: the library's hooks.
+            unsafe { text.start(in_program, &HOOKS) };
+        }
         register_own();
     }
 }
+
+#[cfg(jumplabel_sites)]
+static HOOKS: Hooks = Hooks { forked, ending };
 
 /// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
 /// object has sites of keys in other objects, or something was flipped before: its sites are then brought to the state of
@@ -49,7 +57,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
     record.locate(text());
     if RUNTIME.is_empty() {
-        text().start(record.has(IN_PROGRAM), &Hooks { forked, ending });
+        // SAFETY: the library's hooks.
+        unsafe { text().start(record.has(IN_PROGRAM), &HOOKS) };
     }
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);

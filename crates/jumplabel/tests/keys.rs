@@ -456,3 +456,22 @@ fn deferred() {
     assert!(!static_branch_likely!(LATE));
     std::thread::sleep(Duration::from_millis(50)); // Miri wants the worker to end before its process.
 }
+
+/// A key that is sealed may lie in memory that cannot be written: what is refused writes nothing.
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn sealed_in_read_only_memory() {
+    const PAGE: usize = 1 << 16; // The largest there is.
+    #[repr(C, align(65536))]
+    struct Page(StaticKeyFalse, [u8; PAGE - 8]);
+    static SEALED: Page = Page(StaticKeyFalse::new(), [0; PAGE - 8]);
+    static_key! { static OTHER: false; }
+
+    SEALED.0.seal().unwrap();
+    // SAFETY: pages of this static, of which nothing else is in them.
+    let done = unsafe { libc::mprotect(SEALED.0.address() as *mut libc::c_void, PAGE, libc::PROT_READ) };
+    assert_eq!(done, 0);
+    let refused = [SEALED.0.inc(), SEALED.0.enable(), Batch::new().enable(&OTHER).enable(&SEALED.0).commit()];
+    assert_eq!(refused, [const { Err(Error::Sealed) }; 3]);
+    assert!(SEALED.0.disable().is_ok() && !OTHER.is_enabled());
+}

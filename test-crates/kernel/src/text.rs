@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 
 use jumplabel::text::{
-    Body, Extent, Failure, Held, Image, Place, Summary, Text, Token, Write, Writer, Writers, Written,
+    Body, Extent, Failure, Held, Hooks, Image, Place, Summary, Text, Token, Write, Writer, Writers, Written,
 };
 use jumplabel::{Errno, Error, WriterKind, set_text};
 
@@ -18,6 +18,7 @@ struct Own {
     locked: AtomicBool,
     refuses: AtomicBool,
     has_code: AtomicBool,
+    started: AtomicBool,
     open_pages: AtomicUsize,
 }
 
@@ -25,6 +26,7 @@ static OWN: Own = Own {
     locked: AtomicBool::new(false),
     refuses: AtomicBool::new(false),
     has_code: AtomicBool::new(true),
+    started: AtomicBool::new(false),
     open_pages: AtomicUsize::new(0),
 };
 static TEXT: &dyn Text = &OWN;
@@ -33,6 +35,7 @@ static TEXT: &dyn Text = &OWN;
 pub fn install() {
     // SAFETY: nobody flips; `Own` keeps the contract on a machine with one thread.
     unsafe { set_text(&TEXT) };
+    assert!(OWN.started.load(Ordering::Relaxed));
 }
 
 pub fn refuse(yes: bool) {
@@ -115,12 +118,16 @@ unsafe impl Text for Own {
         Duration::ZERO
     }
 
+    unsafe fn start(&self, in_program: bool, _: &'static Hooks) {
+        assert!(in_program && !self.started.swap(true, Ordering::Relaxed));
+    }
+
     fn place(&self, _: usize) -> Place {
-        Place { words: [system::image().start, system::image().end, 0], ..Place::default() }
+        Place { words: [system::image().start, system::image().end, 0], in_program: true, guarded: false }
     }
 
     /// So that a damaged table is found.
-    fn image(&self, [start, end, _]: [usize; 3]) -> Option<Image> {
+    unsafe fn image(&self, [start, end, _]: [usize; 3]) -> Option<Image> {
         let bounds = ((start, end), self.has_code.load(Ordering::Relaxed));
         (start < end).then(|| Image::of([bounds].into_iter())).flatten()
     }

@@ -49,7 +49,7 @@ impl Code {
 
     /// The number of the site's kind.
     #[inline]
-    pub(super) const fn kind(self) -> u8 {
+    pub(crate) const fn kind(self) -> u8 {
         (self.word() >> (TAG * 8)) as u8 >> KIND_SHIFT
     }
 

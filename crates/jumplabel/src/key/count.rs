@@ -152,7 +152,10 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
 
 /// Under the lock: the sites are as they were. Does nothing unless the key was about to go off.
 pub fn abandon(word: &AtomicI32) {
-    let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
+    // Looked at first: a sealed key may lie in read-only memory.
+    if word.load(Ordering::Relaxed) == LEAVING {
+        let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
+    }
 }
 
 /// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the

@@ -17,7 +17,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::plan::Plan;
+use super::plan::{Plan, Work};
 use super::{Lock, Request, STATE, State, steps};
 use crate::error::Error;
 use crate::site::object;
@@ -145,10 +145,10 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
         undone = match plan.work(text) {
             Ok(None) => true,
             Err(_) => false,
-            Ok(Some(work)) => text.writers(&work.summary, held).iter().any(|kind| {
-                let mut body = |writer: &mut dyn Writer| steps::undo(work.edits, writer);
+            Ok(Some(Work { edits, extents, summary, .. })) => text.writers(&summary, held).iter().any(|kind| {
+                let mut body = |writer: &mut dyn Writer| steps::undo(edits, writer);
                 // SAFETY: the edits were verified, here or in the process that this is a copy of.
-                unsafe { text.open(kind, work.extents, held, &mut body) }.is_ok()
+                unsafe { text.open(kind, extents, held, &mut body) }.is_ok()
             }),
         };
     }

@@ -97,6 +97,7 @@ fn settle_copy(lock: &mut Lock) {
 pub(crate) fn settle(subject: &dyn Subject) -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_settled(subject, held))?;
+    outcome.primed = 0; // None of them was pristine.
     match outcome.writer {
         Some(_) if outcome.visibility == Visibility::Immediate => subject.set_eventual(false),
         Some(_) => {}
@@ -146,8 +147,10 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     plan.clear();
     in_flight.begin(requests, text)?;
     let mut outcome = collect(requests, plan, objects).and_then(|()| {
+        let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
+        // Not before: who finds a plan that is being sorted must not undo it.
         in_flight::writing();
-        plan.work(text)?.map_or(Ok(Outcome::default()), |work| write(work, platform))
+        write(work, platform)
     });
     match &mut outcome {
         Ok(outcome) => {
@@ -181,6 +184,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
 fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
     let Work { edits, extents, mut summary, steps, several } = work;
+    let sites = edits.len();
     // The first site that could not be restored, and why core sync was refused.
     let (mut stuck, mut core_sync) = (None, None);
     let mut refused = Refusals::default();
@@ -198,7 +202,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
             match unsafe { text.open(kind, extents, held, &mut body) } {
                 Ok(written) => {
                     return Ok(Outcome {
-                        sites: edits.len(),
+                        sites,
                         pages: summary.pages,
                         primed: several,
                         writer: Some(kind),

@@ -40,6 +40,16 @@ pub(super) struct Edit {
     pub(super) change: Change,
 }
 
+impl Edit {
+    /// Begins at what the site holds now. A writer that has core sync refused to it has written there, and nowhere else.
+    #[cold]
+    pub(super) fn look_again(&mut self) {
+        let old = self.change.old;
+        // SAFETY: a site that was verified, of an object that the lock keeps loaded.
+        self.change.old = unsafe { Code::read(old.kind(), self.address, old.len()) };
+    }
+}
+
 /// A site that holds one of its states.
 #[derive(Clone, Copy)]
 struct Found {
@@ -137,9 +147,9 @@ pub(super) struct Plan {
 }
 
 /// What is to be written, in order.
-#[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
-    pub(super) edits: &'a [Edit],
+    /// What a site holds is corrected, if a way back ends before it.
+    pub(super) edits: &'a mut [Edit],
     pub(super) extents: &'a [Extent],
     pub(super) summary: Summary,
     /// A bit for each step that some site takes part in.
@@ -269,8 +279,9 @@ impl Plan {
 
     /// Gives memory back that is not worth keeping.
     pub(super) fn shrink(&mut self, text: &dyn Text) {
-        if self.edits.bytes() > KEPT_BYTES {
+        if self.edits.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.edits.free(text);
+            self.extents.free(text);
         }
     }
 
@@ -327,7 +338,8 @@ impl Plan {
         extent.end = last_end;
         self.extents.push(extent, text)?;
         summary.steps = all_steps.count_ones();
-        Ok(Some(Work { edits: &self.edits, extents: &self.extents, summary, steps: all_steps, several }))
+        let (edits, extents) = (self.edits.as_mut_slice(), &self.extents);
+        Ok(Some(Work { edits, extents, summary, steps: all_steps, several }))
     }
 
     /// Sorts by address and removes what is listed twice.

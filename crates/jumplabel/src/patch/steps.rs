@@ -25,7 +25,7 @@ fn piece(change: Change, number: u8, back: bool) -> Option<Piece> {
 
 /// Carries the edits out, by the steps that `steps` has a bit for. On a refusal all sites are as before, unless undoing is
 /// refused too.
-pub(super) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+pub(super) fn run(edits: &mut [Edit], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
     for number in (0..Native::STEPS).filter(|number| steps & 1 << number != 0) {
         if let Err((at, errno)) = write(edits, number, false, writer) {
             take_back(edits, number, at, writer)?;
@@ -44,14 +44,15 @@ pub(super) fn run(edits: &[Edit], steps: u8, writer: &mut dyn Writer) -> Result<
 
 /// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step
 /// ([`Arch::undo`]).
-pub(super) fn undo(edits: &[Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
+pub(super) fn undo(edits: &mut [Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
     take_back(edits, Native::STEPS - 1, edits.len(), writer)
 }
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites. Where core sync is refused on the
-/// way, a site that takes several steps stays in between, where it does what it did at first; one that takes a single step
-/// is restored all the same, because that needs no core sync before it.
-fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
+/// way, a site that takes several steps stays in between, where it does what it did at first, and its edit begins there from now
+/// on: whoever tries next must not take it for what it was. A site that takes a single step is restored all the same, because
+/// that needs no core sync before it.
+fn take_back(edits: &mut [Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
     let mut synced = true;
     for number in (0..=last).rev() {
         let part = edits.get(..count).filter(|_| number == last).unwrap_or(edits);
@@ -62,7 +63,11 @@ fn take_back(edits: &[Edit], last: u8, count: usize, writer: &mut dyn Writer) ->
                 .filter(|edit| edit.iter().all(|edit| of(edit.change) == 1 << number))
                 .try_for_each(|edit| take_back_one(edit, number, writer))?;
         }
-        synced &= writer.sync().is_ok();
+        // Behind the last of them there is nothing to wait for.
+        synced &= writer.sync().is_ok() || number == 0;
+    }
+    if !synced {
+        edits.iter_mut().filter(|edit| of(edit.change).count_ones() > 1).for_each(Edit::look_again);
     }
     Ok(())
 }

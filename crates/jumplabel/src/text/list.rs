@@ -91,6 +91,7 @@ impl<T: Copy> List<T> {
         let place = self.raw.next(size_of::<T>(), text).ok_or(Error::OutOfMemory)?;
         // SAFETY: memory for an entry, aligned, because all are and a page is.
         unsafe { place.cast::<T>().write(entry) };
+        fence(Ordering::Release);
         self.raw.len += 1;
         Ok(())
     }

@@ -241,17 +241,24 @@ pub unsafe trait Text: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// The first object of this copy of the library is loaded. Called once, without the lock, by a constructor.
-    fn start(&self, _in_program: bool, _hooks: &'static Hooks) {}
+    /// The first object of this copy of the library is loaded: called without the lock, by a constructor, and again if another is loaded
+    /// after the last one went. A platform that is set later is started then.
+    ///
+    /// # Safety
+    /// `hooks` are the library's: nobody else calls this, but a platform that passes it on.
+    unsafe fn start(&self, _in_program: bool, _hooks: &'static Hooks) {}
 
-    /// The object of the record at this address: where it is, in words that [`image`](Self::image) understands. Called without the
-    /// lock, when the object is loaded.
+    /// The object of the record at this address: where it is, in words that [`image`](Self::image) understands; words of 0 if it does not
+    /// know. Called without the lock, when the object is loaded, or the platform is set.
     fn place(&self, _record: usize) -> Place {
-        Place::default()
+        Place { words: [0; 3], in_program: false, guarded: false }
     }
 
     /// The bounds of an object, by its words; `None` if nobody knows. Tables are checked against them.
-    fn image(&self, _words: [usize; 3]) -> Option<Image> {
+    ///
+    /// # Safety
+    /// The words are 0, or from [`place`](Self::place), for an object that is still loaded.
+    unsafe fn image(&self, _words: [usize; 3]) -> Option<Image> {
         None
     }
 

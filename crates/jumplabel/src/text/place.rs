@@ -13,13 +13,6 @@ pub struct Place {
     pub guarded: bool,
 }
 
-/// Nowhere in particular, for ever.
-impl Default for Place {
-    fn default() -> Place {
-        Place { words: [0; 3], in_program: true, guarded: false }
-    }
-}
-
 /// How many segments are told apart. A linker makes four or five.
 pub const SEGMENTS: usize = 8;
 

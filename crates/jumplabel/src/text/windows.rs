@@ -147,7 +147,7 @@ unsafe impl Text for Windows {
         Place { words: [module as usize, 0, 0], in_program, guarded: false }
     }
 
-    fn image(&self, [base, ..]: [usize; 3]) -> Option<Image> {
+    unsafe fn image(&self, [base, ..]: [usize; 3]) -> Option<Image> {
         // SAFETY: headers of a module that is loaded.
         let word = |at: usize| unsafe { ((base + at) as *const u32).read_unaligned() };
         if base == 0 {

@@ -112,16 +112,18 @@ unsafe impl Text for Spy {
         text::builtin().is_synced()
     }
 
-    fn start(&self, in_program: bool, hooks: &'static Hooks) {
-        text::builtin().start(in_program, hooks);
+    unsafe fn start(&self, in_program: bool, hooks: &'static Hooks) {
+        // SAFETY: passed on.
+        unsafe { text::builtin().start(in_program, hooks) };
     }
 
     fn place(&self, record: usize) -> Place {
         text::builtin().place(record)
     }
 
-    fn image(&self, words: [usize; 3]) -> Option<Image> {
-        text::builtin().image(words)
+    unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
+        // SAFETY: passed on.
+        unsafe { text::builtin().image(words) }
     }
 
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {

@@ -24,7 +24,10 @@ pub(super) fn protection(address: usize) -> MprotectFlags {
     let guarded = unsafe { copies::from(runtimes) }
         .flat_map(Runtime::objects)
         .filter(|object| object.has(GUARDED))
-        .any(|object| super::segments::image(object.place()).is_some_and(|image| image.contains_code(address, 1)));
+        .any(|object| {
+            // SAFETY: an object of the list is loaded.
+            unsafe { super::segments::image(object.place()) }.is_some_and(|image| image.contains_code(address, 1))
+        });
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 

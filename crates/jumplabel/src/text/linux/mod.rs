@@ -153,8 +153,11 @@ unsafe impl Text for Linux {
 
     /// Finds other copies of the library, and, if none of them does, asks to be told of forks and of the end of the process.
     /// No system call, if this copy is the only one.
-    fn start(&self, in_program: bool, hooks: &'static Hooks) {
+    unsafe fn start(&self, in_program: bool, hooks: &'static Hooks) {
         HOOKS.store(core::ptr::from_ref(hooks).cast_mut(), Ordering::Release);
+        if RUNTIME.stays() {
+            return; // It has its handlers.
+        }
         let one_stays = shared::announce();
         if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
             RUNTIME.stay();
@@ -170,8 +173,9 @@ unsafe impl Text for Linux {
         segments::place(record)
     }
 
-    fn image(&self, words: [usize; 3]) -> Option<Image> {
-        segments::image(words)
+    unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
+        // SAFETY: by the contract.
+        unsafe { segments::image(words) }
     }
 
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {

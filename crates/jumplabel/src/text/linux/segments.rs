@@ -84,11 +84,14 @@ impl<'a> Segments<'a> {
 }
 
 /// The bounds of an object, by the words of [`place`].
-pub(super) fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
+///
+/// # Safety
+/// They are 0, or the object is still loaded.
+pub(super) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
     if headers == 0 {
         return None;
     }
-    // SAFETY: the loader keeps them as long as the object is loaded, and whoever asks keeps it loaded (the lock is held).
+    // SAFETY: the loader keeps them as long as the object is loaded.
     unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
 }
 
