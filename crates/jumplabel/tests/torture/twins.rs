@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use jumplabel::arch::{Arch, Native};
 use jumplabel::text::{Body, Extent, Failure, Held, Summary, Text, Write, Writer, Writers, Written, builtin};
 use jumplabel::{Errno, WriterKind, set_text};
 
@@ -58,8 +59,10 @@ impl twin::Twin for Twin {
         held: &mut Held,
         body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
+        // In all steps: a site that takes a part of them holds nothing that can be run.
+        let last = extents.last().map_or(0, |extent| extent.end - Native::SIZE);
         let mut body = |real: &mut dyn Writer| {
-            let mut own = Own { twin: *self, real, kept: BTreeMap::new() };
+            let mut own = Own { twin: *self, last, real, kept: BTreeMap::new() };
             body(&mut own)?;
             own.store();
             own.sync().map_err(Failure::Refused)
@@ -72,6 +75,8 @@ impl twin::Twin for Twin {
 /// The writer of one transaction.
 struct Own<'a> {
     twin: Twin,
+    /// The last site.
+    last: usize,
     real: &'a mut dyn Writer,
     /// Bytes by their addresses.
     kept: BTreeMap<usize, u8>,
@@ -90,7 +95,8 @@ impl Own<'_> {
 
 impl Writer for Own<'_> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
-        let writes = if self.twin.forgets { &writes[..writes.len() - 1] } else { writes };
+        let others = writes.iter().filter(|write| !self.twin.forgets || write.address < self.last);
+        let writes: &[Write] = &others.copied().collect::<Vec<_>>();
         if self.twin.store.is_some() {
             let bytes = writes.iter().flat_map(|write| (write.address..).zip(write.bytes().iter().copied()));
             self.kept.extend(bytes);
