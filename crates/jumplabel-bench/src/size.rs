@@ -103,7 +103,7 @@ fn read(path: &Path) -> Result<Sizes> {
 /// The module of this library that a function is of, or the crate that it is of.
 fn module(symbol: &str) -> String {
     if symbol.starts_with("__jumplabel") {
-        return "site::object".to_owned();
+        return "load".to_owned();
     }
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
     let name = name.split("::{{closure}}").next().unwrap_or_default();
@@ -207,7 +207,7 @@ mod tests {
             ),
             ("_ZN4core5slice4sort8unstable7ipnsort17h0123456789abcdefE", "(core)"),
             ("_ZN9jumplabel5patch5write28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "patch"),
-            ("__jumplabel_register_object", "site::object"),
+            ("__jumplabel_register_object", "load"),
             ("memcpy", "(others)"),
         ] {
             assert_eq!(module(symbol), expected, "{symbol}");

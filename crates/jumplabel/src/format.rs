@@ -85,8 +85,8 @@ pub(crate) fn relative(word: *const i32) -> usize {
 /// One entry of a table: one site.
 #[repr(C, align(4))]
 pub struct Entry {
-    pub(crate) code: i32,
-    pub(crate) target: i32,
+    code: i32,
+    target: i32,
     pub(crate) key: i32,
     meta: u32,
 }

@@ -17,8 +17,6 @@ use super::{Arch, Code, State, word};
 pub struct Aarch64;
 
 impl Arch for Aarch64 {
-    const NAME: &'static str = "aarch64";
-
     fn displacement(address: u64, target: u64) -> Option<i32> {
         word::displacement(address, target.wrapping_sub(address).cast_signed(), 28, 4)
     }

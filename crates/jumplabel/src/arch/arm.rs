@@ -15,8 +15,6 @@ use super::{Arch, Code, State, word};
 pub struct Arm;
 
 impl Arch for Arm {
-    const NAME: &'static str = "arm";
-
     /// From what the processor takes for the site's address, modulo 4 GiB.
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = (target as u32).wrapping_sub(address as u32).wrapping_sub(8).cast_signed();

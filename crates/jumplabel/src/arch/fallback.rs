@@ -10,7 +10,6 @@ use super::{Act, Arch, Caches, Code, Machine, State};
 pub struct Fallback;
 
 impl Arch for Fallback {
-    const NAME: &'static str = "fallback";
     const SIZE: usize = 0;
     const WHOLE: bool = false;
 

@@ -84,8 +84,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// What changes in which first byte, as a number. If two changes have one number that is small, they write the same in the same steps
-    /// ([`Arch::step`]): nothing but the first byte changes.
+    /// What changes in which first byte, as a number. If two changes have one number that is small, nothing but the first byte changes:
+    /// they take the same steps, and, unless they write a whole word, write the same ([`Arch::step`]).
     #[inline]
     pub(crate) const fn pattern(self) -> u64 {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
@@ -104,9 +104,9 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list: number, name, the file, its trait.
+/// The list: number, the file, its trait.
 macro_rules! kinds {
-    ($($number:ident $name:literal $file:ident $Trait:ident,)*) => {
+    ($($number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
         pub trait Sites: Arch $(+ $file::$Trait)* {}
         impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
@@ -119,15 +119,6 @@ macro_rules! kinds {
                 match number {
                     $($number => Some(Kind(number)),)*
                     _ => None,
-                }
-            }
-
-            /// Its name.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self.0 {
-                    $($number => $name,)*
-                    _ => "unknown",
                 }
             }
 
@@ -231,6 +222,6 @@ macro_rules! kinds {
 }
 
 kinds! {
-    BRANCH "branch" branch Branch,
-    VALUE "value" value Value,
+    BRANCH branch Branch,
+    VALUE value Value,
 }

@@ -19,8 +19,6 @@ use super::{Arch, Code, State, word};
 pub struct Loongarch64;
 
 impl Arch for Loongarch64 {
-    const NAME: &'static str = "loongarch64";
-
     fn displacement(address: u64, target: u64) -> Option<i32> {
         word::displacement(address, target.wrapping_sub(address).cast_signed(), 28, 4)
     }

@@ -44,9 +44,6 @@ pub use value::Value;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
 pub trait Arch {
-    /// As Rust's `target_arch`.
-    const NAME: &'static str;
-
     /// Bytes of a site, if its kind does not say another number.
     const SIZE: usize = 4;
 
@@ -64,7 +61,8 @@ pub trait Arch {
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
     /// What step `number` writes on the way from `old` to `new`, `None` if it has nothing to do. Whatever a thread executes
-    /// meanwhile must do what the one or the other does. If nothing but the first byte changes, the answer depends on nothing else.
+    /// meanwhile must do what the one or the other does. If nothing but the first byte changes, which steps there are depends on
+    /// nothing else, nor does what they write, but for the rest of a whole word.
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {
         let piece = Piece::difference(old, new)?;

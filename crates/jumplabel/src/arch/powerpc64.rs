@@ -14,8 +14,6 @@ use super::{Arch, Code, State, word};
 pub struct Powerpc64;
 
 impl Arch for Powerpc64 {
-    const NAME: &'static str = "powerpc64";
-
     fn displacement(address: u64, target: u64) -> Option<i32> {
         word::displacement(address, target.wrapping_sub(address).cast_signed(), 26, 4)
     }

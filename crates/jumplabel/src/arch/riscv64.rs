@@ -23,8 +23,6 @@ use crate::format::VALUE;
 pub struct Riscv64;
 
 impl Arch for Riscv64 {
-    const NAME: &'static str = "riscv64";
-
     fn displacement(address: u64, target: u64) -> Option<i32> {
         word::displacement(address, target.wrapping_sub(address).cast_signed(), 21, 2)
     }

@@ -16,7 +16,6 @@ use crate::format::BRANCH;
 pub struct S390x;
 
 impl Arch for S390x {
-    const NAME: &'static str = "s390x";
     const SIZE: usize = 6;
     const WHOLE: bool = false;
 

@@ -37,7 +37,6 @@ const NOP: u8 = 0x0f;
 const NOP_TAIL: u32 = 0x441f;
 
 impl<const BITS: u32> Arch for X86<BITS> {
-    const NAME: &'static str = if BITS == 64 { "x86_64" } else { "i686" };
     const SIZE: usize = 5;
     const WHOLE: bool = false;
     const STEPS: u8 = 3;

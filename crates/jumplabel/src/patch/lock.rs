@@ -34,14 +34,13 @@ impl Lock {
         let token = text.lock()?;
         // SAFETY: the lock is held.
         unsafe { in_flight::recover_all(text) };
+        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // There is nothing that could disagree.
         // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
         let mut lock = unsafe { Lock::new(text, token) };
         #[cfg(jumplabel_sites)]
         if text.was_copied(&mut lock.platform) {
             super::settle_copy(&mut lock);
         }
-        #[cfg(not(jumplabel_sites))]
-        text.was_copied(&mut lock.platform);
         Ok(lock)
     }
 

@@ -26,6 +26,8 @@ use core::time::Duration;
 
 use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind};
+#[cfg(jumplabel_sites)]
+use crate::{format::Runtime, site::object};
 pub use lock::Lock;
 use plan::{Plan, Work};
 pub use prepare::{prepare, probe};
@@ -85,10 +87,7 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 #[cfg(jumplabel_sites)]
 #[cold]
 fn settle_copy(lock: &mut Lock) {
-    // SAFETY: the lock is held.
-    let objects =
-        unsafe { crate::text::copies::from(lock.text().runtimes()) }.flat_map(crate::format::Runtime::objects);
-    for object in objects {
+    for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
 }
@@ -166,7 +165,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
             if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !text.is_synced() {
                 requests.iter().for_each(|request| request.subject.set_eventual(true));
             }
-            // In the order of the requests: those behind one that was refused were not begun.
+            // Those behind one that was refused were not begun: nothing is done to them.
             requests.iter().for_each(|request| request.subject.abandon());
         }
     }

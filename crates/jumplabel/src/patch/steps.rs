@@ -101,7 +101,8 @@ fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Res
             taken += 1;
             let pattern = edit.change.pattern();
             if pattern != like {
-                like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                // A whole word has other bytes, too.
+                like = if !Native::WHOLE && Change::is_of_first_byte(pattern) { pattern } else { 0 };
                 let write = |piece: Piece| Write::short(piece.offset.into(), piece.bytes, piece.len, Native::WHOLE);
                 template = piece(edit.change, number, back).map(write);
             }
