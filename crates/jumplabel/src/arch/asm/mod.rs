@@ -14,12 +14,18 @@
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
 //! What is the same for all of them is beside them: a site and its entry in `site`, the object's record in `object`, the entry of a
-//! naked key's function in `naked`, the function on which writers prove themselves in `canary`.
+//! naked key's function in `naked`, the function on which writers prove themselves in `canary`. What is the same for several is there,
+//! too: the first three macros of those with a `nop` and a `b` of one word in `word`, `__naked_asm` in `naked`.
 
 pub(crate) mod canary;
 mod naked;
 mod object;
 mod site;
+#[cfg(all(
+    jumplabel_sites,
+    any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "loongarch64")
+))]
+mod word;
 
 #[cfg(jumplabel_sites)]
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]

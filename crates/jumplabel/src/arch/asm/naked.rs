@@ -35,10 +35,12 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// The function as a site like any other, with a return behind it and a return where it jumps to: label 2, label 3.
+/// The function as a site like any other, with a return behind it and a return where it jumps to: label 2, label 3. For all
+/// instruction sets that have no other.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __naked_branch_asm {
+macro_rules! __naked_asm {
     ($default:literal) => {
         concat!(
             ".if ",

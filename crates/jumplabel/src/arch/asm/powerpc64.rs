@@ -25,34 +25,6 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of it changes anything.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __site_options {
-    ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
-            ".Ljump_site_\\n\\(): nop", $($site)*)
-    };
-}
-
-/// A pristine site behind `$label`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __nop_asm {
-    ($label:literal, $target:literal) => {
-        concat!($label, "\nnop\n")
-    };
-}
-
-/// A site behind `$label` that jumps.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __jump_asm {
-    ($label:literal, $target:literal) => {
-        concat!($label, "\nb ", $target, "\n")
-    };
-}
-
 /// Returns `$value` from a C function.
 #[doc(hidden)]
 #[macro_export]
@@ -92,15 +64,6 @@ macro_rules! __entry_asm {
             "mtlr 0\n",
             "blr\n",
         )
-    };
-}
-
-/// The function of a naked key.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __naked_asm {
-    ($default:literal) => {
-        $crate::__naked_branch_asm!($default)
     };
 }
 

@@ -64,15 +64,6 @@ macro_rules! __entry_asm {
     };
 }
 
-/// The function of a naked key.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __naked_asm {
-    ($default:literal) => {
-        $crate::__naked_branch_asm!($default)
-    };
-}
-
 /// Calls `$function`, which writes r2; r14 is what it returns by.
 #[doc(hidden)]
 #[macro_export]
