@@ -51,8 +51,7 @@ ALONE := $(filter-out $(PROJECTS) $(BUILDING),$(basename $(notdir $(wildcard cra
 sets = cargo test --workspace$(foreach set,$(1), --test $(set))
 
 unit:
-	cargo test --workspace --no-run
-	ci/beside "$(call sets,$(PROJECTS))" $(foreach set,$(BUILDING),"$(call sets,$(set))")
+	ci/sets "$(PROJECTS)" $(BUILDING)
 	$(call sets,$(ALONE)) --lib --bins
 	cargo test --workspace --doc
 

@@ -74,7 +74,10 @@ impl Project {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--quiet", "--message-format=json-render-diagnostics", "--profile", profile]);
         command.current_dir(&self.directory).env("CARGO_TARGET_DIR", self.directory.join("target"));
-        command.env("RUSTC_WORKSPACE_WRAPPER", std::env::current_exe()?).env(USAGE_FILE, &file);
+        // Cargo may put this program in place anew while it runs: a copy of what runs.
+        let wrapper = self.directory.join("wrapper");
+        fs::copy("/proc/self/exe", &wrapper)?;
+        command.env("RUSTC_WORKSPACE_WRAPPER", wrapper).env(USAGE_FILE, &file);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("CARGO_PROFILE_") || text.starts_with("CARGO_PKG_") || text.ends_with("RUSTFLAGS") {
