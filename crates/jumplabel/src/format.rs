@@ -47,6 +47,8 @@ pub const KIND_MASK: u32 = 0x1f;
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
 pub const VALUE: u8 = 1;
+/// The kind of the trampoline of a static call: it leads to the call's target, directly or by way of a slot.
+pub const JUMP: u8 = 2;
 /// To the assembler only, in a bit that is 0 in the meta word: the site's first instruction is a jump.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.

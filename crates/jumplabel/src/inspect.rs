@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 
-use crate::arch::{Code, Native, State};
+use crate::arch::{Arch, Code, Native, State};
 use crate::error::Error;
 use crate::format::{DEFAULT, Entry, INDIRECT, KeyRecord, OFFSET_SHIFT, VALUE, relative};
 use crate::key::RawKey;
@@ -181,8 +181,8 @@ impl Site {
         let address = entry.code();
         // SAFETY: by the contract.
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
-        let state = |displacement| entry.known_kind().ok()?.decode::<Native>(bytes, displacement);
-        let state = entry.displacement().ok().and_then(state);
+        let displacement = Native::displacement(address as u64, entry.target() as u64);
+        let state = entry.known_kind().ok().and_then(|kind| kind.decode::<Native>(bytes, displacement));
         Site { address, target: entry.target(), arm: entry.arm(), naked: entry.kind() == VALUE, bytes, state }
     }
 }

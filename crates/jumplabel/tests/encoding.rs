@@ -1,5 +1,6 @@
 //! Encodings against decoders that know nothing of this project: whatever a thread fetches from a site, at any moment of
-//! any flip, is one instruction of the site's length that falls through or jumps to the other arm. All instruction sets, on every
+//! any flip, is one instruction of the site's length that falls through or jumps to the other arm; of a trampoline, to its old or its new
+//! target. All instruction sets, on every
 //! host.
 //!
 //! ```text
@@ -94,7 +95,7 @@ fn encode<M: Machine>(state: State, displacement: i32) -> Vec<u8> {
 }
 
 fn decode<M: Machine>(kind: Kind, bytes: &[u8], displacement: i32) -> Option<State> {
-    kind.decode::<M::A>(Code::new(kind.number(), bytes), displacement)
+    kind.decode::<M::A>(Code::new(kind.number(), bytes), Some(displacement))
 }
 
 fn change<M: Machine>(from: State, to: State, displacement: i32) -> Change {
@@ -134,13 +135,25 @@ fn written<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<u8> {
 
 /// Follows `there` from one state to another, and `back` from every point on the way. How many fetches were looked at.
 fn follow<M: Machine>(there: Steps, back: Steps, from: State, to: State, displacement: i32) -> Result<usize, String> {
-    let (mut fetches, mut bytes) = (0, encode::<M>(from, displacement));
-    let change = change::<M>(from, to, displacement);
     let legal = [effect_of::<M>(from), effect_of::<M>(to)];
-    let mut fetch = |bytes: &[u8]| {
-        fetches += 1;
+    let fetch = |bytes: &[u8]| {
         let seen = M::effect(bytes, displacement)?;
         if legal.contains(&seen) { Ok(()) } else { Err(format!("{from:?} -> {to:?}: {bytes:02x?} {seen:?}")) }
+    };
+    walk::<M>(there, back, change::<M>(from, to, displacement), fetch)
+}
+
+/// The same for any change: all that a thread may fetch on the way goes to `fetch`.
+fn walk<M: Machine>(
+    there: Steps,
+    back: Steps,
+    change: Change,
+    fetch: impl Fn(&[u8]) -> Result<(), String>,
+) -> Result<usize, String> {
+    let (mut fetches, mut bytes) = (0, change.old.to_vec());
+    let mut fetch = |bytes: &[u8]| {
+        fetches += 1;
+        fetch(bytes)
     };
     fetch(&bytes)?;
     for number in steps::<M>() {
@@ -156,16 +169,55 @@ fn follow<M: Machine>(there: Steps, back: Steps, from: State, to: State, displac
                     undone = torn;
                 }
             }
-            if undone != encode::<M>(from, displacement) {
-                return Err(format!("{from:?} -> {to:?} undone from {mixed:02x?}: {undone:02x?}"));
+            if undone != *change.old {
+                return Err(format!("{change:02x?} undone from {mixed:02x?}: {undone:02x?}"));
             }
         }
         bytes = written::<M>(&bytes, piece);
     }
-    if bytes != encode::<M>(to, displacement) {
-        return Err(format!("{from:?} -> {to:?} ends at {bytes:02x?}"));
+    if bytes != *change.new {
+        return Err(format!("{change:02x?} ends at {bytes:02x?}"));
     }
     Ok(fetches)
+}
+
+/// From one target of a trampoline to another: a thread goes to the old one, to the new one, or on behind, to the slot.
+fn retarget<M: Machine>(there: Steps, back: Steps, from: (State, i32), to: (State, i32)) -> Result<usize, String> {
+    let change = Change { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
+    walk::<M>(there, back, change, |bytes| {
+        let leads = [from.1, to.1].map(|displacement| M::effect(bytes, displacement));
+        match leads.iter().flatten().next() {
+            Some(Effect::Jumps | Effect::FallsThrough) => Ok(()),
+            _ => Err(format!("{from:02x?} -> {to:02x?}: {leads:?}")),
+        }
+    })
+}
+
+/// Trampolines, from each target to each other one, by way of the slot or not.
+fn retargets<M: Machine>() {
+    let ends = M::DISPLACEMENTS.iter().map(|&to| (State::DIRECT, to));
+    let ends: Vec<(State, i32)> = ends.chain([(State::INDIRECT, M::DISPLACEMENTS[0])]).collect();
+    let kind = State::DIRECT.kind();
+    for &from in &ends {
+        let held = encode::<M>(from.0, from.1);
+        assert_eq!(decode::<M>(kind, &held, from.1), Some(from.0));
+        for &to in ends.iter().filter(|to| **to != from) {
+            retarget::<M>(step::<M>, undo::<M>, from, to).unwrap();
+            let elsewhere = from.0 == State::DIRECT && from.1 != to.1;
+            assert_eq!(decode::<M>(kind, &held, to.1).is_none(), elsewhere, "a jump to elsewhere is foreign");
+        }
+        assert_eq!(from.0.toward::<M::A>(0, Some(0)), State::DIRECT);
+        assert_eq!(from.0.toward::<M::A>(0, None), State::INDIRECT);
+    }
+    // A broken twin: all at once, as bytes; half of a word.
+    let [near, far] = [in_reach::<M>(0x0102_0304), in_reach::<M>(0x1234_5678)].map(|to| (State::DIRECT, to));
+    let at_once: Steps = |number, change| {
+        let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
+        let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap() })
+    };
+    assert!(retarget::<M>(at_once, undo::<M>, near, far).is_err());
+    assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
 }
 
 /// Flips of a site, and of a naked function.
@@ -247,7 +299,7 @@ fn points_in_between_are_states<M: Machine>() {
 fn a_step_to_where_one_is_already<M: Machine>() {
     for state in states::<M>() {
         for goal in [0, 1] {
-            let to = state.toward::<M::A>(goal);
+            let to = state.toward::<M::A>(goal, Some(0));
             assert_eq!(to == State::JUMP || to == State::TRUE, goal == 1);
             assert_eq!(to == state, state.does::<M::A>() == goal, "{state:?}");
             assert_eq!(state.kind(), to.kind());
@@ -381,7 +433,7 @@ macro_rules! each {
             use super::*;
             each! { @ $Machine, every_fetch_is_one_legal_instruction undo_is_harmless_where_nothing_was_done
                 states_round_trip points_in_between_are_states a_step_to_where_one_is_already
-                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes
+                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets
                 broken_steps_are_found_out }
         }
     )* };

@@ -9,6 +9,7 @@
 //! A naked key's function has such a site, too, and not an immediate that changes: the manual does not name `MOV`.
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Arch, Code, State, word};
 
@@ -28,5 +29,7 @@ impl Branch for Aarch64 {
         word::branch(state, 0xd503_201f, jump)
     }
 }
+
+impl Jump for Aarch64 {}
 
 impl Value for Aarch64 {}

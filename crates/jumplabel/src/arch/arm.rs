@@ -7,6 +7,7 @@
 //! ```
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Arch, Code, State, word};
 
@@ -28,5 +29,7 @@ impl Branch for Arm {
         word::branch(state, 0xe320_f000, jump)
     }
 }
+
+impl Jump for Arm {}
 
 impl Value for Arm {}

@@ -23,18 +23,22 @@ pub trait Branch: Arch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
+    /// Whether the subject says where a site leads, and not the entry.
+    const LEADS_ANYWHERE: bool = false;
+
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code;
 
     /// The state that `code` is, `None` if it is none of ours.
     #[inline]
-    fn decode(code: Code, displacement: i32) -> Option<State> {
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let displacement = displacement?;
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
     /// The state to go to from `from`: a jump, if `goal` is not 0. `from` itself, if it does already what is wanted.
     #[inline]
-    fn toward(_from: State, goal: usize) -> State {
+    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
         Self::emitted(goal)
     }
 

@@ -2,6 +2,7 @@
 //! empty, so nothing here is ever asked to encode anything.
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Act, Arch, Caches, Code, Machine, State};
 
@@ -24,6 +25,8 @@ impl Branch for Fallback {
         Code::NONE
     }
 }
+
+impl Jump for Fallback {}
 
 impl Value for Fallback {}
 

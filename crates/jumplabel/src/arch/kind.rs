@@ -3,8 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, value};
-use crate::format::{BRANCH, VALUE};
+use super::{Arch, Code, Piece, branch, jump, value};
+use crate::format::{BRANCH, JUMP, VALUE};
 
 /// A kind of patch points: a number that an entry of a table says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ pub struct Template {
 }
 
 impl Template {
-    /// Of a state. `None` if its kind stores something else than the displacement where that is stored as it is.
+    /// Of a state. `None` if its kind stores something else than the entry's displacement where that is stored as it is.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
         const ANY: i32 = 0x1234_5678;
         let [head, all, any] = [0, -1, ANY].map(|displacement| state.encode::<A>(displacement));
         let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
-        (template.fill::<A>(ANY) == any).then_some(template)
+        (template.fill::<A>(ANY) == any && !state.kind().leads_anywhere::<A>()).then_some(template)
     }
 
     /// As [`State::encode`].
@@ -139,10 +139,21 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that `code` is, `None` if it is none of this kind's.
+            /// Whether the subject says where a site leads, and not the entry.
             #[must_use]
             #[inline]
-            pub fn decode<A: Sites>(self, code: Code, displacement: i32) -> Option<State> {
+            pub const fn leads_anywhere<A: Sites>(self) -> bool {
+                match self.0 {
+                    $($number => <A as $file::$Trait>::LEADS_ANYWHERE,)*
+                    _ => false,
+                }
+            }
+
+            /// The state that `code` is, `None` if it is none of this kind's. `displacement` is to where the site leads now, `None` if that
+            /// is out of reach.
+            #[must_use]
+            #[inline]
+            pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
                 match self.0 {
                     $($number => <A as $file::$Trait>::decode(code, displacement),)*
                     _ => None,
@@ -192,12 +203,13 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to go to, so that the site does what `goal` says: itself, if it does already.
+            /// The state to go to, so that the site does what `goal` says: itself, if it does already. `displacement` is to where it
+            /// then leads.
             #[must_use]
             #[inline]
-            pub fn toward<A: Sites>(self, goal: usize) -> State {
+            pub fn toward<A: Sites>(self, goal: usize, displacement: Option<i32>) -> State {
                 match self.kind().0 {
-                    $($number => <A as $file::$Trait>::toward(self, goal),)*
+                    $($number => <A as $file::$Trait>::toward(self, goal, displacement),)*
                     _ => self,
                 }
             }
@@ -224,4 +236,5 @@ macro_rules! kinds {
 kinds! {
     BRANCH branch Branch,
     VALUE value Value,
+    JUMP jump Jump,
 }

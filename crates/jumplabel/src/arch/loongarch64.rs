@@ -11,6 +11,7 @@
 //! `b`; so a naked key's function has such a site, too, and not an immediate that changes.
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Arch, Code, State, word};
 
@@ -30,5 +31,7 @@ impl Branch for Loongarch64 {
         word::branch(state, 0x0340_0000, 0x5000_0000 | (words & 0xffff) << 10 | words >> 16 & 0x3ff)
     }
 }
+
+impl Jump for Loongarch64 {}
 
 impl Value for Loongarch64 {}

@@ -3,8 +3,9 @@
 //! ```text
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
-//!   branch value                      the kinds of sites: which states there are, which follows from which
+//!   branch value jump                 the kinds of sites: which states there are, which follows from which
 //!   kind                              the list of kinds
+//!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
 //! ```
 //!
@@ -22,9 +23,11 @@ mod caches;
 mod code;
 #[cfg(not(jumplabel_sites))]
 mod fallback;
+mod jump;
 mod kind;
 pub mod loongarch64;
 mod memory;
+mod pass;
 pub mod powerpc64;
 pub mod riscv64;
 pub mod s390x;
@@ -35,6 +38,7 @@ pub mod x86;
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
 pub use code::{Code, Piece};
+pub use jump::Jump;
 pub use kind::{Change, Kind, Sites, State, Template};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};

@@ -6,6 +6,7 @@
 //! ```
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Arch, Code, State, word};
 
@@ -24,5 +25,7 @@ impl Branch for Powerpc64 {
         word::branch(state, 0x6000_0000, 0x4800_0000 | displacement as u32 & 0x03ff_fffc)
     }
 }
+
+impl Jump for Powerpc64 {}
 
 impl Value for Powerpc64 {}

@@ -14,6 +14,7 @@
 //! cost each site a register.
 
 use super::branch::Branch;
+use super::jump::Jump;
 use super::value::Value;
 use super::{Arch, Code, State, word};
 use crate::format::VALUE;
@@ -35,6 +36,8 @@ impl Branch for Riscv64 {
         word::branch(state, 0x13, field | 0x6f)
     }
 }
+
+impl Jump for Riscv64 {}
 
 impl Value for Riscv64 {
     fn encode(state: State, _displacement: i32) -> Code {

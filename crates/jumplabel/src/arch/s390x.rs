@@ -5,10 +5,14 @@
 //!  nop    c0 04 rel32   brcl 0, target
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
+//!
+//! Where the displacement changes (a static call's trampoline), the mask is 0 meanwhile ([`pass`](super::pass)).
 
 use super::branch::Branch;
+use super::jump::Jump;
+use super::pass::Pass;
 use super::value::Value;
-use super::{Arch, Code, State};
+use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 
 /// The instruction set.
@@ -18,18 +22,42 @@ pub struct S390x;
 impl Arch for S390x {
     const SIZE: usize = 6;
     const WHOLE: bool = false;
+    const STEPS: u8 = Pass::STEPS;
 
     /// In bytes, `None` where a word does not hold it (2 GiB).
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }
+
+    #[inline]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        PASS.step(number, old, new)
+    }
+
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        PASS.undo(number, old, new)
+    }
 }
+
+/// A mask that jumps never.
+const PASS: Pass = Pass { at: 1, byte: 0x04 };
 
 impl Branch for S390x {
     fn encode(state: State, displacement: i32) -> Code {
         let mask = if state == State::JUMP { 0xf4 } else { 0x04 };
         let [a, b, c, d] = (displacement / 2).to_be_bytes();
         Code::new(BRANCH, &[0xc0, mask, a, b, c, d])
+    }
+}
+
+impl Jump for S390x {
+    /// What a mask of 0 has behind it does not matter.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let holds = |state, displacement| <Self as Jump>::encode(state, displacement) == code;
+        match displacement {
+            Some(displacement) if holds(State::DIRECT, displacement) => Some(State::DIRECT),
+            _ => matches!(*code, [0xc0, 0x04, ..]).then_some(State::INDIRECT),
+        }
     }
 }
 

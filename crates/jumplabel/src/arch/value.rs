@@ -20,6 +20,9 @@ pub trait Value: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
+    /// Whether the subject says where a site leads, and not the entry.
+    const LEADS_ANYWHERE: bool = false;
+
     /// The instruction in one of the states.
     #[inline(never)] // A key has one function at the most; so below.
     fn encode(state: State, displacement: i32) -> Code {
@@ -29,12 +32,13 @@ pub trait Value: Branch {
 
     /// The state that `code` is, `None` if it is none of ours.
     #[inline(never)]
-    fn decode(code: Code, displacement: i32) -> Option<State> {
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let displacement = displacement?;
         [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Value>::encode(state, displacement) == code)
     }
 
     /// The state to go to: true, if `goal` is not 0.
-    fn toward(_from: State, goal: usize) -> State {
+    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
         <Self as Value>::emitted(goal)
     }
 

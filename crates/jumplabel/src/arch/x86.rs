@@ -8,23 +8,20 @@
 //!
 //!  false     b8 00 00 00 00   mov eax, 0         the first of two instructions of a naked key's function; `ret` follows
 //!  true      b8 01 00 00 00   mov eax, 1
+//!
+//!  direct    e9 rel32         jmp rel32          a static call's trampoline; behind it, a jump by way of the slot
+//!  indirect  a9 any           test eax, imm32    goes on there
 //! ```
 //!
-//! What differs in one byte cannot tear: test <-> jump, false <-> true. Everything else passes through `a9`, under which the four
-//! bytes behind it are an immediate that nobody uses, so that they may change one by one:
-//!
-//! ```text
-//!  step 0   opcode := a9       unless it is a9
-//!  step 1   tail   := new
-//!  step 2   opcode := new      unless it is a9; the one byte that differs
-//! ```
-//!
-//! A kind with sites of which more than one byte may change must allow that `a9` is executed there.
+//! test <-> jump, and false <-> true, differ in one byte. Everything else passes through `a9` ([`pass`](super::pass)), under which the
+//! four bytes behind it are an immediate that nobody uses.
 
 use super::branch::Branch;
+use super::jump::Jump;
+use super::pass::Pass;
 use super::value::Value;
 use super::{Arch, Code, Piece, State};
-use crate::format::{BRANCH, VALUE};
+use crate::format::{BRANCH, JUMP, VALUE};
 
 /// The instruction set with addresses of so many bits.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +36,7 @@ const NOP_TAIL: u32 = 0x441f;
 impl<const BITS: u32> Arch for X86<BITS> {
     const SIZE: usize = 5;
     const WHOLE: bool = false;
-    const STEPS: u8 = 3;
+    const STEPS: u8 = Pass::STEPS;
     const TAIL: Option<u32> = Some(1);
 
     /// `None` beyond 2 GiB. On i686 addresses wrap: all are in reach.
@@ -51,25 +48,15 @@ impl<const BITS: u32> Arch for X86<BITS> {
 
     #[inline]
     fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        match (number, Piece::difference(old, new)?) {
-            (2, piece) if piece.len == 1 => Some(piece),
-            (_, piece) if piece.len == 1 => None,
-            (0, _) => opcode_if(TEST, old.opcode() != TEST),
-            (1, _) => Some(Piece::of(new, 1, 4)),
-            _ => opcode_if(new.opcode(), new.opcode() != TEST),
-        }
+        PASS.step(number, old, new)
     }
 
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        match (number, Piece::difference(new, old)?) {
-            (2, piece) if piece.len == 1 => Some(piece),
-            (_, piece) if piece.len == 1 => None,
-            (0, _) => opcode_if(old.opcode(), old.opcode() != TEST),
-            (1, _) => Some(Piece::of(old, 1, 4)),
-            _ => opcode_if(TEST, new.opcode() != TEST),
-        }
+        PASS.undo(number, old, new)
     }
 }
+
+const PASS: Pass = Pass { at: 0, byte: TEST };
 
 impl Code {
     const fn opcode(self) -> u8 {
@@ -79,10 +66,6 @@ impl Code {
     const fn tail(self) -> u32 {
         (self.word() >> 8) as u32
     }
-}
-
-fn opcode_if(byte: u8, differs: bool) -> Option<Piece> {
-    differs.then_some(Piece::byte(0, byte))
 }
 
 /// `opcode`, and the displacement or number behind it.
@@ -104,8 +87,8 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 
     #[inline]
-    fn decode(code: Code, displacement: i32) -> Option<State> {
-        let own = displacement.cast_unsigned();
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let own = displacement?.cast_unsigned();
         match code.opcode() {
             TEST if code.tail() == own => Some(State::TEST),
             JMP if code.tail() == own => Some(State::JUMP),
@@ -113,7 +96,7 @@ impl<const BITS: u32> Branch for X86<BITS> {
         }
     }
 
-    fn toward(from: State, goal: usize) -> State {
+    fn toward(from: State, goal: usize, _displacement: Option<i32>) -> State {
         match (goal, from) {
             (0, State::JUMP) => State::TEST,
             (0, from) => from,
@@ -141,5 +124,20 @@ impl<const BITS: u32> Value for X86<BITS> {
     #[inline(never)]
     fn encode(state: State, _displacement: i32) -> Code {
         with_tail(VALUE, MOV, i32::from(state == State::TRUE))
+    }
+}
+
+impl<const BITS: u32> Jump for X86<BITS> {
+    fn encode(state: State, displacement: i32) -> Code {
+        with_tail(JUMP, if state == State::DIRECT { JMP } else { TEST }, displacement)
+    }
+
+    /// What `a9` has behind it does not matter.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        match (code.opcode(), displacement) {
+            (JMP, Some(own)) if code.tail() == own.cast_unsigned() => Some(State::DIRECT),
+            (TEST, _) => Some(State::INDIRECT),
+            _ => None,
+        }
     }
 }

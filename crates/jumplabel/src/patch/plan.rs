@@ -50,36 +50,63 @@ impl Edit {
     }
 }
 
+/// What a site is to do: what its subject says, or what it does, in the state that the compiler emits for that.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Aim(usize),
+    Settled,
+}
+
 /// A site that holds one of its states.
 #[derive(Clone, Copy)]
-struct Found {
-    address: usize,
-    displacement: i32,
+struct Found<'held> {
+    entry: &'held Entry,
+    displacement: Option<i32>,
     code: Code,
     state: State,
 }
 
-impl Found {
-    /// `None` where the site holds none of its states.
+impl<'held> Found<'held> {
+    /// What holds the site of `entry`, which is `subject`'s. `None` where it holds none of its states.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
     #[inline(never)]
-    unsafe fn at(entry: &Entry) -> Option<Found> {
-        let (number, address) = (entry.kind(), entry.code());
-        let kind = Kind::of(number)?;
-        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+    unsafe fn at(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
+        let kind = Kind::of(entry.kind())?;
+        let displacement = displacement(kind, entry, subject.goal(subject.aim(), entry));
         // SAFETY: by the contract, the site is mapped.
-        let code = unsafe { Code::read(number, address, kind.bytes::<Native>()) };
-        Some(Found { address, displacement, code, state: kind.decode::<Native>(code, displacement)? })
+        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
+        Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
-    /// The edit that brings the site to a state, `None` where it is there.
-    #[inline(never)]
-    fn edit(self, to: State) -> Option<Edit> {
-        let change = || Change { old: self.code, new: to.encode::<Native>(self.displacement) };
-        (self.state != to).then(|| Edit { address: self.address, change: change() })
+    /// The state to bring it to, and the displacement there.
+    fn toward(&self, wanted: Wanted, subject: &dyn Subject) -> (State, Option<i32>) {
+        match wanted {
+            Wanted::Settled => (self.state.settled::<Native>(), self.displacement),
+            Wanted::Aim(aim) => {
+                let goal = subject.goal(aim, self.entry);
+                let displacement = displacement(self.state.kind(), self.entry, goal);
+                (self.state.toward::<Native>(goal, displacement), displacement)
+            }
+        }
     }
+
+    /// The edit that brings the site there, `None` where it is.
+    #[inline(never)]
+    fn edit(&self, (to, displacement): (State, Option<i32>)) -> Option<Edit> {
+        if self.state == to && self.displacement == displacement {
+            return None;
+        }
+        let new = to.encode::<Native>(displacement.unwrap_or_default());
+        Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } })
+    }
+}
+
+/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
+fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
+    let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
+    Native::displacement(entry.code() as u64, target as u64)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -122,11 +149,12 @@ impl Run {
 /// As for [`Found::at`].
 #[cold]
 unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
-    let expected = |kind: Kind| {
-        let state = kind.emitted::<Native>(goal).map(|state| entry.displacement().map(|by| state.encode::<Native>(by)));
-        state.unwrap_or(Ok(Code::NONE))
-    };
     let address = entry.code();
+    let expected = |kind: Kind| {
+        let displacement = displacement(kind, entry, goal).ok_or(Error::OutOfRange { address })?;
+        let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
+        Ok(state.unwrap_or(Code::NONE))
+    };
     match entry.known_kind().and_then(expected) {
         Err(error) => error,
         Ok(expected) => {
@@ -176,14 +204,14 @@ impl Plan {
     pub(super) fn collect(&mut self, requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)))?;
+            self.add(subject, Wanted::Aim(aim), held)?;
         }
         Ok(())
     }
 
     /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do.
     pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
-        self.add(subject, held, |_, from| from.settled::<Native>())
+        self.add(subject, Wanted::Settled, held)
     }
 
     /// The edits that bring the sites of `object` to what their subjects say. A site that cannot be brought there keeps no
@@ -193,28 +221,23 @@ impl Plan {
         self.edits.reserve(object.table().len(), held.text())?;
         for (entry, address) in index::sound(object, held) {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
-            let (found, subject) = unsafe { (Found::at(entry), super::subject::of(entry, address)) };
-            let (Some(found), Some(subject)) = (found, subject) else { continue };
-            if let Some(edit) = found.edit(found.state.toward::<Native>(subject.goal(subject.aim(), entry))) {
+            let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
+            // SAFETY: the same.
+            let Some(found) = (unsafe { Found::at(entry, subject) }) else { continue };
+            if let Some(edit) = found.edit(found.toward(Wanted::Aim(subject.aim()), subject)) {
                 self.edits.push(edit, held.text())?;
             }
         }
         Ok(())
     }
 
-    /// The edits that bring each site of `subject` to the state that `toward` says, from the one that it holds. It is the same for
-    /// all entries of a kind and an arm.
-    fn add(
-        &mut self,
-        subject: &dyn Subject,
-        held: &Held<Objects>,
-        toward: impl Fn(&Entry, State) -> State,
-    ) -> Result<(), Error> {
+    /// The edits that bring each site of `subject` to what is wanted.
+    fn add(&mut self, subject: &dyn Subject, wanted: Wanted, held: &Held<Objects>) -> Result<(), Error> {
         for object in object::all(held) {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, &toward) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, subject, wanted) } {
                 // SAFETY: the same.
                 return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
@@ -227,11 +250,11 @@ impl Plan {
     ///
     /// # Safety
     /// Entries from the index, under the lock.
-    #[inline(never)]
     unsafe fn add_entries<'held>(
         &mut self,
         entries: index::Entries<'held>,
-        toward: impl Fn(&Entry, State) -> State,
+        subject: &dyn Subject,
+        wanted: Wanted,
     ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
@@ -247,9 +270,9 @@ impl Plan {
                     return Ok(Some(edit));
                 }
                 // SAFETY: by the contract.
-                let found = unsafe { Found::at(entry) }.ok_or(entry)?;
-                let to = toward(entry, found.state);
-                run = Run::of(entry, found.state, to);
+                let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
+                let to = found.toward(wanted, subject);
+                run = Run::of(entry, found.state, to.0);
                 if let Some(edit) = found.edit(to) {
                     return Ok(Some(edit));
                 }

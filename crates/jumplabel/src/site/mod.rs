@@ -30,12 +30,6 @@ impl Entry {
         enabled != self.arm()
     }
 
-    /// The displacement of the site's jump.
-    pub(crate) fn displacement(&self) -> Result<i32, Error> {
-        let (address, target) = (self.code() as u64, self.target() as u64);
-        Native::displacement(address, target).ok_or(Error::OutOfRange { address: self.code() })
-    }
-
     /// The site's kind.
     pub(crate) fn known_kind(&self) -> Result<Kind, Error> {
         let unknown = Error::UnknownKind { entry: core::ptr::from_ref(self) as usize, kind: self.kind() };

@@ -1,0 +1,66 @@
+//! The kind of the trampoline of a static call: it jumps to where its call leads, or, if that is out of reach, goes on behind, where
+//! the address is loaded from a slot.
+
+use super::branch::Branch;
+use super::{Arch, Code, Piece, State};
+use crate::format::JUMP;
+
+impl State {
+    /// A jump to the target.
+    pub const DIRECT: State = State::new(JUMP, 0);
+    /// An instruction that goes on behind: to the target by way of the slot.
+    pub const INDIRECT: State = State::new(JUMP, 1);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["direct", "indirect"];
+
+/// An instruction set's trampolines. If it says nothing else, they have a site like a check's, whose nop goes on behind.
+pub trait Jump: Branch {
+    /// Bytes of a site.
+    const BYTES: usize = Self::SIZE;
+
+    /// Whether the subject says where a site leads, and not the entry.
+    const LEADS_ANYWHERE: bool = true;
+
+    /// The instruction in one of the states.
+    fn encode(state: State, displacement: i32) -> Code {
+        <Self as Branch>::encode(if state == State::DIRECT { State::JUMP } else { State::NOP }, displacement)
+            .of_kind(JUMP)
+    }
+
+    /// The state that `code` is, `None` if it is none of ours.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let direct = displacement.map(|displacement| <Self as Jump>::encode(State::DIRECT, displacement));
+        if direct == Some(code) {
+            return Some(State::DIRECT);
+        }
+        (<Self as Jump>::encode(State::INDIRECT, 0) == code).then_some(State::INDIRECT)
+    }
+
+    /// The state to go to: direct, if the target is in reach.
+    fn toward(_from: State, _goal: usize, displacement: Option<i32>) -> State {
+        if displacement.is_some() { State::DIRECT } else { State::INDIRECT }
+    }
+
+    /// The state that the compiler emits.
+    fn emitted(_goal: usize) -> State {
+        State::DIRECT
+    }
+
+    /// Nothing that the state says: the subject knows where it leads.
+    fn does(_state: State) -> usize {
+        0
+    }
+
+    /// [`Arch::step`] at a site of this kind.
+    #[inline]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::step(number, old, new)
+    }
+
+    /// [`Arch::undo`] at a site of this kind.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::undo(number, old, new)
+    }
+}

@@ -1,0 +1,62 @@
+//! How a site changes whose bytes are not written by one store: by way of a byte under which the rest of the instruction does not
+//! matter, so that the bytes behind it may change one by one.
+//!
+//! ```text
+//!  step 0   the byte := pass       unless it is that already
+//!  step 1   what is behind := new
+//!  step 2   the byte := new        unless that is pass; the one byte that differs, if it is one
+//! ```
+//!
+//! A change of one byte cannot tear, and is step 2 alone. A kind with sites of which more than one byte may change must allow that
+//! such an instruction is executed there.
+
+use super::{Code, Piece};
+
+/// What passes.
+pub(super) struct Pass {
+    /// The place of the byte.
+    pub(super) at: u8,
+    /// The byte.
+    pub(super) byte: u8,
+}
+
+impl Pass {
+    /// How many steps there are.
+    pub(super) const STEPS: u8 = 3;
+
+    /// [`Arch::step`](super::Arch::step).
+    #[inline]
+    pub(super) fn step(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
+        match (number, Piece::difference(old, new)?) {
+            (2, piece) if piece.len == 1 => Some(piece),
+            (_, piece) if piece.len == 1 => None,
+            (0, _) => self.unless_passing(old, self.byte),
+            (1, _) => Some(self.behind(new)),
+            _ => self.unless_passing(new, self.byte_of(new)),
+        }
+    }
+
+    /// [`Arch::undo`](super::Arch::undo).
+    pub(super) fn undo(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
+        match (number, Piece::difference(new, old)?) {
+            (2, piece) if piece.len == 1 => Some(piece),
+            (_, piece) if piece.len == 1 => None,
+            (0, _) => self.unless_passing(old, self.byte_of(old)),
+            (1, _) => Some(self.behind(old)),
+            _ => self.unless_passing(new, self.byte),
+        }
+    }
+
+    fn byte_of(&self, code: Code) -> u8 {
+        (code.word() >> (self.at * 8)) as u8
+    }
+
+    /// Writes `byte`, unless it passes what `code` has there.
+    fn unless_passing(&self, code: Code, byte: u8) -> Option<Piece> {
+        (self.byte_of(code) != self.byte).then_some(Piece::byte(self.at, byte))
+    }
+
+    fn behind(&self, code: Code) -> Piece {
+        Piece::of(code, self.at + 1, code.len() as u8 - self.at - 1)
+    }
+}
