@@ -51,6 +51,8 @@ pub mod arch;
 mod batch;
 #[doc(hidden)] // Public for the macros.
 pub mod branch;
+#[doc(hidden)] // Public for the macros.
+pub mod call;
 mod error;
 pub mod format;
 mod inspect;
@@ -64,6 +66,7 @@ mod sort;
 pub mod text;
 
 pub use batch::Batch;
+pub use call::{RawCall, StaticCall};
 #[cfg(feature = "std")]
 pub use batch::set_all;
 pub use error::{Errno, Error, Refusals, WriterKind};

@@ -146,6 +146,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     plan.clear();
     in_flight.begin(requests, text)?;
     let mut outcome = collect(requests, plan, objects).and_then(|()| {
+        requests.iter().for_each(|request| request.aim.into_iter().for_each(|aim| request.subject.expose(aim)));
         let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
         // Not before: who finds a plan that is being sorted must not undo it.
         in_flight::writing();

@@ -90,6 +90,16 @@ macro_rules! __naked_asm {
     };
 }
 
+/// A static call's trampoline. `endbr64` is where an indirect branch may land.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "endbr64\n2: .byte 0xe9\n.long {default}@PLT - . - 4\njmp qword ptr [rip + {key}]"
+    };
+}
+
 /// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
 /// where the return address goes.
 #[doc(hidden)]

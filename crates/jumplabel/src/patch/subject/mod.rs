@@ -1,12 +1,14 @@
-//! What transactions change: so far keys. A subject is a file here, and a line in [`of`].
+//! What transactions change: keys and static calls. A subject is a file here, and a line in [`of`].
 //!
 //! ```text
 //!   begin     what the change comes to: nothing to be patched, or an aim
 //!   goal      what the site of an entry is to do then
+//!   expose    the sites are about to be patched
 //!   publish   the sites are patched: the subject says so from now on
 //!   abandon   the sites are as they were
 //! ```
 
+mod call;
 mod key;
 
 use core::fmt;
@@ -14,7 +16,7 @@ use core::fmt;
 use crate::error::Error;
 use crate::format::Entry;
 #[cfg(jumplabel_sites)]
-use crate::format::{BRANCH, VALUE};
+use crate::format::{BRANCH, JUMP, VALUE};
 use crate::text::Visibility;
 
 /// What entries of a table name, and what a transaction changes.
@@ -30,6 +32,9 @@ pub(crate) trait Subject: Sync {
 
     /// What the site of `entry` is to do for an aim. The same for all entries with the same kind and arm.
     fn goal(&self, aim: usize, entry: &Entry) -> usize;
+
+    /// Under the lock: nothing but a writer can refuse any more. Shows the aim to whoever executes a site in between.
+    fn expose(&self, _aim: usize) {}
 
     /// Under the lock: the sites are patched. Does nothing the second time.
     fn publish(&self, change: usize, aim: Option<usize>);
@@ -53,6 +58,8 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
         BRANCH | VALUE => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
+        // SAFETY: the same.
+        JUMP => Some(unsafe { &*(address as *const crate::call::RawCall) }),
         _ => None,
     }
 }

@@ -1,0 +1,30 @@
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's: `__trampoline!`.
+
+/// The trampoline `$function` of `$call`, with its table entry.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_asm {
+    ($function:ident, $call:ident, $default:expr) => {
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $function() {
+            ::core::arch::naked_asm!(
+                $crate::__once_asm!(),
+                ".cfi_startproc",
+                $crate::__trampoline!(),
+                ".cfi_endproc",
+                ".reloc 2b, BFD_RELOC_NONE, {key}",
+                ".pushsection __jump_table, \"ao\", %progbits, {function}",
+                ".balign 4",
+                ".long 2b - .",
+                ".long {default}@PLT - .",
+                $crate::__key_word_asm!(),
+                ".long {meta}",
+                ".popsection",
+                function = sym $function,
+                key = sym $call,
+                default = sym $default,
+                meta = const $crate::format::meta(false, $crate::format::JUMP, 0),
+            )
+        }
+    };
+}

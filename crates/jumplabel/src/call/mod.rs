@@ -1,0 +1,194 @@
+//! Static calls: calls whose target is a choice at run time, at the price of a direct call.
+//!
+//! ```text
+//!   static_call! { static HASH: fn(&[u8]) -> u64 = portable; }
+//!
+//!   HASH(data) ──call──► trampoline:  jmp portable      ◄── update(fast): jmp fast
+//!                                     jmp *slot         for targets out of reach, and while the jump changes
+//! ```
+//!
+//! ```
+//! fn portable(data: &[u8]) -> u64 {
+//!     data.iter().fold(0, |hash, byte| hash * 31 + u64::from(*byte))
+//! }
+//!
+//! fn fast(data: &[u8]) -> u64 {
+//!     data.len() as u64
+//! }
+//!
+//! jumplabel::static_call! {
+//!     /// The hash function of the index.
+//!     pub static HASH: fn(&[u8]) -> u64 = portable;
+//! }
+//!
+//! assert_eq!(HASH(b"ab"), 97 * 31 + 98);
+//! HASH.update(fast)?;
+//! assert_eq!(HASH(b"ab"), 2);
+//! # Ok::<(), jumplabel::Error>(())
+//! ```
+//!
+//! A static call carries code and no data: what a new target reads must have been published before the update, and what the old
+//! one reads must stay until no thread is in it any more.
+
+mod raw;
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use crate::error::Error;
+use crate::patch::{self, Lock, Outcome, Request};
+pub use raw::RawCall;
+
+/// A static call of function pointers `T::Function`. Declare it with [`static_call!`](crate::static_call), and call it like a
+/// function.
+#[repr(transparent)]
+pub struct StaticCall<T> {
+    raw: RawCall,
+    trampoline: PhantomData<fn() -> T>,
+}
+
+/// The trampoline of one call, as a type: what [`static_call!`](crate::static_call) makes for each.
+///
+/// # Safety
+/// `Function` is a type of function pointers. `TRAMPOLINE` leads to a function of that type, whose table entry names the one call with
+/// this type, and which goes to `default()` at first.
+#[doc(hidden)]
+pub unsafe trait Trampoline: 'static {
+    type Function: Copy + 'static;
+    const TRAMPOLINE: &'static Self::Function;
+    fn default() -> Self::Function;
+}
+
+/// The address of a function.
+///
+/// # Safety
+/// `F` is a type of function pointers.
+unsafe fn address_of<F: Copy>(function: F) -> usize {
+    const { assert!(size_of::<F>() == size_of::<usize>(), "a static call is of a function pointer") };
+    // SAFETY: by the contract, and of the same size.
+    unsafe { core::mem::transmute_copy::<F, *const ()>(&function) as usize }
+}
+
+impl<T: Trampoline> StaticCall<T> {
+    /// A call that leads to its default, for [`static_call!`](crate::static_call): it belongs to the one static that `T` was made
+    /// for.
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
+    pub const fn new() -> Self {
+        StaticCall { raw: RawCall::new(), trampoline: PhantomData }
+    }
+
+    /// The call without its type.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawCall {
+        &self.raw
+    }
+
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). Nothing to do if they lead there.
+    ///
+    /// When it returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for
+    /// the one exception, which is reported). While it runs, calls go to the one or the other. Threads may be in the old target
+    /// for as long as that takes: what it uses must stay. Costs what the first flip of a key costs. Blocks while another thread flips. Safe
+    /// in signal handlers, in the target itself, and before and after `fork`.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`], and everything that a transaction can meet. On any error, nothing has changed.
+    pub fn update(&self, target: T::Function) -> Result<Outcome, Error> {
+        patch::commit(&mut [self.request(target)])
+    }
+
+    /// [`update`](Self::update) for a caller that holds the lock.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_locked(&self, target: T::Function, lock: &mut Lock) -> Result<Outcome, Error> {
+        patch::commit_locked(&mut [self.request(target)], lock)
+    }
+
+    fn request(&self, target: T::Function) -> Request<'_> {
+        // SAFETY: function pointers, by the contract of `Trampoline`.
+        let [default, target] = unsafe { [address_of(T::default()), address_of(target)] };
+        self.raw.set_default(default);
+        Request::new(&self.raw, if target == default { 0 } else { target })
+    }
+
+    /// Where the calls lead (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
+    #[must_use]
+    pub fn query(&self) -> T::Function {
+        match self.raw.target() {
+            0 => T::default(),
+            // SAFETY: the address of a function of that type, from `update`.
+            target => unsafe { core::mem::transmute_copy(&(target as *const ())) },
+        }
+    }
+
+    /// Forbids all further updates. Idempotent.
+    ///
+    /// # Errors
+    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    pub fn seal(&self) -> Result<(), Error> {
+        let _lock = Lock::take()?;
+        self.raw.set_sealed();
+        Ok(())
+    }
+}
+
+/// The trampoline: so that a call is a call of the static.
+impl<T: Trampoline> Deref for StaticCall<T> {
+    type Target = T::Function;
+
+    #[inline(always)] // A call must name the trampoline.
+    fn deref(&self) -> &T::Function {
+        T::TRAMPOLINE
+    }
+}
+
+impl<T> core::fmt::Debug for StaticCall<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
+/// Declares static calls.
+///
+/// ```
+/// fn plain(x: u64) -> u64 {
+///     x + 1
+/// }
+///
+/// jumplabel::static_call! {
+///     /// What is called for each item.
+///     pub static HOOK: fn(u64) -> u64 = plain;
+/// }
+/// assert_eq!(HOOK(1), 2);
+/// ```
+///
+/// The type is any of function pointers that names no type parameter: `unsafe fn(*const u8)`, `extern "C" fn(f32) -> f32`. The
+/// default is a path to a function of it.
+#[macro_export]
+macro_rules! static_call {
+    () => {};
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = $default:expr; $($rest:tt)*) => {
+        // In the namespace of types; the static is in that of values.
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+        $(#[$($attr)*])*
+        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
+        const _: () = {
+            $crate::__trampoline_asm!(__trampoline, $name, $default);
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            // SAFETY: the function above has no signature of its own; it goes to functions of this type.
+            unsafe impl $crate::call::Trampoline for $name {
+                type Function = $function;
+                const TRAMPOLINE: &'static $function =
+                    &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
+                fn default() -> $function {
+                    $default
+                }
+            }
+        };
+        $crate::static_call! { $($rest)* }
+    };
+}

@@ -1,0 +1,97 @@
+//! A static call as tables and transactions see it: where it leads, without a type.
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// A static call without its type: what table entries and batches refer to.
+#[repr(C, align(8))]
+pub struct RawCall {
+    /// Where the trampoline goes while it does not jump itself. 0 as long as it always has.
+    slot: AtomicUsize,
+    /// Where the call leads; 0 for the default.
+    target: AtomicUsize,
+    /// The address of the default, once it was asked for.
+    default: AtomicUsize,
+    flags: AtomicU32,
+}
+
+impl RawCall {
+    const SEALED: u32 = 1 << 0;
+    const EVENTUAL: u32 = 1 << 1;
+
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
+    pub(super) const fn new() -> RawCall {
+        let [slot, target, default] = [const { AtomicUsize::new(0) }; 3];
+        RawCall { slot, target, default, flags: AtomicU32::new(0) }
+    }
+
+    /// Address of the call: what table entries point to.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// Where it leads; 0 for the default.
+    pub(crate) fn target(&self) -> usize {
+        self.target.load(Ordering::Acquire)
+    }
+
+    /// Says what the default is: always the same.
+    pub(super) fn set_default(&self, default: usize) {
+        if self.default.load(Ordering::Relaxed) != default {
+            self.default.store(default, Ordering::Relaxed);
+        }
+    }
+
+    /// Under the lock: a thread that comes to the trampoline while that changes goes to `target`.
+    pub(crate) fn expose(&self, target: usize) {
+        let address = if target == 0 { self.default.load(Ordering::Relaxed) } else { target };
+        self.slot.store(address, Ordering::SeqCst);
+    }
+
+    /// Under the lock: the trampoline leads there.
+    pub(crate) fn publish(&self, target: usize) {
+        self.target.store(target, Ordering::Release);
+    }
+
+    fn flag(&self, flag: u32) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
+    }
+
+    /// Under the lock.
+    fn set_flag(&self, flag: u32, on: bool) {
+        let flags = self.flags.load(Ordering::Relaxed);
+        if (flags & flag != 0) != on {
+            self.flags.store(flags ^ flag, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the call was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.flag(Self::SEALED)
+    }
+
+    /// Under the lock.
+    pub(super) fn set_sealed(&self) {
+        self.set_flag(Self::SEALED, true);
+    }
+
+    /// Whether other threads may still go to the target before the last update.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flag(Self::EVENTUAL)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.set_flag(Self::EVENTUAL, eventual);
+    }
+}
+
+impl core::fmt::Debug for RawCall {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.target() {
+            0 => f.write_str("StaticCall(default)"),
+            target => write!(f, "StaticCall({target:#x})"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Static calls: what they lead to, and to whom.
+#![cfg(jumplabel_sites)]
+
+use jumplabel::{Error, static_call};
+
+fn first(x: u64) -> u64 {
+    x + 1
+}
+
+fn second(x: u64) -> u64 {
+    x + 100
+}
+
+#[test]
+fn leads_where_it_was_told() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    assert_eq!(HOOK(1), 2);
+    assert!(std::ptr::fn_addr_eq(HOOK.query(), first as fn(u64) -> u64));
+    let outcome = HOOK.update(second).unwrap();
+    assert_eq!((HOOK(1), outcome.sites), (101, 1));
+    assert!(std::ptr::fn_addr_eq(HOOK.query(), second as fn(u64) -> u64));
+    assert_eq!(HOOK.update(second).unwrap().sites, 0);
+    assert_eq!(HOOK.update(first).unwrap().sites, 1);
+    assert_eq!(HOOK(1), 2);
+    HOOK.seal().unwrap();
+    assert_eq!(HOOK.update(first).unwrap().sites, 0);
+    assert_eq!(HOOK.update(second), Err(Error::Sealed));
+    assert_eq!(HOOK(1), 2);
+}
+
+/// By any signature: what is returned in memory, floats, `unsafe`, C.
+#[test]
+fn signatures() {
+    #[derive(Debug, PartialEq, Clone, Copy)]
+    struct Big([u64; 20]);
+    fn big(a: u64, b: f64, c: [u64; 9], d: &str) -> Big {
+        let mut all = [a; 20];
+        (all[1], all[2], all[3]) = (b as u64, c[8], d.len() as u64);
+        Big(all)
+    }
+    fn bigger(a: u64, b: f64, c: [u64; 9], d: &str) -> Big {
+        let mut big = big(a, b, c, d);
+        big.0[19] = 7;
+        big
+    }
+    static_call! {
+        static BIG: fn(u64, f64, [u64; 9], &str) -> Big = big;
+        static C: extern "C" fn(f32, f32) -> f32 = product;
+        static UNSAFE: unsafe fn(*const u8) -> u8 = read;
+        static GENERIC: fn(u8) -> u8 = std::convert::identity::<u8>;
+    }
+    extern "C" fn product(a: f32, b: f32) -> f32 {
+        a * b
+    }
+    extern "C" fn sum(a: f32, b: f32) -> f32 {
+        a + b
+    }
+    unsafe fn read(at: *const u8) -> u8 {
+        unsafe { *at }
+    }
+    assert_eq!(BIG(9, 2.0, [3; 9], "four").0[..4], [9, 2, 3, 4]);
+    BIG.update(bigger).unwrap();
+    assert_eq!(BIG(9, 2.0, [3; 9], "four").0[19], 7);
+    assert_eq!(C(2.0, 4.0), 8.0);
+    C.update(sum).unwrap();
+    assert_eq!(C(2.0, 4.0), 6.0);
+    assert_eq!(unsafe { UNSAFE(&7) }, 7);
+    assert_eq!(GENERIC(9), 9);
+}
+
+/// A function that returns its argument plus `add`, as far away as the system maps: out of reach of a direct jump.
+#[cfg(target_arch = "x86_64")]
+fn far(add: u8) -> fn(u64) -> u64 {
+    let code = [0x48, 0x8d, 0x47, add, 0xc3]; // lea rax, [rdi + add]; ret
+    // SAFETY: a new mapping, and the code of a function of that type.
+    unsafe {
+        use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
+        let far = (far as *const () as usize & !0xfff) - (1 << 40) + (usize::from(add) << 12);
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        let page = libc::mmap(far as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
+        assert_ne!(page, MAP_FAILED);
+        core::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
+        assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+        core::mem::transmute::<*mut libc::c_void, extern "C" fn(u64) -> u64>(page);
+        core::mem::transmute(page)
+    }
+}
+
+/// There and back, by way of the slot.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn out_of_reach() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    let (ten, twenty) = (far(10), far(20));
+    assert_eq!(HOOK.update(ten).unwrap().sites, 1);
+    assert_eq!(HOOK(1), 11);
+    assert_eq!(HOOK.update(twenty).unwrap().sites, 0); // the slot alone
+    assert_eq!(HOOK(1), 21);
+    assert!(std::ptr::fn_addr_eq(HOOK.query(), twenty));
+    for (target, result) in [(second as fn(u64) -> u64, 101), (ten, 11), (first, 2), (twenty, 21), (first, 2)] {
+        assert_eq!(HOOK.update(target).unwrap().sites, 1);
+        assert_eq!(HOOK(1), result);
+    }
+}
+
+/// While it is updated, every call goes to the old target or to the new one.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn under_running_threads() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    /// What calls may return: two bytes.
+    static LEGAL: AtomicU64 = AtomicU64::new(0x0202);
+    static STOP: AtomicU64 = AtomicU64::new(0);
+    let targets = [first as fn(u64) -> u64, second, far(30), far(40)];
+    let results = targets.map(|target| target(1));
+    let calls: u64 = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut calls = 0;
+                    while STOP.load(Ordering::Relaxed) == 0 {
+                        let before = LEGAL.load(Ordering::SeqCst);
+                        let result = HOOK(1);
+                        let after = LEGAL.load(Ordering::SeqCst);
+                        let legal = [before, before >> 8, after, after >> 8].map(|legal| legal & 0xff);
+                        assert!(legal.contains(&result), "{result} is none of {legal:?}");
+                        calls += 1;
+                    }
+                    calls
+                })
+            })
+            .collect();
+        let mut now = 0;
+        for number in 0..20_000_usize {
+            let next = number * 7 / 3 % 4;
+            LEGAL.store(results[now] << 8 | results[next], Ordering::SeqCst);
+            HOOK.update(targets[next]).unwrap();
+            now = next;
+            LEGAL.store(results[now] << 8 | results[now], Ordering::SeqCst);
+        }
+        STOP.store(1, Ordering::Relaxed);
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+    });
+    assert!(calls > 0);
+    println!("{calls} calls");
+}
