@@ -3,10 +3,12 @@
 
 use jumplabel::{Error, static_call};
 
+#[inline(never)]
 fn first(x: u64) -> u64 {
     x + 1
 }
 
+#[inline(never)]
 fn second(x: u64) -> u64 {
     x + 100
 }

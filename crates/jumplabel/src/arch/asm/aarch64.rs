@@ -54,6 +54,24 @@ macro_rules! __entry_asm {
     };
 }
 
+/// A static call's trampoline. `hint #34` is `bti c`, on which a branch by way of x16 may land.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "hint #34\n2: b {default}\nadrp x16, {key}\nldr x16, [x16, :lo12:{key}]\nbr x16"
+    };
+}
+
+/// Where its site leads at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+
 /// Calls `$function`, which writes w0, and no flags. The link register changes, and a linker's veneer may write x16 and x17.
 #[doc(hidden)]
 #[macro_export]

@@ -43,6 +43,24 @@ macro_rules! __entry_asm {
     };
 }
 
+/// A static call's trampoline.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "2: b {default}\nldr r12, 5f\n4: ldr pc, [pc, r12]\n5: .long {key} - (4b + 8)"
+    };
+}
+
+/// Where its site leads at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+
 /// Calls `$function`, which writes r0, and no flags. The link register changes, and a linker's veneer may write r12.
 #[doc(hidden)]
 #[macro_export]

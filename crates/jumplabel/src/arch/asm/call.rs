@@ -1,4 +1,5 @@
-//! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's: `__trampoline!`.
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's:
+//! `__trampoline!`, `__trampoline_leads_to!`.
 
 /// The trampoline `$function` of `$call`, with its table entry.
 #[doc(hidden)]
@@ -16,7 +17,7 @@ macro_rules! __trampoline_asm {
                 ".pushsection __jump_table, \"ao\", %progbits, {function}",
                 ".balign 4",
                 ".long 2b - .",
-                ".long {default}@PLT - .",
+                concat!(".long ", $crate::__trampoline_leads_to!(), " - ."),
                 $crate::__key_word_asm!(),
                 ".long {meta}",
                 ".popsection",

@@ -43,6 +43,24 @@ macro_rules! __entry_asm {
     };
 }
 
+/// A static call's trampoline.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "2: b {default}\npcalau12i $t8, %pc_hi20({key})\nld.d $t8, $t8, %pc_lo12({key})\njr $t8"
+    };
+}
+
+/// Where its site leads at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+
 /// Calls `$function`, which writes a0; the return address changes. Two instructions reach as far as rustc's own calls do; a
 /// linker that relaxes makes one of them, `bl`.
 #[doc(hidden)]

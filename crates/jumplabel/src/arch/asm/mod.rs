@@ -11,7 +11,8 @@
 //! | `__return_asm` | a C function's return of a number |
 //! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
 //! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
-//! | `__trampoline` | a static call's trampoline: its site behind label 2, and the way by the slot; label 3 is where it leads at first |
+//! | `__trampoline` | a static call's trampoline: its site behind label 2, and the way by the slot |
+//! | `__trampoline_leads_to` | where that site leads at first |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
 //! What is the same for all of them is beside them: a site and its entry in `site`, the object's record in `object`, the entry of a

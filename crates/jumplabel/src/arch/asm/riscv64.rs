@@ -79,6 +79,27 @@ macro_rules! __naked_asm {
     };
 }
 
+/// A static call's trampoline. The site does not reach far, so that it leads to a stub at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        concat!(
+            ".option push\n.option norvc\n.option norelax\n.p2align 2\n2: jal zero, 3f\n1: auipc t1, %pcrel_hi({key})\n",
+            "ld t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail {default}\n.option pop"
+        )
+    };
+}
+
+/// Where its site leads at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "3b"
+    };
+}
+
 /// Calls `$function`, which writes a0; t0 is what it returns by.
 #[doc(hidden)]
 #[macro_export]

@@ -64,6 +64,24 @@ macro_rules! __entry_asm {
     };
 }
 
+/// A static call's trampoline.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "2: brcl 15, {default}\nlgrl %r1, {key}\nbr %r1"
+    };
+}
+
+/// Where its site leads at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+
 /// Calls `$function`, which writes r2; r14 is what it returns by.
 #[doc(hidden)]
 #[macro_export]

@@ -100,6 +100,42 @@ macro_rules! __trampoline {
     };
 }
 
+/// A static call's trampoline. All registers may have arguments, so that the slot's way is by the stack.
+#[cfg(target_arch = "x86")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        concat!(
+            "2: .byte 0xe9\n.long {default} - . - 4\n",
+            "push eax\n.cfi_adjust_cfa_offset 4\npush eax\n.cfi_adjust_cfa_offset 4\n",
+            "call 4f\n.cfi_adjust_cfa_offset 4\n4: pop eax\n.cfi_adjust_cfa_offset -4\n",
+            ".byte 0x8b, 0x80\n.long {key} - 4b\n", // mov eax, [eax + disp32]
+            "mov [esp + 4], eax\npop eax\n.cfi_adjust_cfa_offset -4\nret"
+        )
+    };
+}
+
+/// Where its site leads at first.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}@PLT"
+    };
+}
+
+/// Where its site leads at first.
+#[cfg(target_arch = "x86")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+
 /// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
 /// where the return address goes.
 #[doc(hidden)]
