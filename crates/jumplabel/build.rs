@@ -8,6 +8,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(fuzzing)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
 
@@ -32,6 +33,10 @@ fn main() {
     let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || miri;
     if has_arch_file && is_elf && finds_keys && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
+        // On POWER a function of another object leaves its own table of contents behind, which only a call by pointer puts right.
+        if arch != "powerpc64" {
+            println!("cargo::rustc-cfg=jumplabel_trampolines");
+        }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }
     if os == "linux" && !miri && var("CARGO_FEATURE_STD").is_ok() {

@@ -1,7 +1,9 @@
 //! Static calls: what they lead to, and to whom.
-#![cfg(jumplabel_sites)]
 
 use jumplabel::{Error, static_call};
+
+/// Of a call.
+const SITES: usize = cfg!(jumplabel_trampolines) as usize;
 
 #[inline(never)]
 fn first(x: u64) -> u64 {
@@ -19,10 +21,10 @@ fn leads_where_it_was_told() {
     assert_eq!(HOOK(1), 2);
     assert!(std::ptr::fn_addr_eq(HOOK.query(), first as fn(u64) -> u64));
     let outcome = HOOK.update(second).unwrap();
-    assert_eq!((HOOK(1), outcome.sites), (101, 1));
+    assert_eq!((HOOK(1), outcome.sites), (101, SITES));
     assert!(std::ptr::fn_addr_eq(HOOK.query(), second as fn(u64) -> u64));
     assert_eq!(HOOK.update(second).unwrap().sites, 0);
-    assert_eq!(HOOK.update(first).unwrap().sites, 1);
+    assert_eq!(HOOK.update(first).unwrap().sites, SITES);
     assert_eq!(HOOK(1), 2);
     HOOK.seal().unwrap();
     assert_eq!(HOOK.update(first).unwrap().sites, 0);
@@ -71,7 +73,7 @@ fn signatures() {
 }
 
 /// A function that returns its argument plus `add`, as far away as the system maps: out of reach of a direct jump.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
 fn far(add: u8) -> fn(u64) -> u64 {
     let code = [0x48, 0x8d, 0x47, add, 0xc3]; // lea rax, [rdi + add]; ret
     // SAFETY: a new mapping, and the code of a function of that type.
@@ -90,7 +92,7 @@ fn far(add: u8) -> fn(u64) -> u64 {
 
 /// There and back, by way of the slot.
 #[test]
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
 fn out_of_reach() {
     static_call! { static HOOK: fn(u64) -> u64 = first; }
     let (ten, twenty) = (far(10), far(20));
@@ -107,7 +109,7 @@ fn out_of_reach() {
 
 /// While it is updated, every call goes to the old target or to the new one.
 #[test]
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
 fn under_running_threads() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static_call! { static HOOK: fn(u64) -> u64 = first; }

@@ -30,6 +30,8 @@
 //! A static call carries code and no data: what a new target reads must have been published before the update, and what the old
 //! one reads must stay until no thread is in it any more.
 
+#[cfg(not(jumplabel_trampolines))]
+mod pointers;
 mod raw;
 
 use core::marker::PhantomData;
@@ -50,23 +52,13 @@ pub struct StaticCall<T> {
 /// The trampoline of one call, as a type: what [`static_call!`](crate::static_call) makes for each.
 ///
 /// # Safety
-/// `Function` is a type of function pointers. `TRAMPOLINE` leads to a function of that type, whose table entry names the one call with
-/// this type, and which goes to `default()` at first.
+/// `Function` is a type of function pointers. `FUNCTION` is the trampoline, whose table entry names the one call with this type, and
+/// which goes to `default()` at first. Where there are no trampolines, it is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
-    const TRAMPOLINE: &'static Self::Function;
+    const FUNCTION: &'static Self::Function;
     fn default() -> Self::Function;
-}
-
-/// The address of a function.
-///
-/// # Safety
-/// `F` is a type of function pointers.
-unsafe fn address_of<F: Copy>(function: F) -> usize {
-    const { assert!(size_of::<F>() == size_of::<usize>(), "a static call is of a function pointer") };
-    // SAFETY: by the contract, and of the same size.
-    unsafe { core::mem::transmute_copy::<F, *const ()>(&function) as usize }
 }
 
 impl<T: Trampoline> StaticCall<T> {
@@ -95,7 +87,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// # Errors
     /// [`Error::Sealed`], and everything that a transaction can meet. On any error, nothing has changed.
     pub fn update(&self, target: T::Function) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.request(target)])
+        patch::commit(&mut [self.request(target)?])
     }
 
     /// [`update`](Self::update) for a caller that holds the lock.
@@ -103,14 +95,16 @@ impl<T: Trampoline> StaticCall<T> {
     /// # Errors
     /// As [`update`](Self::update).
     pub fn update_locked(&self, target: T::Function, lock: &mut Lock) -> Result<Outcome, Error> {
-        patch::commit_locked(&mut [self.request(target)], lock)
+        patch::commit_locked(&mut [self.request(target)?], lock)
     }
 
-    fn request(&self, target: T::Function) -> Request<'_> {
-        // SAFETY: function pointers, by the contract of `Trampoline`.
-        let [default, target] = unsafe { [address_of(T::default()), address_of(target)] };
-        self.raw.set_default(default);
-        Request::new(&self.raw, if target == default { 0 } else { target })
+    fn request(&self, target: T::Function) -> Result<Request<'_>, Error> {
+        const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
+        // SAFETY: a function pointer, by the contract of `Trampoline`, and of the same size.
+        let target = unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&target) as usize };
+        #[cfg(not(jumplabel_trampolines))]
+        let target = pointers::word_of(target)?;
+        Ok(Request::new(&self.raw, target))
     }
 
     /// Where the calls lead (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
@@ -119,7 +113,11 @@ impl<T: Trampoline> StaticCall<T> {
         match self.raw.target() {
             0 => T::default(),
             // SAFETY: the address of a function of that type, from `update`.
+            #[cfg(jumplabel_trampolines)]
             target => unsafe { core::mem::transmute_copy(&(target as *const ())) },
+            // SAFETY: the word that holds it.
+            #[cfg(not(jumplabel_trampolines))]
+            word => unsafe { *(word as *const T::Function) },
         }
     }
 
@@ -140,7 +138,12 @@ impl<T: Trampoline> Deref for StaticCall<T> {
 
     #[inline(always)] // A call must name the trampoline.
     fn deref(&self) -> &T::Function {
-        T::TRAMPOLINE
+        #[cfg(not(jumplabel_trampolines))]
+        if let word @ 1.. = self.raw.target() {
+            // SAFETY: the word of a function of that type, from `update`, which stays as it is.
+            return unsafe { &*(word as *const T::Function) };
+        }
+        T::FUNCTION
     }
 }
 
@@ -177,18 +180,44 @@ macro_rules! static_call {
         $(#[$($attr)*])*
         $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
         const _: () = {
-            $crate::__trampoline_asm!(__trampoline, $name, $default);
+            $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: the function above has no signature of its own; it goes to functions of this type.
+            // SAFETY: made for this call.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = $function;
-                const TRAMPOLINE: &'static $function =
-                    &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
+                const FUNCTION: &'static $function = __FUNCTION;
                 fn default() -> $function {
                     $default
                 }
             }
         };
         $crate::static_call! { $($rest)* }
+    };
+}
+
+/// The trampoline, which has no signature of its own.
+#[cfg(jumplabel_trampolines)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_function {
+    ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        $crate::__trampoline_asm!(__trampoline, $name, $default);
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: it goes to functions of this type.
+        const $constant: &$function =
+            &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
+    };
+}
+
+/// Without trampolines: the default.
+#[cfg(not(jumplabel_trampolines))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_function {
+    ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        const $constant: &$function = &{
+            let function: $function = $default;
+            function
+        };
     };
 }

@@ -9,7 +9,7 @@ pub struct RawCall {
     slot: AtomicUsize,
     /// Where the call leads; 0 for the default.
     target: AtomicUsize,
-    /// The address of the default, once it was asked for.
+    /// The address of the default, from the trampoline's entry.
     default: AtomicUsize,
     flags: AtomicU32,
 }
@@ -35,8 +35,8 @@ impl RawCall {
         self.target.load(Ordering::Acquire)
     }
 
-    /// Says what the default is: always the same.
-    pub(super) fn set_default(&self, default: usize) {
+    /// Under the lock: says what the default is, which is always the same.
+    pub(crate) fn set_default(&self, default: usize) {
         if self.default.load(Ordering::Relaxed) != default {
             self.default.store(default, Ordering::Relaxed);
         }

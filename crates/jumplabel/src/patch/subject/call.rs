@@ -23,7 +23,11 @@ impl Subject for RawCall {
     }
 
     fn goal(&self, aim: usize, entry: &Entry) -> usize {
-        if aim == 0 { entry.target() } else { aim }
+        if aim != 0 {
+            return aim;
+        }
+        self.set_default(entry.target());
+        entry.target()
     }
 
     fn expose(&self, aim: usize) {

@@ -1,0 +1,55 @@
+//! Where there are no trampolines, a call goes by way of a pointer to a pointer: `Deref` must return a reference to what does not
+//! change. Each target has one such word for good, however often calls are led there.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::error::Error;
+use crate::text::text;
+
+/// A block of words; 0 is free.
+#[repr(C)]
+struct Block {
+    next: *mut Block,
+    words: [AtomicUsize; WORDS],
+}
+
+/// A page, of any size that there is.
+const WORDS: usize = 511;
+
+static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(null_mut());
+
+/// The address of the word that holds `target`.
+pub(super) fn word_of(target: usize) -> Result<usize, Error> {
+    loop {
+        let first = BLOCKS.load(Ordering::Acquire);
+        let mut at = first;
+        // SAFETY: null, or a block that was published below, and is never freed.
+        while let Some(block) = unsafe { at.as_ref() } {
+            for word in &block.words {
+                // A free one becomes the target's, unless another thread is faster.
+                match word.compare_exchange(0, target, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => return Ok(word.as_ptr() as usize),
+                    Err(held) if held == target => return Ok(word.as_ptr() as usize),
+                    Err(_) => {}
+                }
+            }
+            at = block.next;
+        }
+        add(first)?;
+    }
+}
+
+/// Puts an empty block before `first`, if that is still the first.
+fn add(first: *mut Block) -> Result<(), Error> {
+    let text = text();
+    let memory = text.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
+    let block = memory.cast::<Block>().as_ptr();
+    // SAFETY: zeroed memory of that size, which nobody else has.
+    unsafe { (*block).next = first };
+    if BLOCKS.compare_exchange(first, block, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        // SAFETY: from `allocate`; nobody has seen it.
+        unsafe { text.release(memory, size_of::<Block>()) };
+    }
+    Ok(())
+}
