@@ -149,3 +149,70 @@ fn under_running_threads() {
     assert!(calls > 0);
     println!("{calls} calls");
 }
+
+/// A panic in the target arrives, and what the caller holds is dropped.
+#[test]
+fn unwinding() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    struct Held;
+    impl Drop for Held {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    fn calm(x: u32) -> u32 {
+        x
+    }
+    fn boom(x: u32) -> u32 {
+        panic!("boom {x}")
+    }
+    extern "C-unwind" fn calm_c(x: u32) -> u32 {
+        x
+    }
+    extern "C-unwind" fn boom_c(x: u32) -> u32 {
+        panic!("boom {x}")
+    }
+    static_call! {
+        static MAYBE: fn(u32) -> u32 = calm;
+        static MAYBE_C: extern "C-unwind" fn(u32) -> u32 = calm_c;
+    }
+    #[inline(never)]
+    fn call(x: u32) -> u32 {
+        let _held = Held;
+        MAYBE(x) + MAYBE_C(x)
+    }
+    assert_eq!((call(1), DROPPED.load(Ordering::Relaxed)), (2, 1));
+    MAYBE_C.update(boom_c).unwrap();
+    assert!(std::panic::catch_unwind(|| call(1)).is_err());
+    assert_eq!(DROPPED.load(Ordering::Relaxed), 2);
+    MAYBE.update(boom).unwrap();
+    assert!(std::panic::catch_unwind(|| call(1)).is_err());
+    assert_eq!(DROPPED.load(Ordering::Relaxed), 3);
+}
+
+/// Two calls of one name in functions of their own, and one that a macro declares for each.
+#[test]
+fn names() {
+    fn one() -> u32 {
+        static_call! { static CALL: fn() -> u32 = value; }
+        fn value() -> u32 {
+            1
+        }
+        CALL()
+    }
+    macro_rules! made {
+        ($name:ident, $value:literal) => {
+            fn $name() -> u32 {
+                static_call! { static CALL: fn() -> u32 = value; }
+                fn value() -> u32 {
+                    $value
+                }
+                CALL()
+            }
+        };
+    }
+    made!(two, 2);
+    made!(three, 3);
+    assert_eq!([one(), two(), three()], [1, 2, 3]);
+}
