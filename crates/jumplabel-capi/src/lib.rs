@@ -13,6 +13,7 @@
 
 mod archive;
 pub mod batch;
+pub mod call;
 pub mod deferred;
 pub mod key;
 pub mod list;

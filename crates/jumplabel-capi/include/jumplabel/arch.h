@@ -47,6 +47,12 @@
 	".byte 0x5b, 0x81, 0xc3\n.long _GLOBAL_OFFSET_TABLE_ - . + 3\n.byte 0x83, 0xec, 0x04, 0x50\n"                  \
 	"call " function "@PLT\n.byte 0x83, 0xc4, 0x08, 0x5b, 0xc3\n"
 #endif
+#ifdef __x86_64__
+/* endbr64; jmp func; jmp *slot(%rip) */
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\njmp " func "@PLT\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(func) ".reloc ., R_X86_64_PLT32, " func "\n.long 0\n"
+#endif
 /* mov $value, %eax; ret */
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
 #ifdef __x86_64__

@@ -132,6 +132,19 @@ impl<T: Trampoline> StaticCall<T> {
     }
 }
 
+impl RawCall {
+    /// [`StaticCall::update`] without the type.
+    ///
+    /// # Errors
+    /// As [`StaticCall::update`].
+    ///
+    /// # Safety
+    /// `target` is the address of a function of the call's type.
+    pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
+        patch::commit(&mut [Request::new(self, target)])
+    }
+}
+
 /// The trampoline: so that a call is a call of the static.
 impl<T: Trampoline> Deref for StaticCall<T> {
     type Target = T::Function;
