@@ -216,3 +216,43 @@ fn names() {
     made!(three, 3);
     assert_eq!([one(), two(), three()], [1, 2, 3]);
 }
+
+/// A call that leads nowhere evaluates its arguments, and one that returns 0 needs no function.
+#[test]
+fn nowhere_and_zero() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static SEEN: AtomicU32 = AtomicU32::new(0);
+    static_call! {
+        static MAYBE: Option<fn(u32, &str)> = None;
+        /// Nothing.
+        static C: Option<unsafe extern "C" fn(u32)> = None;
+        static LEN: fn(&[u8]) -> usize = return 0;
+        static POINTER: unsafe extern "C" fn(f64, u128) -> *const u8 = return 0;
+    }
+    fn see(what: u32, _: &str) {
+        SEEN.store(what, Ordering::Relaxed);
+    }
+    let mut evaluated = 0;
+    let mut next = || {
+        evaluated += 1;
+        evaluated
+    };
+    MAYBE(next(), "");
+    // SAFETY: it leads nowhere.
+    unsafe { C(next()) };
+    assert!(MAYBE.query().is_none() && C.query().is_none() && SEEN.load(Ordering::Relaxed) == 0);
+    assert_eq!(MAYBE.update(Some(see)).unwrap().sites, SITES);
+    MAYBE(next(), "");
+    assert!(MAYBE.query().is_some() && SEEN.load(Ordering::Relaxed) == 3);
+    MAYBE.update(None).unwrap();
+    MAYBE(next(), "");
+    assert_eq!((SEEN.load(Ordering::Relaxed), evaluated), (3, 4));
+
+    assert_eq!(LEN(b"abc"), 0);
+    LEN.update(<[u8]>::len).unwrap();
+    assert_eq!((LEN(b"abc"), LEN.query()(b"ab")), (3, 2));
+    LEN.reset().unwrap();
+    assert_eq!((LEN(b"abc"), LEN.query()(b"ab")), (0, 0));
+    // SAFETY: it looks at nothing.
+    assert!(unsafe { POINTER(1.0, 2) }.is_null());
+}

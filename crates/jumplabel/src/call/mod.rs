@@ -53,12 +53,16 @@ pub struct StaticCall<T> {
 ///
 /// # Safety
 /// `Function` is a type of function pointers. `FUNCTION` is the trampoline, whose table entry names the one call with this type, and
-/// which goes to `default()` at first. Where there are no trampolines, it is the default.
+/// which goes to the default at first. Where there are no trampolines, it is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
     const FUNCTION: &'static Self::Function;
-    fn default() -> Self::Function;
+    /// What `update` takes: a function, or, of a call that may lead nowhere, an `Option`.
+    type Target: Copy;
+    /// `None` for the default.
+    fn function(target: Self::Target) -> Option<Self::Function>;
+    fn target(function: Option<Self::Function>) -> Self::Target;
 }
 
 impl<T: Trampoline> StaticCall<T> {
@@ -86,7 +90,7 @@ impl<T: Trampoline> StaticCall<T> {
     ///
     /// # Errors
     /// [`Error::Sealed`], and everything that a transaction can meet. On any error, nothing has changed.
-    pub fn update(&self, target: T::Function) -> Result<Outcome, Error> {
+    pub fn update(&self, target: T::Target) -> Result<Outcome, Error> {
         patch::commit(&mut [self.request(target)?])
     }
 
@@ -94,14 +98,24 @@ impl<T: Trampoline> StaticCall<T> {
     ///
     /// # Errors
     /// As [`update`](Self::update).
-    pub fn update_locked(&self, target: T::Function, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn update_locked(&self, target: T::Target, lock: &mut Lock) -> Result<Outcome, Error> {
         patch::commit_locked(&mut [self.request(target)?], lock)
     }
 
-    fn request(&self, target: T::Function) -> Result<Request<'_>, Error> {
+    /// Leads all calls to the default again: to the function that the declaration names, to nowhere, or to 0. Otherwise as
+    /// [`update`](Self::update).
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn reset(&self) -> Result<Outcome, Error> {
+        patch::commit(&mut [Request::new(&self.raw, 0)])
+    }
+
+    fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
+        let Some(function) = T::function(target) else { return Ok(Request::new(&self.raw, 0)) };
         // SAFETY: a function pointer, by the contract of `Trampoline`, and of the same size.
-        let target = unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&target) as usize };
+        let target = unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) as usize };
         #[cfg(not(jumplabel_trampolines))]
         let target = pointers::word_of(target)?;
         Ok(Request::new(&self.raw, target))
@@ -109,16 +123,16 @@ impl<T: Trampoline> StaticCall<T> {
 
     /// Where the calls lead (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
     #[must_use]
-    pub fn query(&self) -> T::Function {
-        match self.raw.target() {
-            0 => T::default(),
+    pub fn query(&self) -> T::Target {
+        T::target(match self.raw.target() {
+            0 => None,
             // SAFETY: the address of a function of that type, from `update`.
             #[cfg(jumplabel_trampolines)]
-            target => unsafe { core::mem::transmute_copy(&(target as *const ())) },
+            target => Some(unsafe { core::mem::transmute_copy(&(target as *const ())) }),
             // SAFETY: the word that holds it.
             #[cfg(not(jumplabel_trampolines))]
-            word => unsafe { *(word as *const T::Function) },
-        }
+            word => Some(unsafe { *(word as *const T::Function) }),
+        })
     }
 
     /// Forbids all further updates. Idempotent.
@@ -166,6 +180,25 @@ impl<T> core::fmt::Debug for StaticCall<T> {
     }
 }
 
+/// What a call with the default `return 0` may return.
+#[doc(hidden)]
+pub trait Zero {
+    const ZERO: Self;
+}
+
+macro_rules! zero {
+    ($($type:ty = $zero:expr),*) => { $(impl Zero for $type { const ZERO: $type = $zero; })* };
+}
+zero! { u8 = 0, u16 = 0, u32 = 0, u64 = 0, u128 = 0, usize = 0, i8 = 0, i16 = 0, i32 = 0, i64 = 0, i128 = 0, isize = 0, bool = false }
+
+impl<T> Zero for *const T {
+    const ZERO: *const T = core::ptr::null();
+}
+
+impl<T> Zero for *mut T {
+    const ZERO: *mut T = core::ptr::null_mut();
+}
+
 /// Declares static calls.
 ///
 /// ```
@@ -175,36 +208,129 @@ impl<T> core::fmt::Debug for StaticCall<T> {
 ///
 /// jumplabel::static_call! {
 ///     /// What is called for each item.
-///     pub static HOOK: fn(u64) -> u64 = plain;
+///     pub static EACH: fn(u64) -> u64 = plain;
+///     /// Called if it leads somewhere. Its arguments are evaluated all the same.
+///     static TRACE: Option<fn(&str)> = None;
+///     /// 0 as long as nobody says more.
+///     static COUNT: unsafe extern "C" fn(*const u8, usize) -> usize = return 0;
 /// }
-/// assert_eq!(HOOK(1), 2);
+///
+/// assert_eq!(EACH(1), 2);
+/// TRACE("nothing");
+/// assert_eq!(unsafe { COUNT(std::ptr::null(), 9) }, 0);
+///
+/// TRACE.update(Some(|text| assert_eq!(text, "something")))?;
+/// TRACE("something");
+/// TRACE.update(None)?;
+/// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type is any of function pointers that names no type parameter: `unsafe fn(*const u8)`, `extern "C" fn(f32) -> f32`. The
-/// default is a path to a function of it.
+/// The type is any of function pointers that names no type parameter. The default is a path to a function of it.
 #[macro_export]
 macro_rules! static_call {
     () => {};
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<unsafe fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [unsafe] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: unsafe fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [unsafe] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<extern $abi:literal fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [extern $abi] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: extern $abi:literal fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [extern $abi] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<unsafe extern $abi:literal fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [unsafe extern $abi] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: unsafe extern $abi:literal fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [unsafe extern $abi] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = $default:expr; $($rest:tt)*) => {
+        $crate::__static_call! { [$(#[$($attr)*])* $vis] $name: $function = $default, $function,
+            (|target| Some(target)) (|function| function.unwrap_or($default)) {} }
+        $crate::static_call! { $($rest)* }
+    };
+}
+
+/// A call that leads nowhere at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_optional {
+    ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*)) => {
+        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) = __nowhere, Option<$($of)* fn($($argument),*)>,
+            (|target| target) (|function| function) { $($of)* fn __nowhere($(_: $argument),*) {} } }
+    };
+}
+
+/// A call that returns 0 at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_zero {
+    ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*) $result:ty) => {
+        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) -> $result = __zero, $($of)* fn($($argument),*) -> $result,
+            (|target| Some(target)) (|function| function.unwrap_or(__zero))
+            { $($of)* fn __zero($(_: $argument),*) -> $result { <$result as $crate::call::Zero>::ZERO } } }
+    };
+}
+
+/// The static, and the type that stands for its trampoline.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call {
+    ([$($head:tt)*] $name:ident: $function:ty = $default:expr, $target:ty, ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }) => {
         // In the namespace of types; the static is in that of values.
-        #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        $vis enum $name {}
-        $(#[$($attr)*])*
-        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
+        $crate::__static_call_head! { [] [$($head)*] $name }
         const _: () = {
+            $($item)*
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
             // SAFETY: made for this call.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = $function;
                 const FUNCTION: &'static $function = __FUNCTION;
-                fn default() -> $function {
-                    $default
+                type Target = $target;
+                fn function(target: $target) -> Option<$function> {
+                    let from: fn($target) -> Option<$function> = $($from)*;
+                    from(target)
+                }
+                fn target(function: Option<$function>) -> $target {
+                    let to: fn(Option<$function>) -> $target = $($to)*;
+                    to(function)
                 }
             }
         };
-        $crate::static_call! { $($rest)* }
+    };
+}
+
+/// Takes the attributes, which are the static's, from the visibility, which is the type's, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_head {
+    ([$($attr:tt)*] [#[$($one:tt)*] $($rest:tt)*] $name:ident) => {
+        $crate::__static_call_head! { [$($attr)* #[$($one)*]] [$($rest)*] $name }
+    };
+    ([$($attr:tt)*] [$vis:vis] $name:ident) => {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+        $($attr)*
+        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
     };
 }
 
