@@ -14,6 +14,10 @@
  *     JUMPLABEL_SPARES_REGISTERS_      attribute of a function that writes no register but that of its result
  *     JUMPLABEL_NAKED_CALL_(function, symbol)
  *                                      calls such a function
+ *     JUMPLABEL_TRAMPOLINE_(label, func, slot)
+ *                                      a static call's trampoline: its site behind the label, and the way by the slot
+ *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for where that site leads at first; without these two, static calls
+ *                                      go by way of a pointer
  *     JUMPLABEL_KEY_CONSTRAINT_        the address of a key as an operand, and
  *     JUMPLABEL_KEY_TEXT_              as text, a constant
  *     JUMPLABEL_NUMBER_(name)          an operand that is a number, as text
@@ -51,7 +55,7 @@
 /* endbr64; jmp func; jmp *slot(%rip) */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\njmp " func "@PLT\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(func) ".reloc ., R_X86_64_PLT32, " func "\n.long 0\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".reloc ., R_X86_64_PLT32, " func "\n.long 0\n"
 #endif
 /* mov $value, %eax; ret */
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
@@ -89,6 +93,10 @@
 	"hint #34\nadrp x0, __jumplabel_object\nadd x0, x0, :lo12:__jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
+/* `bti c`, which a branch by way of x16 lands on, too. */
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	"hint #34\n" label ":\nb " func "\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #else
@@ -108,6 +116,11 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
+/* The site does not reach far, so that it leads to a stub at first. */
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
+	"auipc t1, %%pcrel_hi(" slot ")\nld t1, %%pcrel_lo(" label "_slot)(t1)\njr t1\n" label "_stub:\ntail " func "\n.option pop\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -121,6 +134,8 @@
 #define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot) label ":\nbrcl 15, " func "\nlgrl 1, " slot "\nbr 1\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -153,6 +168,9 @@
 	"ldr r0, 3f\n2: add r0, pc, r0\nb " function "\n3: .long __jumplabel_object - (2b + 8)\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov r0, #0\nbx lr", "mov r0, #1\nbx lr")
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	label ":\nb " func "\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n" label "_word: .long " slot " - (" label "_slot + 8)\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -166,6 +184,9 @@
 #define JUMPLABEL_ENTRY_(function) "la.local $a0, __jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "ori $a0, $zero, 0\njr $ra", "ori $a0, $zero, 1\njr $ra")
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	label ":\nb " func "\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"

@@ -79,7 +79,7 @@ int jumplabel_static_call_update(struct static_call_key *key, void (*func)(void)
 			".pushsection " JUMPLABEL_NAKED_TABLE_("__SCT__" #name) "\n"                                   \
 			".balign 4\n"                                                                                  \
 			".long .L__SCT__" #name "_site - .\n"                                                          \
-			JUMPLABEL_TRAMPOLINE_TO_(JUMPLABEL_KEY_TEXT_)                                                  \
+			JUMPLABEL_TRAMPOLINE_TO_(".L__SCT__" #name "_site", JUMPLABEL_KEY_TEXT_)                       \
 			".long __SCK__" #name " - .\n"                                                                 \
 			".long 8\n"                                                                                    \
 			".popsection\n"                                                                                \
