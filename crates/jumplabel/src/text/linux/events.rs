@@ -1,4 +1,4 @@
-//! What writers do to code, in order, written down for a test: no emulator, and hardly any processor, shows that a flush was left out.
+//! A log of what writers do to code, in order, for a test: no emulator, and hardly any processor, shows that a flush was left out.
 
 use crate::arch::Act;
 

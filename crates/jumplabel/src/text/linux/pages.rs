@@ -40,7 +40,7 @@ pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Whether this is the only thread. Where /proc does not tell, there may be more.
+/// Whether this is the only thread. If /proc does not tell, false: there may be more.
 pub(super) fn single_threaded() -> bool {
     const TASKS: &str = "/proc/thread-self/../";
     // A directory has two links and one for each directory in it.
