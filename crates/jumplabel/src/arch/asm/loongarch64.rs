@@ -34,7 +34,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. As far as rustc's own calls.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. The call reaches as far
+/// as rustc's own calls do.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __entry_asm {
