@@ -35,7 +35,7 @@ pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 /// Bytes of a key, which is aligned to as many.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word, the check's arm: what it yields where execution falls through (1 = likely).
+/// A flag of an entry's meta word, the check's arm: what it yields if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
@@ -122,7 +122,7 @@ impl Entry {
         self.meta & INDIRECT != 0
     }
 
-    /// What the check yields where execution falls through.
+    /// What the check yields if execution falls through.
     #[must_use]
     pub fn arm(&self) -> bool {
         self.meta & ARM != 0

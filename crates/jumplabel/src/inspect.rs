@@ -94,7 +94,7 @@ impl fmt::Display for KeyInfo {
 /// are visited, nor while you use what `visit` kept of them. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.count, visit).map(drop)
 }
@@ -147,7 +147,7 @@ pub struct Site {
     pub address: usize,
     /// Where it jumps to when it jumps. If it is a naked key's function that does not jump, its own address.
     pub target: usize,
-    /// What the check yields where execution falls through: `static_branch_likely` = true.
+    /// What the check yields if execution falls through: `static_branch_likely` = true.
     pub arm: bool,
     /// Whether it is in the function of a naked key: then it decides what the function returns.
     pub naked: bool,
@@ -214,7 +214,7 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 /// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`].
+/// If the lock cannot be taken, as for [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
@@ -231,7 +231,7 @@ pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool
 /// Bytes of all indexes now: the memory that flips have taken and keep.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())

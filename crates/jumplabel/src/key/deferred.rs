@@ -203,7 +203,7 @@ pub(crate) mod worker {
     use super::{AtomicU32, Error, Lock, Ordering, next, std};
     use crate::text::text;
 
-    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 where there is none. A child of fork has
+    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 if there is none. A child of fork has
     /// none, whatever this says.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
     /// No process has a number as large.

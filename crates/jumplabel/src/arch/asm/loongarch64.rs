@@ -1,8 +1,8 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
 //! [`arch::loongarch64`](crate::arch::loongarch64).
 //!
-//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it: they see a flip soon, or,
-//! where the program opts in to core sync by signal, at once.
+//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it. They see a flip soon; if the program
+//! opts in to core sync by signal, at once.
 
 use crate::arch::{Act, Caches, Machine, Native};
 

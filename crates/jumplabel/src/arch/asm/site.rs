@@ -49,7 +49,7 @@ macro_rules! __site_text {
     ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         $($outside)*
-        // SAFETY: falls through or jumps to the label; writes nothing but flags, where the arch's options allow it.
+        // SAFETY: falls through or jumps to the label; writes nothing but flags, if the arch's options allow it.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
@@ -73,7 +73,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site where all keys are in this object, which has its record from the library.
+/// A site, if all keys are in this object, which has its record from the library.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

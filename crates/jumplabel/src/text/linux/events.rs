@@ -104,7 +104,7 @@ mod tests {
             }
         }
         assert!(used > 0);
-        // Only where there are caches to be maintained does the above say something of them.
+        // The above says something of caches only if the processor has caches to maintain.
         let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);

@@ -36,7 +36,7 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// From [`allocate`] with the same size, and not in use.
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: by the contract. It can only fail where the limit on mappings forbids to split one; then it stays.
+    // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 

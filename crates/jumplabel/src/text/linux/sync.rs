@@ -82,7 +82,7 @@ fn serialise_others() -> Result<(), Errno> {
     }
 }
 
-/// `riscv_flush_icache` for all threads: what was stored is fetched by all of them from now on, where they run later too.
+/// `riscv_flush_icache` for all threads: from now on all of them fetch what was stored, whatever processor they run on later.
 /// False if it is refused; then the membarrier of newer kernels (6.10) does the same.
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
