@@ -69,16 +69,23 @@ pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result
 fn numbers<'held>(object: &'held Object, key: usize, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let order = order(object, held)?;
-    // All numbers are of entries. For a number without an entry, the key is the largest address.
-    let key_of = |number: &u32| table.get(*number as usize).map_or(usize::MAX, Entry::key);
-    let first = order.partition_point(|number| key_of(number) < key);
-    let from_there = order.get(first..).unwrap_or_default();
+    let from_there = order.get(below(order, table, key)..).unwrap_or_default();
     // Most keys have few sites: their end is close.
-    let beyond = |&step: &usize| from_there.get(step).is_none_or(|number| key_of(number) != key);
+    let beyond = |&step: &usize| from_there.get(step).is_none_or(|&number| key_of(table, number) > key);
     let near = (0..usize::BITS).map(|bit| 1 << bit).find(beyond).unwrap_or(usize::MAX);
     let near = from_there.get(..near).unwrap_or(from_there);
-    let count = near.partition_point(|number| key_of(number) == key);
-    Ok(near.get(..count).unwrap_or_default())
+    Ok(near.get(..below(near, table, key.saturating_add(1))).unwrap_or_default())
+}
+
+/// How many of `numbers`, which are ordered by their keys, are of a key below `limit`.
+#[inline(never)] // Once in a program is enough.
+fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
+    numbers.partition_point(|&number| key_of(table, number) < limit)
+}
+
+/// The key of an entry by its number. All numbers are of entries; for a number without an entry, the largest address.
+fn key_of(table: &[Entry], number: u32) -> usize {
+    table.get(number as usize).map_or(usize::MAX, Entry::key)
 }
 
 /// Builds the index of `object`, if it is missing.

@@ -51,7 +51,18 @@ pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Ru
 
 /// All objects of all copies. The lock keeps them loaded.
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
-    runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object }))
+    All(runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object })))
+}
+
+struct All<I>(I);
+
+impl<I: Iterator> Iterator for All<I> {
+    type Item = I::Item;
+
+    #[inline(never)] // Once in a program is enough.
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
 }
 
 /// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.

@@ -34,7 +34,7 @@ mod waiting;
 use core::ffi::c_char;
 use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use core::time::Duration;
 
 use super::copies::RUNTIME;
@@ -284,21 +284,5 @@ fn from_environment() -> u8 {
     match value.to_bytes() {
         b"" | b"auto" => AUTOMATIC,
         name => KINDS.iter().position(|kind| kind.name().as_bytes() == name).map_or(BAD, |at| at as u8 + 1),
-    }
-}
-
-/// A cache of one number that does not change.
-struct Once(AtomicUsize);
-
-impl Once {
-    fn get(&self, make: impl FnOnce() -> usize) -> usize {
-        match self.0.load(Ordering::Relaxed) {
-            0 => {
-                let made = make();
-                self.0.store(made, Ordering::Relaxed);
-                made
-            }
-            made => made,
-        }
     }
 }

@@ -1,17 +1,24 @@
 //! Pages and threads of this process: size, anonymous memory, how many threads there are.
 
 use core::ptr::NonNull;
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use super::libc;
 use super::procfs::is_procfs;
-use super::{Once, libc};
 
 /// Bytes of a page, from the system.
+#[inline(never)] // Once in a program is enough.
 pub(super) fn size() -> usize {
-    static SIZE: Once = Once(AtomicUsize::new(0));
-    SIZE.get(libc::page_size)
+    static SIZE: AtomicUsize = AtomicUsize::new(0);
+    let known = SIZE.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let size = libc::page_size();
+    SIZE.store(size, Ordering::Relaxed);
+    size
 }
 
 /// `address` rounded down to a page.

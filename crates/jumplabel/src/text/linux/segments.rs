@@ -56,12 +56,14 @@ impl<'a> Segments<'a> {
     }
 
     /// Whether `bytes` bytes at `address` can be read.
+    #[inline(never)] // Once in a program is enough; so below.
     pub(super) fn holds(self, address: usize, bytes: usize) -> bool {
         let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
         self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
     }
 
     /// The word at `address`, if it can be read.
+    #[inline(never)]
     pub(super) fn word(self, address: usize) -> Option<u32> {
         // SAFETY: mapped and readable, by the contract of `new`.
         self.holds(address, size_of::<u32>()).then(|| unsafe { (address as *const u32).read_unaligned() })
