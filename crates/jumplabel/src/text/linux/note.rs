@@ -5,12 +5,12 @@
 //!                      └─► HERE: pointer ─► Runtime: magic, version
 //! ```
 //!
-//! A tool may have moved the note away from what it leads to (patchelf does, where it needs room for longer program headers):
-//! then the first word leads nowhere. The two words together still say how far `HERE` is from the object's header, and that
-//! began a page. It need not be the first page of the object any more, but it is one of the first.
+//! A tool may have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the
+//! first word leads nowhere. The two words together still say how far `HERE` is from the object's header. The header began a page; it
+//! need not be the first page of the object any more, but it is one of the first.
 //!
-//! Nothing that a note says is believed: each address is looked up in the segments that the loader has mapped before it is
-//! read, and ends at the magic of a [`Runtime`], or leads nowhere.
+//! The reader believes nothing that a note says. Before it reads an address, it looks it up in the segments that the loader has mapped.
+//! What it finds must end at the magic of a [`Runtime`]; if not, the note leads nowhere.
 
 use core::ffi::{c_int, c_void};
 
@@ -19,7 +19,7 @@ use super::segments::{PT_NOTE, Segments};
 use crate::format::{MAGIC, Runtime, VERSION};
 use crate::text::copies::RUNTIME;
 
-/// What the note leads to: [`RUNTIME`] itself may be exported (Rust `dylib`s), and then has no address at link time.
+/// What the note leads to. A Rust `dylib` exports [`RUNTIME`] itself, which then has no address at link time.
 #[cfg(jumplabel_sites)]
 static HERE: &Runtime = &RUNTIME;
 
@@ -40,14 +40,14 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
-/// Of the words before the name, and with the name.
+/// Bytes of the words before the name; and with the name.
 const WORDS: usize = 12;
 const HEAD: usize = WORDS + NAME.len();
 /// Bytes of a note of ours behind its head.
 const DESCRIPTION: usize = 8;
-/// Where a header may be: at any multiple of this, which every system's page is a multiple of.
+/// A header may be at any multiple of this; every system's page is a multiple of it.
 const PAGE: usize = 4 << 10;
-/// How many of them are looked at: what a tool puts in front of a program is a copy of its dynamic symbols at the most.
+/// How many pages the reader looks at. What a tool puts in front of a program is a copy of its dynamic symbols at the most.
 const PAGES: usize = 4000;
 
 /// Another copy than this, by the first note that leads to one. Calls the dynamic loader.
@@ -95,7 +95,7 @@ fn runtimes(segments: Segments<'_>, visit: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Where the note behind the one at `note` begins; `None` if that is not whole before `end`.
+/// Where the note behind the one at `note` begins; `None` if the one at `note` is not whole before `end`.
 fn behind(segments: Segments<'_>, note: usize, end: usize, alignment: usize) -> Option<usize> {
     let (name, description) = (segments.word(note)? as usize, segments.word(note.checked_add(4)?)? as usize);
     let name_end = WORDS.checked_add(name)?.checked_next_multiple_of(alignment)?;
@@ -126,8 +126,8 @@ fn runtime_of(segments: Segments<'_>, note: usize) -> Option<usize> {
     pages.filter_map(|header| runtime_at(segments, header.wrapping_add(distance))).next()
 }
 
-/// The runtime that the pointer at `here` leads to. Its own object is what has the note: a pointer into another one finds that
-/// by its own note.
+/// The runtime that the pointer at `here` leads to. It must be in the object that has the note; another object's is found by that
+/// object's own note.
 fn runtime_at(segments: Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {
         return None;
