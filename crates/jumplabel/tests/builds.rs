@@ -9,6 +9,8 @@
 mod binary;
 #[path = "builds/code.rs"]
 mod code;
+#[path = "builds/docs.rs"]
+mod docs;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -266,7 +266,19 @@ fn keys_without_their_types() {
     assert_eq!(ALL.map(RawKey::is_enabled), [false, true, false, true]);
     set_all(ALL.into_iter().map(|key| (key, !key.is_enabled()))).unwrap();
     assert!(OFF.is_enabled() && !static_branch_likely!(ON) && static_branch_unlikely!(LATER) && !NAKED.get());
-    assert_eq!(format!("{OFF:?}"), "StaticKey(count 1, default false)");
+    // For people: short, whatever the type.
+    assert!(ALL.iter().map(|key| format!("{key:?}")).eq([
+        format!("{OFF:?}"),
+        format!("{ON:?}"),
+        format!("{LATER:?}"),
+        format!("{NAKED:?}")
+    ]));
+    OFF.inc().unwrap();
+    NAKED.seal().unwrap();
+    assert_eq!(
+        format!("{OFF:?} {ON:?} {LATER:?} {NAKED:?}"),
+        "StaticKey(on, count 2) StaticKey(off, count 0) StaticKey(on, count 1) StaticKey(off, count 0, sealed)"
+    );
 }
 
 /// More than a batch holds, and all or nothing.
