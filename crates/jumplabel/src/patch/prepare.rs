@@ -13,7 +13,7 @@ use crate::text::{Held, Summary, WriterKind};
 /// and an object that is loaded later has no index: call it again there, which costs little where there is nothing to do.
 ///
 /// # Errors
-/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`],
+/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
 /// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal). That core sync is
 /// refused is no error here: flips say what it means for them.
 pub fn prepare() -> Result<(), Error> {
@@ -43,7 +43,7 @@ pub fn prepare() -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`] where there is none,
-/// as in the fallback; and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+/// as in the fallback; [`Error::UnknownWriter`]; and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     prepare_writer(1, &mut Lock::take()?.platform)
 }
@@ -52,11 +52,12 @@ pub fn probe() -> Result<WriterKind, Error> {
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, unsynced: false };
     let mut refused = Refusals::default();
-    for kind in held.text().writers(&summary, held).iter() {
+    let writers = held.text().writers(&summary, held);
+    for kind in writers.iter() {
         match held.text().prepare(kind, held) {
             Ok(()) => return Ok(kind),
             Err(errno) => refused.note(kind, errno),
         }
     }
-    Err(refusal(None, None, refused))
+    Err(refusal(None, None, refused, writers.none))
 }

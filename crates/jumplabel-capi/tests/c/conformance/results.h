@@ -81,7 +81,7 @@ static void results(void)
 	CHECK(jumplabel_for_each_site(NULL, list_site, &listed) == -EINVAL);
 	CHECK(jumplabel_for_each_key(list_key, &keys) == keys);
 
-	CHECK(jumplabel_set_writer("no such writer") == -ENOSYS);
+	CHECK(jumplabel_set_writer("no such writer") == -ENOENT);
 	for (int i = 0; i < 5; i++) {
 		static const char *const writers[] = { "procmem", "mprotect", "swap", "auto", NULL };
 
