@@ -38,7 +38,8 @@
 //! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism, docs/safety.md
 //! what is promised and what is trusted.
 //!
-//! Features: `std` (default) is Linux user space; without it the crate is `no_std`, has no dependency, and needs a
+//! Features: `linux` is Linux user space, for programs with and without std; the latter link the C library. `std` (default) is the
+//! same, and what needs std: deferred keys and [`RawKey::scoped`]. Without either the crate has no dependency, and needs a
 //! [`text::Text`]. `--cfg jumplabel_fallback`, Miri and instruction sets without an arch file make a check a load, a test
 //! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: keys are found by way of the GOT.
 
@@ -63,9 +64,7 @@ mod site;
 mod sort;
 pub mod text;
 
-pub use batch::Batch;
-#[cfg(feature = "std")]
-pub use batch::set_all;
+pub use batch::{Batch, set_all};
 pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]

@@ -11,6 +11,8 @@ mod binary;
 mod code;
 #[path = "builds/docs.rs"]
 mod docs;
+#[path = "builds/no_std.rs"]
+mod no_std;
 
 use std::path::PathBuf;
 use std::process::Command;

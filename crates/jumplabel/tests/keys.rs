@@ -286,6 +286,13 @@ fn keys_without_their_types() {
 fn any_number_of_keys() {
     static_key! { static MANY: [false; 200]; static SEALED: false; }
     assert_eq!(set_all([]).unwrap().sites, 0);
+    // On the stack, and from the 33rd on in memory of their own.
+    for len in [1, 2, 31, 32, 33, 34, 64, 200] {
+        for on in [true, false] {
+            set_all(MANY.iter().take(len).map(|key| (key.raw(), on))).unwrap();
+            assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (on && number < len)), "{len} {on}");
+        }
+    }
     set_all(MANY.iter().enumerate().map(|(number, key)| (key.raw(), number % 2 == 0))).unwrap();
     assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number % 2 == 0)));
     SEALED.seal().unwrap();

@@ -4,7 +4,7 @@
 //!              ┌──────────────────────── Text: the contract ────────────────────────┐
 //!              │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
 //!              └─────────────────────────────────────────────────────────────────────┘
-//!     linux (feature std)      your kernel (set_text)     portable (no sites: a lock, nothing else)
+//!     linux (feature linux)    your kernel (set_text)     portable (no sites: a lock, nothing else)
 //! ```
 //!
 //! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] sees [`Write`]s: an address and bytes. It
