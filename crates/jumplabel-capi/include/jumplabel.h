@@ -56,37 +56,15 @@ const char *jumplabel_strerror(int error);
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------- */
 
-#define JUMPLABEL_BATCH_CAPACITY 32
-
-/* Changes of several keys, all or nothing. Lives on the stack; allocates nothing. Where a key is named twice, the last
-   change wins. */
-struct jumplabel_batch {
-	unsigned int count;
-	unsigned int reserved;
-	struct {
-		struct static_key *key;
-		unsigned long enable;
-	} changes[JUMPLABEL_BATCH_CAPACITY];
+/* Changes of several keys, in an array of any length: all or nothing, with one interrupt of the other processors, or three. If
+   a key is named twice, the last change wins. The library's list is made before the lock is taken: on the stack, and from the
+   33rd change on in memory of its own, never by malloc(). -EINVAL: one of them has no key, or there is no array. */
+struct jumplabel_change {
+	struct static_key *key;
+	bool enable;
 };
 
-static inline void jumplabel_batch_init(struct jumplabel_batch *batch)
-{
-	batch->count = 0;
-	batch->reserved = 0;
-}
-
-/* Adds a change. One too many makes the commit fail with -E2BIG. */
-static inline void jumplabel_batch_set(struct jumplabel_batch *batch, struct static_key *key, bool enable)
-{
-	if (batch->count < JUMPLABEL_BATCH_CAPACITY) {
-		batch->changes[batch->count].key = key;
-		batch->changes[batch->count].enable = enable;
-	}
-	batch->count++;
-}
-
-/* Carries the changes out. */
-int jumplabel_batch_commit(const struct jumplabel_batch *batch);
+int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
 
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 

@@ -260,7 +260,7 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {
-                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()")
+                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")
             }
             Error::RollbackFailed { address } => write!(
                 f,

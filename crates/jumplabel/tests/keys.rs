@@ -290,7 +290,10 @@ fn any_number_of_keys() {
     for len in [1, 2, 31, 32, 33, 34, 64, 200] {
         for on in [true, false] {
             set_all(MANY.iter().take(len).map(|key| (key.raw(), on))).unwrap();
-            assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (on && number < len)), "{len} {on}");
+            assert!(
+                MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (on && number < len)),
+                "{len} {on}"
+            );
         }
     }
     set_all(MANY.iter().enumerate().map(|(number, key)| (key.raw(), number % 2 == 0))).unwrap();
