@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
 
 use jumplabel::arch::State;
-use jumplabel::{KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
+use jumplabel::{Error, KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
 
-use crate::result::{Key, Refusal, key};
+use crate::result::{Key, Refusal, code, key};
 
 /// `struct jumplabel_site`.
 #[repr(C)]
@@ -125,20 +125,8 @@ pub extern "C" fn jumplabel_prepare() -> c_int {
 /// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
-    let kinds = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
-    if name.is_null() {
-        set_writer(None);
-        return 0;
-    }
     // SAFETY: by the contract.
-    let name = unsafe { CStr::from_ptr(name) };
-    if name == c"auto" {
-        set_writer(None);
-        return 0;
-    }
-    match kinds.into_iter().find(|kind| kind.name().as_bytes() == name.to_bytes()) {
-        Some(kind) => set_writer(Some(kind)),
-        None => return Refusal::NotAWriter.code(),
-    }
-    0
+    let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
+    let kind = name.to_str().map_err(|_| Error::UnknownWriter).and_then(WriterKind::named);
+    code(kind.map(set_writer).map_err(Refusal::from))
 }

@@ -52,7 +52,9 @@ pub const fn is_key<K: Key>(_: &K) {}
 /// Whether a key is on, with the code for "on" laid out in line.
 ///
 /// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant
-/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`.
+/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a
+/// local or a parameter is none of these: ask a key that is chosen at run time by [`is_enabled`](crate::RawKey::is_enabled).
+/// `cargo check` finds an element that is not there if the index is a literal, and `cargo build` any.
 ///
 /// One instruction that falls through or jumps; no load, no compare. Writes no register; the flags change. Safe
 /// anywhere, signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of it.
@@ -83,25 +85,38 @@ macro_rules! static_branch_maybe {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
-    ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => {
-        compile_error!("expected a static key, not a call: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
+    (@not $what:literal) => {
+        compile_error!(concat!("expected a static key, not ", $what, ": NAME, path::NAME, NAME[CONSTANT] or NAME.field. A site \
+            is tied to its key when the program is linked; ask a key that is chosen at run time by `key.is_enabled()`"))
     };
+    ($arm:expr, & $($rest:tt)*) => { $crate::__static_branch!(@not "a reference") };
+    ($arm:expr, * $($rest:tt)*) => { $crate::__static_branch!(@not "what a reference leads to") };
+    ($arm:expr, self . $($rest:tt)*) => { $crate::__static_branch!(@not "a field of `self`") };
+    ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::branch::site_word]($key), let _ = &$key;) };
+    ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
+    // Indexes that are literals.
+    ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
+        $crate::__site_in!($arm, $key, ($key $([ $index ] $(. $field)*)+), const _: () = )
+    };
+    ($arm:expr, $($key:ident)::+ $(. $outer:tt)+ $([ $index:literal ] $(. $field:tt)*)+) => {
+        $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $outer)+ $([ $index ] $(. $field)*)+), const _: () = )
+    };
     ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
-        $crate::__site_in!($arm, $key, $key [ $($index)+ ] $($rest)*)
+        $crate::__site_in!($arm, $key, ($key [ $($index)+ ] $($rest)*), const)
     };
-    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site_in!($arm, $($key)::+, $($key)::+ . $($rest)+) };
-    ($arm:expr, $($other:tt)*) => {
-        compile_error!("expected a static key: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
-    };
+    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ . $($rest)+), const) };
+    ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a place in a static.
+/// A check of a place in a static. The compiler looks at the place outside of the site, too, for the messages: at an element in a
+/// constant. If its index is a literal, that is an item, which `cargo check` evaluates: it finds an element that is not there. Other
+/// indexes may be of generic parameters, which no item can name; they are evaluated when the program is built.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
-    ($arm:expr, $sym:path, $($place:tt)*) => {
-        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), const { let _ = &$($place)*; })
+    ($arm:expr, $sym:path, ($($place:tt)*), $($constant:tt)*) => {
+        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), $($constant)* { let _ = &$($place)*; };)
     };
 }
 
@@ -119,6 +134,7 @@ macro_rules! __site {
 #[macro_export]
 macro_rules! __site {
     ($arm:expr, $sym:path, [$($word:tt)*]($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
+        $($outside)*
         const { $crate::branch::is_key(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()

@@ -47,6 +47,27 @@ pub enum WriterKind {
 }
 
 impl WriterKind {
+    /// All kinds, in the order of their numbers.
+    pub(crate) const ALL: [WriterKind; 4] =
+        [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
+
+    /// The writer that `JUMPLABEL_WRITER` means by a name; `None` for `auto`. For [`set_writer`](crate::set_writer).
+    ///
+    /// # Errors
+    /// [`Error::UnknownWriter`].
+    pub fn named(name: &str) -> Result<Option<WriterKind>, Error> {
+        Self::named_by(name.as_bytes())
+    }
+
+    /// [`named`](Self::named) for what need not be text.
+    pub(crate) fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
+        let is_it = |kind: &WriterKind| kind.name().as_bytes() == name && *kind != WriterKind::Custom;
+        match Self::ALL.into_iter().find(is_it) {
+            None if name != b"auto" => Err(Error::UnknownWriter),
+            found => Ok(found),
+        }
+    }
+
     /// Its name, as `JUMPLABEL_WRITER` takes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -61,10 +82,7 @@ impl WriterKind {
 
 /// The writers that refused, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals([Errno; KINDS.len()]);
-
-/// All kinds, in the order of their numbers.
-const KINDS: [WriterKind; 4] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
+pub struct Refusals([Errno; WriterKind::ALL.len()]);
 
 impl Refusals {
     /// Notes a refusal. If a writer refuses several times, the last one counts.
@@ -76,7 +94,7 @@ impl Refusals {
 
     /// Those that were tried, each once.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Errno)> {
-        KINDS.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
+        WriterKind::ALL.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
     }
 
     /// What a writer met; [`Errno::NONE`] if it was not tried.
@@ -115,8 +133,10 @@ pub enum Error {
     },
     /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
-    /// The platform has no writer of the name that `JUMPLABEL_WRITER` gives, or none at all.
+    /// The platform has no writer: a kernel's chooses none, or the build has no sites.
     NoWriter,
+    /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
+    UnknownWriter,
     /// The calling thread is already in the middle of a flip (a synchronous signal handler, an atfork handler), or holds a
     /// [`Lock`](crate::Lock).
     Reentrant,
@@ -196,8 +216,12 @@ impl fmt::Display for Error {
             ),
             Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
             Error::NoWriter => f.write_str(
-                "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap, and a kernel's Text \
-                 must choose one of its own",
+                "the platform has nothing to write code with: a kernel's Text::writers must choose one of its own; a build \
+                 without sites writes none",
+            ),
+            Error::UnknownWriter => f.write_str(
+                "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
+                 procmem, mprotect or swap",
             ),
             Error::Reentrant => {
                 f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")
@@ -236,7 +260,7 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {
-                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()")
+                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")
             }
             Error::RollbackFailed { address } => write!(
                 f,

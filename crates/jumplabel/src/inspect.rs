@@ -11,8 +11,8 @@ use crate::format::{DEFAULT, Entry, INDIRECT, KeyRecord, OFFSET_SHIFT, VALUE, re
 use crate::key::RawKey;
 use crate::patch::Lock;
 use crate::site::{index, object};
-use crate::text::list::List;
-use crate::text::{Held, Objects, Text};
+use crate::text::list::{List, Owned};
+use crate::text::{Held, Objects};
 
 impl KeyRecord {
     fn text(word: *const i32, len: u32) -> &'static str {
@@ -258,21 +258,9 @@ pub(crate) fn collect<T: Copy>(
 ) -> Result<usize, Error> {
     let lock = Lock::take()?;
     let text = lock.text();
-    let mut found = Freed { list: List::new(), text };
+    let mut found = Owned::new(text);
     fill(&mut found.list, &lock.objects)?;
     drop(lock);
     found.list.iter().copied().for_each(&mut visit);
     Ok(found.list.len())
-}
-
-/// A list that is freed, also when `visit` unwinds.
-struct Freed<T: Copy> {
-    list: List<T>,
-    text: &'static dyn Text,
-}
-
-impl<T: Copy> Drop for Freed<T> {
-    fn drop(&mut self) {
-        self.list.free(self.text);
-    }
 }

@@ -38,7 +38,8 @@
 //! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
 //! says what is promised and what is trusted.
 //!
-//! Features: `std` (default) is Linux user space. Without it the crate is `no_std`, has no dependency, and needs a
+//! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) is
+//! that and what needs std: deferred keys and [`RawKey::scoped`]. Without either the crate has no dependency, and needs a
 //! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a
 //! load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through
 //! the GOT.
@@ -64,9 +65,7 @@ mod site;
 mod sort;
 pub mod text;
 
-pub use batch::Batch;
-#[cfg(feature = "std")]
-pub use batch::set_all;
+pub use batch::{Batch, set_all};
 pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]

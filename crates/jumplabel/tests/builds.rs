@@ -9,6 +9,10 @@
 mod binary;
 #[path = "builds/code.rs"]
 mod code;
+#[path = "builds/docs.rs"]
+mod docs;
+#[path = "builds/no_std.rs"]
+mod no_std;
 
 use std::path::PathBuf;
 use std::process::Command;

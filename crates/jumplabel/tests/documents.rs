@@ -45,7 +45,8 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "static NEW_ROUTE", Rust("")),
     ("README.md", "make demo", Commands),
     ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),
-    ("README.md", "default-features = false", Tried(kernel)),
+    ("README.md", "features = [\"linux\"]", Tried(without_std)),
+    ("README.md", "default-features = false }", Tried(kernel)),
     ("README.md", "#include <jumplabel/jump_label.h>", C("work(3)\n")),
     ("README.md", "make install PREFIX=/usr/local  ", Commands),
     ("README.md", "musl-gcc", Commands),
@@ -240,7 +241,16 @@ fn manifest(_: &str) {
     assert!(example().join("target/release/example").exists());
 }
 
-/// The README's other manifest: a library without std, for a target without any.
+/// The README's manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)
+fn without_std(manifest: &str) {
+    let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
+                  pub fn flip() -> Result<Option<jumplabel::WriterKind>, jumplabel::Error> {\n    \
+                  KEY.enable().map(|outcome| outcome.writer)\n}\n";
+    let directory = package("without-std", manifest, "src/lib.rs", source);
+    printed("cargo build --release", &directory);
+}
+
+/// The README's manifest for a kernel: a library without std, for a target without any.
 fn kernel(manifest: &str) {
     let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
                   pub fn check() -> bool {\n    jumplabel::static_branch_unlikely!(KEY)\n}\n";

@@ -266,7 +266,19 @@ fn keys_without_their_types() {
     assert_eq!(ALL.map(RawKey::is_enabled), [false, true, false, true]);
     set_all(ALL.into_iter().map(|key| (key, !key.is_enabled()))).unwrap();
     assert!(OFF.is_enabled() && !static_branch_likely!(ON) && static_branch_unlikely!(LATER) && !NAKED.get());
-    assert_eq!(format!("{OFF:?}"), "StaticKey(count 1, default false)");
+    // For people: short, whatever the type.
+    assert!(ALL.iter().map(|key| format!("{key:?}")).eq([
+        format!("{OFF:?}"),
+        format!("{ON:?}"),
+        format!("{LATER:?}"),
+        format!("{NAKED:?}")
+    ]));
+    OFF.inc().unwrap();
+    NAKED.seal().unwrap();
+    assert_eq!(
+        format!("{OFF:?} {ON:?} {LATER:?} {NAKED:?}"),
+        "StaticKey(on, count 2) StaticKey(off, count 0) StaticKey(on, count 1) StaticKey(off, count 0, sealed)"
+    );
 }
 
 /// More than a batch holds, and all or nothing.
@@ -274,6 +286,16 @@ fn keys_without_their_types() {
 fn any_number_of_keys() {
     static_key! { static MANY: [false; 200]; static SEALED: false; }
     assert_eq!(set_all([]).unwrap().sites, 0);
+    // On the stack, and from the 33rd on in memory of their own.
+    for len in [1, 2, 31, 32, 33, 34, 64, 200] {
+        for on in [true, false] {
+            set_all(MANY.iter().take(len).map(|key| (key.raw(), on))).unwrap();
+            assert!(
+                MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (on && number < len)),
+                "{len} {on}"
+            );
+        }
+    }
     set_all(MANY.iter().enumerate().map(|(number, key)| (key.raw(), number % 2 == 0))).unwrap();
     assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number % 2 == 0)));
     SEALED.seal().unwrap();

@@ -84,7 +84,8 @@ impl<const DEFAULT: bool> core::ops::Deref for StaticKey<DEFAULT> {
     message = "`{Self}` is not a static key",
     label = "this is not a static key",
     note = "static_branch_likely! and static_branch_unlikely! take a static declared with static_key!, an element of an \
-            array of keys with a constant index, or a field of type StaticKey in a static"
+            array of keys with a constant index, or a field of type StaticKey in a static; ask a key that is chosen at run time by \
+            `key.is_enabled()`"
 )]
 pub unsafe trait Key {
     /// The state that the key starts in.
@@ -149,6 +150,25 @@ pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
 #[macro_export]
 macro_rules! static_key {
     () => {};
+    // A default that is a literal: the documentation of the user's crate shows the type without braces.
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr]; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal, deferred $interval:expr; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $vis $name: $crate::DeferredKey<$default> = $crate::DeferredKey::new($interval)
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $vis $name: $crate::StaticKey<$default> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr]; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]

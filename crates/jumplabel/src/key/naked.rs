@@ -153,31 +153,33 @@ macro_rules! naked_key {
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: $crate::NakedKey<__Function> = $crate::NakedKey::new();
+            $(#[$($attr)*])* $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
             $crate::__naked_function!($name, $default);
         }
         $crate::naked_key! { $($rest)* }
     };
 }
 
-/// The function, and the type that stands for it.
+/// The function, and the type that stands for it: in a module of its own, so that it can have the name that messages and the
+/// documentation of the user's crate show.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        #[doc(hidden)]
-        pub enum __Function {}
+        pub mod __type {
+            pub enum $key {}
+        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: the entry of the function below names the key, whose type has this one in it.
-        unsafe impl $crate::key::naked::Function for __Function {
+        unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
             #[inline(always)]
             fn call() -> bool {
                 $crate::__naked_call!(__function)
             }
         }
-        $crate::__naked_function_asm!(__function, $key, <__Function as $crate::key::naked::Function>::DEFAULT);
+        $crate::__naked_function_asm!(__function, $key, <__type::$key as $crate::key::naked::Function>::DEFAULT);
     };
 }
 
@@ -187,11 +189,12 @@ macro_rules! __naked_function {
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        #[doc(hidden)]
-        pub enum __Function {}
+        pub mod __type {
+            pub enum $key {}
+        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: nothing is called.
-        unsafe impl $crate::key::naked::Function for __Function {
+        unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
         }
     };

@@ -104,10 +104,12 @@ impl RawKey {
     }
 }
 
+/// `StaticKey(on, count 2)`, for keys of all types.
 impl core::fmt::Debug for RawKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let sealed = if self.is_sealed() { ", sealed" } else { "" };
-        write!(f, "StaticKey(count {}, default {}{sealed})", self.count(), self.default_state())
+        let (state, sealed) =
+            (["off", "on"][usize::from(self.is_enabled())], ["", ", sealed"][usize::from(self.is_sealed())]);
+        write!(f, "StaticKey({state}, count {}{sealed})", self.count())
     }
 }
 

@@ -188,7 +188,8 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let (mut stuck, mut core_sync) = (None, None);
     let mut refused = Refusals::default();
     'list: loop {
-        for kind in text.writers(&summary, held).iter() {
+        let writers = text.writers(&summary, held);
+        for kind in writers.iter() {
             // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
             let mut body = |writer: &mut dyn Writer| {
                 if stuck.is_some() {
@@ -223,16 +224,16 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 }
             }
         }
-        return Err(refusal(stuck, core_sync, refused));
+        return Err(refusal(stuck, core_sync, refused, writers.none));
     }
 }
 
-/// What the refusals of all writers come to.
-fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals) -> Error {
+/// What the refusals of all writers come to; `none` if there was none to refuse.
+fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, none: Error) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
         (None, Some(core_sync)) => Error::MultiThreaded { core_sync },
-        _ if refused.iter().next().is_none() => Error::NoWriter,
+        _ if refused.iter().next().is_none() => none,
         _ => Error::Denied { refused },
     }
 }

@@ -14,7 +14,7 @@ use crate::text::{Held, Summary, WriterKind};
 /// all but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
 ///
 /// # Errors
-/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`],
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
 /// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, as for
 /// [`RawKey::seal`](crate::RawKey::seal). A refused core sync is no error here: each flip says what it means for that flip.
 pub fn prepare() -> Result<(), Error> {
@@ -44,7 +44,7 @@ pub fn prepare() -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the
-/// fallback; and if the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+/// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     prepare_writer(1, &mut Lock::take()?.platform)
 }
@@ -53,11 +53,12 @@ pub fn probe() -> Result<WriterKind, Error> {
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, unsynced: false };
     let mut refused = Refusals::default();
-    for kind in held.text().writers(&summary, held).iter() {
+    let writers = held.text().writers(&summary, held);
+    for kind in writers.iter() {
         match held.text().prepare(kind, held) {
             Ok(()) => return Ok(kind),
             Err(errno) => refused.note(kind, errno),
         }
     }
-    Err(refusal(None, None, refused))
+    Err(refusal(None, None, refused, writers.none))
 }

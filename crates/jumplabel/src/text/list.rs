@@ -142,6 +142,28 @@ impl<T: Copy> List<T> {
     }
 }
 
+/// A list that is freed when it goes, also in unwinding.
+pub(crate) struct Owned<T: Copy> {
+    pub(crate) list: List<T>,
+    text: &'static dyn Text,
+}
+
+impl<T: Copy> Owned<T> {
+    pub(crate) const fn new(text: &'static dyn Text) -> Self {
+        Owned { list: List::new(), text }
+    }
+
+    pub(crate) fn push(&mut self, entry: T) -> Result<(), Error> {
+        self.list.push(entry, self.text)
+    }
+}
+
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        self.list.free(self.text);
+    }
+}
+
 /// Moves the entries for which `keep` says so to the front, and counts them. `keep` is also shown those that are kept before.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;

@@ -4,7 +4,7 @@
 //!   ┌────────────────────────────── Text: the contract ───────────────────────────────┐
 //!   │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
 //!   └─────────────────────────────────────────────────────────────────────────────────┘
-//!     linux (feature std)   your kernel (set_text)   portable (no sites: a lock, nothing else)
+//!     linux (feature linux) your kernel (set_text)   portable (no sites: a lock, nothing else)
 //! ```
 //!
 //! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] sees [`Write`]s: an address and bytes. It
@@ -112,22 +112,38 @@ pub struct Summary {
     pub unsynced: bool,
 }
 
-/// Writers in the order in which they are to be tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writers([Option<WriterKind>; 3]);
+/// Writers in the order in which they are to be tried, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writers {
+    kinds: [Option<WriterKind>; 3],
+    pub(crate) none: Error,
+}
+
+/// None: [`Error::NoWriter`].
+impl Default for Writers {
+    fn default() -> Writers {
+        Writers::none(Error::NoWriter)
+    }
+}
 
 impl Writers {
+    /// None, and the error that says why.
+    #[must_use]
+    pub const fn none(why: Error) -> Writers {
+        Writers { kinds: [None; 3], none: why }
+    }
+
     /// At most three.
     #[must_use]
     pub fn of(kinds: &[WriterKind]) -> Writers {
         let mut writers = Writers::default();
-        writers.0.iter_mut().zip(kinds).for_each(|(place, kind)| *place = Some(*kind));
+        writers.kinds.iter_mut().zip(kinds).for_each(|(place, kind)| *place = Some(*kind));
         writers
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
-        self.0.into_iter().flatten()
+        self.kinds.into_iter().flatten()
     }
 }
 

@@ -7,7 +7,8 @@ use jumplabel::arch::{Arch, Code, Kind, Native, State};
 use jumplabel::format::{BRANCH, VALUE};
 use jumplabel::text::{Write, Writer, builtin};
 use jumplabel::{
-    Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, set_writer, static_key, text_reserved,
+    Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, prepare, probe, set_writer, static_key,
+    text_reserved,
 };
 
 use crate::scenario::{fork, passes, reap};
@@ -281,8 +282,16 @@ fn foreign_bytes_on_two_pages() {
 fn writer_forced_by_an_unknown_name() {
     crate::scenario::Scenario::new().env("JUMPLABEL_WRITER", "bogus").passes(|| {
         let watch = Watch::new(sites().raw());
-        assert_eq!(watch.refused(|| sites().set(true)), Error::NoWriter);
-        assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::NoWriter);
+        assert_eq!(watch.refused(|| sites().set(true)), Error::UnknownWriter);
+        assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::UnknownWriter);
+        assert_eq!(prepare(), Err(Error::UnknownWriter));
+        assert_eq!(probe(), Err(Error::UnknownWriter));
+        for name in ["bogus", "", "custom", "Swap", "swap "] {
+            assert_eq!(WriterKind::named(name), Err(Error::UnknownWriter), "{name:?}");
+        }
+        for kind in WRITERS {
+            assert_eq!(WriterKind::named(kind.map_or("auto", WriterKind::name)), Ok(kind));
+        }
         // What needs no writer works.
         static_key! { static LONELY: false; }
         LONELY.enable().unwrap();

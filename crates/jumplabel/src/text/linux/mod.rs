@@ -101,7 +101,10 @@ unsafe impl Text for Linux {
 
     fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
         use WriterKind::{Mprotect, Procmem, Swap};
-        let Some(forced) = forced(FORCED.load(Ordering::Relaxed)) else { return Writers::default() };
+        let forced = match forced(FORCED.load(Ordering::Relaxed)) {
+            Ok(forced) => forced,
+            Err(unknown) => return Writers::none(unknown),
+        };
         match forced {
             // It never writes to running code.
             None | Some(Swap) if summary.unsynced => Writers::of(&[Swap]),
@@ -147,8 +150,7 @@ unsafe impl Text for Linux {
     }
 
     fn set_writer(&self, kind: Option<WriterKind>) {
-        let number = KINDS.iter().position(|&known| Some(known) == kind).map_or(AUTOMATIC, |at| at as u8 + 1);
-        FORCED.store(number, Ordering::Relaxed);
+        FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
     }
 
     /// Finds other copies of the library. If none of them is told of forks and of the end of the process, asks to be told of them. Makes
@@ -255,15 +257,17 @@ const BAD: u8 = UNKNOWN - 1;
 /// What [`set_writer`](super::set_writer) or the environment asks for.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-const KINDS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+/// What stands for a writer in [`FORCED`], and for the automatic choice.
+fn number(kind: Option<WriterKind>) -> u8 {
+    kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
+}
 
-/// The writer that `number` in [`FORCED`] stands for; `Some(None)` for the automatic choice, `None` for a name that is no
-/// writer's.
-fn forced(number: u8) -> Option<Option<WriterKind>> {
+/// What `number` stands for.
+fn forced(number: u8) -> Result<Option<WriterKind>, Error> {
     match number {
-        UNKNOWN | AUTOMATIC => Some(None),
-        BAD => None,
-        number => Some(KINDS.get(usize::from(number) - 1).copied()),
+        UNKNOWN | AUTOMATIC => Ok(None),
+        BAD => Err(Error::UnknownWriter),
+        number => Ok(WriterKind::ALL.get(usize::from(number) - 1).copied()),
     }
 }
 
@@ -282,7 +286,7 @@ fn from_environment() -> u8 {
         core::ffi::CStr::from_ptr(value)
     };
     match value.to_bytes() {
-        b"" | b"auto" => AUTOMATIC,
-        name => KINDS.iter().position(|kind| kind.name().as_bytes() == name).map_or(BAD, |at| at as u8 + 1),
+        b"" => AUTOMATIC,
+        name => WriterKind::named_by(name).map_or(BAD, number),
     }
 }
