@@ -57,7 +57,7 @@ arches:
 	cargo xtask arches always
 
 # Optimised is what it runs, and nothing else that the tests need: that is there.
-TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing rustix,\
+TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\
 	$(foreach setting,opt-level=3 debug-assertions=false overflow-checks=false codegen-units=16,\
 	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
 
