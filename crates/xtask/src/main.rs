@@ -12,6 +12,7 @@ mod targets;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
@@ -132,8 +133,17 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it was built there")
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
     // What cargo says of this package is not for the cargos, and for the tests, that this one starts.
     for (name, _) in env::vars_os() {
         let is_ours =
@@ -145,7 +155,7 @@ fn main() -> Result<()> {
     }
     env::set_current_dir(root())?;
     let sh = Shell::new()?;
-    match arguments.task {
+    match task {
         Task::Setup { guests, names } => setup::run(&sh, &names.concat(), guests),
         Task::Arches { release, torture, chosen } => {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)
@@ -154,5 +164,30 @@ fn main() -> Result<()> {
         Task::Fuzz { seconds } => fuzz::run(&sh, seconds),
         Task::Beside { commands } => beside::run(&commands),
         Task::Sets { sets } => sets::run(&sh, &sets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The groups that the Makefile names; an unknown name is refused.
+    #[test]
+    fn names() {
+        Arguments::command().debug_assert();
+        let of = |name| named(name).map(|targets| targets.iter().map(|target| target.name).collect::<Vec<_>>());
+        assert_eq!(of("always").unwrap(), ["aarch64", "riscv64"]);
+        assert_eq!(of("s390x").unwrap(), ["s390x"]);
+        assert!(of("others").unwrap().contains(&"s390x") && !of("others").unwrap().contains(&"aarch64"));
+        assert!(of("guests").unwrap().contains(&"x86_64") && !of("guests").unwrap().contains(&"i686"));
+        assert!(of("coffee").unwrap_err().to_string().contains("s390x"));
+    }
+
+    #[test]
+    fn what_is_skipped() {
+        let skipped = || Skipped(vec!["coffee: no beans".into()]);
+        assert!(Skipped::default().end(true).is_ok() && skipped().end(false).is_ok() && skipped().end(true).is_err());
     }
 }

@@ -94,3 +94,15 @@ pub fn sum(log: &str, what: &str) -> u32 {
         |line: &str| line.split([';', '.']).find_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u32>().ok());
     results.filter_map(number).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums() {
+        let log = "test a ... ok\ntest result: ok. 30 passed; 0 failed; 2 ignored; 0 measured; 1 filtered out; finished in 1.30s\n\
+                   3 passed; no result\ntest result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        assert_eq!(["passed", "failed", "ignored"].map(|what| sum(log, what)), [34, 1, 2]);
+    }
+}

@@ -64,8 +64,8 @@ pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
         skipped.0.push("patchelf 0.19".into());
     }
     let always = TARGETS.iter().filter(|target| target.goal == Goal::Test);
-    for target in always.chain(others.iter().copied()) {
-        if let Err(reason) = install(sh, target, guests, &packages) {
+    for (target, guest) in always.map(|target| (target, false)).chain(others.iter().map(|&target| (target, guests))) {
+        if let Err(reason) = install(sh, target, guest, &packages) {
             skipped.push(target, reason);
         }
     }
@@ -73,7 +73,7 @@ pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
 }
 
 /// What one needs; an error is a reason to skip it.
-fn install(sh: &Shell, target: &Target, guests: bool, packages: &Packages<'_>) -> Result<()> {
+fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) -> Result<()> {
     let mut missing: Vec<String> = Vec::new();
     if target.emulator.is_some_and(|emulator| !has(emulator)) {
         missing.push("qemu-user".into());
@@ -84,7 +84,7 @@ fn install(sh: &Shell, target: &Target, guests: bool, packages: &Packages<'_>) -
             Compiler::Zig(..) => vec!["python3-venv".into()],
         });
     }
-    if let Some(guest) = target.guest.as_ref().filter(|_| guests) {
+    if let Some(guest) = target.guest.as_ref().filter(|_| guest) {
         if !has(guest.program()) {
             missing.extend(guest.packages.iter().map(|&package| package.into()));
         }

@@ -66,13 +66,17 @@ fn a_signal_ends_all() {
         let fifo = fifo.to_str().unwrap();
         succeeds("mkfifo", &[fifo]);
         let mut child =
-            xtask(&["beside", &format!("(exec 3>{fifo}; echo started >&3; sleep 60) & wait")]).spawn().unwrap();
+            xtask(&["beside", &format!("(exec 3>{fifo}; echo started >&3; sleep 20; echo survived >&3) & wait")])
+                .spawn()
+                .unwrap();
         let mut open = BufReader::new(File::open(fifo).unwrap());
         let mut line = String::new();
         open.read_line(&mut line).unwrap();
         assert_eq!(line, "started\n");
         succeeds("kill", &[signal, &child.id().to_string()]);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
-        assert_eq!(open.read_to_string(&mut line).unwrap(), 0);
+        line.clear();
+        open.read_to_string(&mut line).unwrap();
+        assert_eq!(line, "", "{signal}");
     }
 }
