@@ -86,18 +86,14 @@ impl Apt<'_> {
         Ok(cmd!(sh, "{program} -qq {options...} {arguments...}").ignore_stderr().quiet().read()?)
     }
 
-    /// Downloads packages, and unpacks them in the directory.
-    fn unpack(&self, packages: &[&str]) -> Result<()> {
+    /// Downloads packages, and unpacks a part of them in the directory.
+    fn unpack(&self, packages: &[&str], part: &str) -> Result<()> {
         self.run("apt-get", &[&["download"], packages].concat())?;
+        let sh = self.sh;
+        let _directory = sh.push_dir(self.directory);
         for package in packages {
-            for file in fs::read_dir(self.directory)? {
-                let file = file?.path();
-                let name = file.file_name().unwrap_or_default().to_string_lossy();
-                if name.starts_with(&format!("{package}_")) && name.ends_with(".deb") {
-                    let (sh, to) = (self.sh, self.directory);
-                    cmd!(sh, "dpkg-deb -x {file} {to}").quiet().run()?;
-                }
-            }
+            let unpack = format!("dpkg-deb --fsys-tarfile {package}_*.deb | tar -x ./{part}");
+            cmd!(sh, "bash -o pipefail -c {unpack}").quiet().run()?;
         }
         Ok(())
     }
@@ -116,7 +112,7 @@ fn kernel(sh: &Shell, directory: &Path, architecture: &str, guest: &Guest) -> Re
     let depends = apt.run("apt-cache", &["depends", guest.kernel]).unwrap_or_default();
     let package = depends.lines().find_map(|line| line.split_once("Depends: ")?.1.strip_prefix("linux-image-"));
     let package = package.with_context(|| format!("no package {}", guest.kernel))?;
-    apt.unpack(&[&format!("linux-image-{package}")])?;
+    apt.unpack(&[&format!("linux-image-{package}")], "boot")?;
     find().with_context(|| format!("no kernel in {}", guest.kernel))
 }
 
@@ -135,7 +131,7 @@ fn emulator(sh: &Shell, guest: &Guest) -> Result<Vec<String>> {
         let architecture = cmd!(sh, "dpkg --print-architecture").quiet().read()?;
         let release = cmd!(sh, "bash -c '. /etc/os-release; echo $VERSION_CODENAME-backports'").quiet().read()?;
         let apt = Apt::new(sh, &directory, &architecture, Some(&release))?;
-        apt.unpack(&[guest.backport, "qemu-system-data"])
+        apt.unpack(&[guest.backport, "qemu-system-data"], "usr")
             .with_context(|| format!("no package {} of version 10", guest.backport))?;
     }
     let data = directory.join("usr/share/qemu");
