@@ -17,11 +17,11 @@ use crate::patch::{self, Outcome, Request};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All or nothing in the end state: on an error nothing has changed, and when `commit` returns every check takes the new
-/// arms. While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for
-/// the whole batch, and three where pristine sites are among them. Where a key is named twice, the last change wins.
+/// All or nothing in the end: on an error nothing has changed; when `commit` returns `Ok`, every check takes the new arms.
+/// While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for the
+/// whole batch, and three if pristine sites are among them. If a key is named twice, the last change wins.
 ///
-/// Holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated.
+/// A batch holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated.
 #[derive(Debug)]
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
@@ -43,7 +43,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         Batch { requests: [None; N], len: 0 }
     }
 
-    /// Turns `key` on. The change that is one too many makes [`commit`](Self::commit) fail.
+    /// Turns `key` on. If the batch is full, [`commit`](Self::commit) fails.
     pub const fn enable(self, key: &'key RawKey) -> Self {
         self.push(key, Change::Enable)
     }
@@ -81,7 +81,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     }
 }
 
-/// Sets any number of keys, all or nothing, as a [`Batch`] does. Where a key is named twice, the last change wins.
+/// Sets any number of keys, all or nothing, as a [`Batch`] does. If a key is named twice, the last change wins.
 ///
 /// ```
 /// use jumplabel::{set_all, static_key};
@@ -92,7 +92,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list is made by the program's allocator before the lock is taken. Not safe in signal handlers, unlike `Batch`.
+/// The program's allocator makes the list, before the lock is taken. Unlike `Batch`, not safe in signal handlers.
 ///
 /// # Errors
 /// As [`RawKey::enable`]. On any error, no key and no site has changed.

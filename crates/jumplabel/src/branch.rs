@@ -19,8 +19,8 @@
 use crate::format::{BRANCH, JUMPS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 
-/// What the assembler is told of a check of a static that is `key`: the entry's meta word, and in bit 7, which is 0 there, whether
-/// the site's first instruction is a jump. One number, because each constant costs its compiler as much as a function.
+/// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
+/// whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
@@ -45,7 +45,7 @@ const fn word(arm: bool, default: bool, offset: usize) -> u64 {
     meta(arm, BRANCH, offset) as u64 | if default != arm { JUMPS } else { 0 } | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Whether the fallback accepts a key, where there are no sites.
+/// Whether the fallback accepts a key. For builds without sites.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
@@ -55,8 +55,7 @@ pub const fn is_key<K: Key>(_: &K) {}
 /// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`.
 ///
 /// One instruction that falls through or jumps; no load, no compare. Writes no register; the flags change. Safe
-/// anywhere, signal handlers included. A check keeps its loop from being vectorised: lift it out of loops that should
-/// be.
+/// anywhere, signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of it.
 #[macro_export]
 macro_rules! static_branch_likely {
     // Most keys are plain names: a shorter way for the compiler.
@@ -73,7 +72,7 @@ macro_rules! static_branch_unlikely {
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
-/// [`static_branch_likely!`](crate::static_branch_likely) where the constant is true, else
+/// [`static_branch_likely!`](crate::static_branch_likely) if the constant is true, else
 /// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
 #[macro_export]
 macro_rules! static_branch_maybe {

@@ -1,24 +1,24 @@
 //! What can go wrong with a flip, and what to do about it.
 //!
-//! Every error means the same: nothing changed. All sites of all keys in the transaction do what they did before, the
-//! counts are as before, and the protections of the pages are as before. The one exception says so in its name:
-//! [`Error::RollbackFailed`]. (Where the system took core sync away in mid-flip, a site that falls through may do so by
-//! another encoding than before; where it took `mprotect` away, a page may stay open until the next flip.)
+//! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the
+//! counts are as before, and the protections of the pages are as before. The exception says so in its name:
+//! [`Error::RollbackFailed`]. Two details can differ. If the system took core sync away in mid-flip, a site that falls
+//! through may do so by another encoding than before. If it took `mprotect` away, a page may stay open until the next flip.
 
 use core::fmt;
 
 use crate::arch::Code;
 
-/// An error number of the operating system, 0 where a call was not made.
+/// An error number of the operating system, 0 if a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Errno(pub i32);
 
 impl Errno {
     /// The writer was not tried.
     pub const NONE: Errno = Errno(0);
-    /// The call reported success, and the bytes had not changed (another file lies at the place of /proc/self/mem), or the
-    /// processor still executed the old instruction: what an emulator does that caches translated code. The latter is found
-    /// by the canary.
+    /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies
+    /// at the place of /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches
+    /// translated code; the canary finds that.
     pub const LIED: Errno = Errno(-1);
 }
 
@@ -42,7 +42,7 @@ pub enum WriterKind {
     Mprotect,
     /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
     Swap,
-    /// A platform's own: a kernel's.
+    /// A writer of another platform, such as a kernel.
     Custom,
 }
 
@@ -67,7 +67,7 @@ pub struct Refusals([Errno; KINDS.len()]);
 const KINDS: [WriterKind; 4] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
 
 impl Refusals {
-    /// Notes a refusal. The last of a writer counts.
+    /// Notes a refusal. If a writer refuses several times, the last one counts.
     pub(crate) fn note(&mut self, kind: WriterKind, errno: Errno) {
         if let Some(place) = self.0.get_mut(kind as usize) {
             *place = errno;
@@ -108,7 +108,7 @@ pub enum Error {
     ForeignBytes {
         /// Address of the site.
         address: usize,
-        /// What the site should hold, going by its key.
+        /// What the site should hold, by its key.
         expected: Code,
         /// What it holds.
         found: Code,
@@ -117,7 +117,7 @@ pub enum Error {
     NoText,
     /// The platform has no writer of the name that `JUMPLABEL_WRITER` gives, or none at all.
     NoWriter,
-    /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler), or holds a
+    /// The calling thread is already in the middle of a flip (a synchronous signal handler, an atfork handler), or holds a
     /// [`Lock`](crate::Lock).
     Reentrant,
     /// `inc` on a key whose count is `i32::MAX`.
@@ -136,42 +136,42 @@ pub enum Error {
         /// Address of the site.
         address: usize,
     },
-    /// Pristine sites need several bytes changed, threads are running, there is no core sync, and no `swap` writer.
+    /// Pristine sites need several bytes changed, other threads run, core sync was refused, and `swap` did not work.
     MultiThreaded {
         /// Why core sync was refused.
         core_sync: Errno,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. It is of this key, or
-    /// does not say whose it is; flips of other keys work.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry is of this key,
+    /// or does not say whose it is; flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// An entry of a table is of a kind that this version of the library does not know: the object was built with a later one. Flips of
-    /// keys that it is not of work.
+    /// An entry of this key's is of a kind that this version of the library does not know: the object was built with a later
+    /// one. Flips of other keys work.
     UnknownKind {
         /// Address of the entry.
         entry: usize,
         /// The number of the kind.
         kind: u8,
     },
-    /// No key has the name, in no object that is loaded.
+    /// No key of that name, in any object that is loaded.
     NoSuchKey,
     /// Several keys have the name.
     SeveralKeys {
         /// How many.
         count: usize,
     },
-    /// No memory for the index or the list of edits.
+    /// There is no memory for the index or the list of edits.
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {
         /// How many it holds.
         capacity: usize,
     },
-    /// Writing was refused in mid-batch, and so was undoing it, by every writer. Sites from `address` on may hold
-    /// either legal instruction; the key's count is the old one. The next flip, of any key, that is allowed to write
-    /// restores them first; until then all flips fail with this error.
+    /// Writing was refused in mid-batch, and every writer failed to undo it. Sites from `address` on may hold either legal
+    /// instruction; the key's count is the old one. The next flip, of any key, restores them first; until the system
+    /// allows that, all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

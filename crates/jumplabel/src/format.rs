@@ -1,6 +1,6 @@
-//! The layouts that a binary carries and that copies of the library share, once: what the macros and the C header emit, what the
-//! runtime reads, what tools and tests look for. docs/table-format.md explains them; tests/format.rs compares it and the header
-//! with this file.
+//! The layouts that a binary carries and that copies of the library share, in one place. The macros and the C header emit them, the
+//! runtime reads them, tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the
+//! header with this file.
 //!
 //! ```text
 //!   section           holds                                          written
@@ -29,13 +29,13 @@ pub const NOTE_SECTION: &str = ".note.jumplabel";
 /// The owner in the note, with its zero.
 pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
 
-/// What a [`Runtime`] begins with: nothing that is not one does.
+/// What a [`Runtime`] begins with, and nothing else does.
 pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 
 /// Bytes of a key, which is aligned to as many.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word, the check's arm: what it yields where execution falls through (1 = likely).
+/// A flag of an entry's meta word, the check's arm: what it yields if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
@@ -47,7 +47,7 @@ pub const KIND_MASK: u32 = 0x1f;
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
 pub const VALUE: u8 = 1;
-/// To the assembler only, in a bit that is 0 in the meta word: the site's first instruction is a jump.
+/// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
 pub const OFFSET_SHIFT: u32 = 8;
@@ -122,7 +122,7 @@ impl Entry {
         self.meta & INDIRECT != 0
     }
 
-    /// What the check yields where execution falls through.
+    /// What the check yields if execution falls through.
     #[must_use]
     pub fn arm(&self) -> bool {
         self.meta & ARM != 0
@@ -162,9 +162,9 @@ pub struct Object {
     /// Entry numbers ordered by key and address; null before the first flip.
     pub(crate) index: AtomicPtr<u32>,
     pub(crate) index_bytes: AtomicUsize,
-    /// Address of an entry that leads nowhere, 0 where there is none. Known with the index.
+    /// Address of an entry that leads nowhere; 0 if there is none. Known with the index.
     pub(crate) damaged: AtomicUsize,
-    /// Where it lies, in the platform's words, from its constructor on. Else 0.
+    /// Where it lies, in the platform's words; 0 until its constructor has run.
     pub(crate) place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
@@ -182,7 +182,7 @@ pub(crate) const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: it is never unloaded. Set under the lock.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const STAYS: u32 = 2;
-/// Another: its code is guarded.
+/// A flag of [`Object`]: its code is guarded.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
 
@@ -224,8 +224,8 @@ impl Object {
 /// The two words stand for the bounds of a section of whole `T`s, or for the same address.
 unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     let (start, stop) = (relative(start), relative(stop));
-    // Both weak symbols are undefined where the object has no such section; then they are equal to each other, or
-    // differ by no more than the distance of the two words.
+    // If the object has no such section, both weak symbols are undefined; then they are equal to each other, or differ by no
+    // more than the distance of the two words.
     let bytes = stop.wrapping_sub(start);
     if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
         return &[];

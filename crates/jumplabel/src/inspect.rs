@@ -74,7 +74,7 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// Its count.
     pub count: i32,
-    /// How many sites check it; damaged entries that say so are counted.
+    /// How many sites check it, damaged entries of the key included.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
@@ -90,11 +90,11 @@ impl fmt::Display for KeyInfo {
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
-/// The keys are looked at under the lock and visited after it: `visit` may flip. An object must not be unloaded while its
-/// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
+/// It looks at the keys under the lock, and visits them after it: `visit` may flip. Do not unload an object while its keys
+/// are visited, nor while you use what `visit` kept of them. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.count, visit).map(drop)
 }
@@ -102,7 +102,7 @@ pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
 /// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
 /// as [`KeyInfo`] displays it.
 ///
-/// Costs a comparison for each declaration. The object of the key must not be unloaded while what is found is used.
+/// Costs a comparison for each declaration. Do not unload the key's object while you use what was found.
 ///
 /// # Errors
 /// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
@@ -127,7 +127,7 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
-/// Visits the elements that `which` says of each record. How many they are.
+/// Visits the elements of each record that `which` tells it. Returns how many they are.
 fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
         for record in object::all(held).flat_map(|object| object.keys()) {
@@ -145,15 +145,15 @@ fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// Where it jumps to when it jumps; of a naked key's function, its own address where it does not jump.
+    /// Where it jumps to when it jumps. If it is a naked key's function that does not jump, its own address.
     pub target: usize,
-    /// What the check yields where execution falls through: `static_branch_likely` = true.
+    /// What the check yields if execution falls through: `static_branch_likely` = true.
     pub arm: bool,
-    /// Whether it is in the function of a naked key: then it decides what that returns.
+    /// Whether it is in the function of a naked key: then it decides what the function returns.
     pub naked: bool,
     /// The bytes of the instruction now.
     pub bytes: Code,
-    /// Its state, `None` where something else wrote there.
+    /// Its state; `None` if something else wrote there.
     pub state: Option<State>,
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for Site {
 
 impl Site {
     /// # Safety
-    /// An entry of an object that is loaded and cannot be unloaded meanwhile, which the index has checked.
+    /// The entry is of an object that is loaded and cannot be unloaded meanwhile, and the index has checked it.
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
         // SAFETY: by the contract.
@@ -189,12 +189,12 @@ impl Site {
 
 /// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
 ///
-/// The sites are looked at under the lock and visited after it: `visit` may flip. Costs one binary search for each object
-/// after the first call, which builds the index.
+/// It looks at the sites under the lock, and visits them after it: `visit` may flip. Costs one binary search for each object;
+/// the first call also builds the index.
 ///
 /// # Errors
-/// [`Error::DamagedTable`] where an entry is damaged that is, or may be, of this key, [`Error::OutOfMemory`], and where the
-/// lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::DamagedTable`] if an entry is damaged that is, or may be, of this key; [`Error::OutOfMemory`]; and if the lock
+/// cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, held: &Held<Objects>| {
         for object in object::all(held) {
@@ -208,13 +208,13 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
     collect(fill, visit)
 }
 
-/// Whether any site overlaps `range` of addresses: what another patcher asks before it writes there (Linux:
-/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not).
+/// Whether any site overlaps `range` of addresses. Ask before you write there if you are another patcher. (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not.)
 ///
 /// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`].
+/// If the lock cannot be taken, as for [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
@@ -228,10 +228,10 @@ pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// Bytes of all indexes now: what flipping has cost in memory that stays.
+/// Bytes of all indexes now: the memory that flips have taken and keep.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())

@@ -28,19 +28,20 @@
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
 //! | hold one in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
-//! | have the first flip cost what a later one does | [`prepare()`] |
+//! | have the first flip cost what a later one costs | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
-//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes; a program that never flips does
-//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism, docs/safety.md
-//! what is promised and what is trusted.
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
+//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
+//! says what is promised and what is trusted.
 //!
-//! Features: `std` (default) is Linux user space; without it the crate is `no_std`, has no dependency, and needs a
-//! [`text::Text`]. `--cfg jumplabel_fallback`, Miri and instruction sets without an arch file make a check a load, a test
-//! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: keys are found by way of the GOT.
+//! Features: `std` (default) is Linux user space. Without it the crate is `no_std`, has no dependency, and needs a
+//! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a
+//! load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through
+//! the GOT.
 
 #![no_std]
 

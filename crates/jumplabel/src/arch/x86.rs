@@ -2,7 +2,7 @@
 //! "Handling self- and cross-modifying code").
 //!
 //! ```text
-//!  nop       0f 1f 44 00 00   nop                what the compiler emits where the first state falls through
+//!  nop       0f 1f 44 00 00   nop                what the compiler emits if the first state falls through
 //!  test      a9 rel32         test eax, imm32    falls through; the displacement sits in the immediate
 //!  jump      e9 rel32         jmp rel32
 //!
@@ -10,8 +10,8 @@
 //!  true      b8 01 00 00 00   mov eax, 1
 //! ```
 //!
-//! What differs in one byte cannot tear: test <-> jump, false <-> true. Everything else passes through `a9`, under which the four
-//! bytes behind it are an immediate that nobody uses, so that they may change one by one:
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9`: the four bytes behind it are
+//! then an immediate that nobody uses, so they may change one by one:
 //!
 //! ```text
 //!  step 0   opcode := a9       unless it is a9
@@ -19,7 +19,7 @@
 //!  step 2   opcode := new      unless it is a9; the one byte that differs
 //! ```
 //!
-//! A kind with sites of which more than one byte may change must allow that `a9` is executed there.
+//! If more than one byte of a kind's sites may change, the kind must allow that a thread executes `a9` there.
 
 use super::branch::Branch;
 use super::value::Value;
@@ -122,7 +122,7 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// What was never flipped, and what a process holds that was copied in mid-flip.
+/// Sites that were never flipped, and sites of a process that was copied in mid-flip.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
     // Of a tail that was being written, each byte is old or new.

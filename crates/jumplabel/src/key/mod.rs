@@ -24,7 +24,7 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A key's default is part of its type, so that the check's first instruction is known where it is compiled.
+//! A key's default is part of its type, so the compiler knows the first instruction of a check.
 
 mod atomic;
 pub mod count;

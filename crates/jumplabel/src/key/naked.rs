@@ -1,5 +1,4 @@
-//! Naked keys: a check is a call of a function of the key's own, two instructions long, and that function is what a flip
-//! changes.
+//! Naked keys: a check calls a function of the key's own, two instructions long, and a flip changes that function.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
@@ -10,7 +9,7 @@
 //!                                                      ret
 //! ```
 //!
-//! The key is an ordinary one, with a record and a table entry; its only site is the function. So all that changes keys and
+//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So all that changes keys and
 //! lists sites works on naked keys too, and a batch may hold both kinds.
 //!
 //! ```
@@ -39,9 +38,9 @@
 //! | a function that checks | stays a leaf | is aligned as one that calls (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
-//! Use `static_key!` where checks must cost next to nothing. Use `naked_key!` for keys whose checks must change together, or are
-//! so many that their table and their flips are too much, and that must not lie in data which a stray store can change, or
-//! which is not in the cache. Where none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
+//! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` if all checks must change together, or if the checks are so
+//! many that their table and their flips cost too much; and if the state must not lie in data, which a stray store can change and
+//! which may not be in the cache. If none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -76,9 +75,9 @@ impl<F: Function> NakedKey<F> {
     /// A call of the key's function and no load: it writes the register with the result, what the call itself takes, and no
     /// flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
     ///
-    /// All checks change at one instant: when one on this thread has yielded the new state of a flip, no later one on this
-    /// thread yields the old one. When the flip has returned, none on any thread does (see
-    /// [`Visibility`](crate::Visibility) for the one exception). While it is going on, two threads may differ.
+    /// All checks change at one instant: when a check on this thread has yielded the new state of a flip, no later check on this
+    /// thread yields the old one. When the flip has returned, no check on any thread does (see
+    /// [`Visibility`](crate::Visibility) for the one exception). While the flip is going on, two threads may differ.
     ///
     /// [`is_enabled`](RawKey::is_enabled) loads the count instead; it changes after the checks.
     #[must_use]

@@ -5,15 +5,15 @@
 //!  begin     each key's counter says what the change comes to; keys that go off close their lock-free way
 //!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
 //!  verify    each site holds one of its legal states, all bytes, else ForeignBytes; nothing is written yet
-//!  open      the writer makes all pages writable (mprotect), or its own (procmem), or copies them (swap)
-//!  steps     the writes of each step, a core sync after each: one step, or three where a site is pristine;
-//!            a refused write undoes the steps before it, and the next writer is tried
+//!  open      the writer makes all pages writable (mprotect), or only its own descriptor (procmem), or copies them (swap)
+//!  steps     the writes of each step, a core sync after each: one step, or three if a site is pristine;
+//!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     protections back
 //!  publish   counts change only now
 //! ```
 //!
-//! On an error after `begin`, counts and sites are as before. Nothing here allocates between `open` and `close`, calls
-//! the dynamic loader, or runs code of the user's.
+//! On an error after `begin`, counts and sites are as before. Between `open` and `close` nothing here allocates, calls the
+//! dynamic loader, or runs the program's code.
 
 pub(crate) mod in_flight;
 mod lock;
@@ -51,13 +51,13 @@ pub struct Outcome {
     pub pages: usize,
     /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
     pub primed: usize,
-    /// What wrote, `None` where no site had to change.
+    /// What wrote; `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see it. Where there was nothing to write: when they see the flip that wrote it.
+    /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
     pub visibility: Visibility,
     /// What went less than well without being an error.
     pub warnings: Warnings,
-    /// From taking the lock to the last protection being back.
+    /// From the moment at which the lock is held until the last protection is back.
     pub time: Duration,
 }
 
@@ -81,9 +81,9 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
     transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, held))
 }
 
-/// In a process that was copied while somebody could flip: memory is copied page by page, so that the note of what was in
-/// flight, the counts and the sites can be of different moments. The counts decide. A site that is refused is met again by
-/// the next flip of its key.
+/// In a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts and the
+/// sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next flip of
+/// the key meets the same error.
 #[cfg(jumplabel_sites)]
 #[cold]
 fn settle_copy(lock: &mut Lock) {
@@ -125,13 +125,13 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
+/// The object at `addresses` is about to be unloaded: nobody has to restore any more what could not be restored in it.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
 }
 
-/// Fills the plan. Called by way of a pointer, so that there is one `transaction` and not one for each caller.
+/// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.
@@ -147,7 +147,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     in_flight.begin(requests, text)?;
     let mut outcome = collect(requests, plan, objects).and_then(|()| {
         let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
-        // Not before: who finds a plan that is being sorted must not undo it.
+        // Not before: whoever finds a plan that is being sorted must not undo it.
         in_flight::writing();
         write(work, platform)
     });
@@ -161,11 +161,11 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
             outcome.time = text.now().saturating_sub(start);
         }
         Err(error) => {
-            // What was undone without a core sync is seen like what is done without one.
+            // Other threads see what was undone without a core sync as they see what is done without one.
             if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !text.is_synced() {
                 requests.iter().for_each(|request| request.subject.set_eventual(true));
             }
-            // Those behind one that was refused were not begun: nothing is done to them.
+            // Requests behind one that was refused were not begun: `abandon` does nothing to them.
             requests.iter().for_each(|request| request.subject.abandon());
         }
     }
@@ -189,7 +189,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let mut refused = Refusals::default();
     'list: loop {
         for kind in text.writers(&summary, held).iter() {
-            // What another writer could not undo is undone by this one, which then goes on as if nothing had been.
+            // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
             let mut body = |writer: &mut dyn Writer| {
                 if stuck.is_some() {
                     steps::undo(edits, writer)?;

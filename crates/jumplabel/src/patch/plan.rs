@@ -10,13 +10,13 @@ use crate::sort::sort_unstable_by;
 use crate::text::list::List;
 use crate::text::{Extent, Held, Objects, SPAN_GAP_PAGES, Summary, Text};
 
-/// Keeps the last request for each subject. The result is in the order of their addresses.
+/// Keeps the last request for each subject. The result is in the order of the subjects' addresses.
 pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
     for (request, order) in requests.iter_mut().zip(0..) {
         request.order = order;
         request.aim = None;
     }
-    // A subject is where it is, whatever entries call it.
+    // A subject is known by its address, whatever the types of the references to it.
     let address = |request: &Request<'_>| core::ptr::from_ref(request.subject).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
     // The last one for a subject replaces those before it.
@@ -41,7 +41,7 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    /// Begins at what the site holds now. A writer that has core sync refused to it has written there, and nowhere else.
+    /// The change begins at what the site holds now: a writer to which core sync was refused wrote to the site, not to a copy.
     #[cold]
     pub(super) fn look_again(&mut self) {
         let old = self.change.old;
@@ -60,7 +60,7 @@ struct Found {
 }
 
 impl Found {
-    /// `None` where the site holds none of its states.
+    /// `None` if the site holds none of its states.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -74,7 +74,7 @@ impl Found {
         Some(Found { address, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
-    /// The edit that brings the site to a state, `None` where it is there.
+    /// The edit that brings the site to a state; `None` if it is there.
     #[inline(never)]
     fn edit(self, to: State) -> Option<Edit> {
         let change = || Change { old: self.code, new: to.encode::<Native>(self.displacement) };
@@ -148,7 +148,7 @@ pub(super) struct Plan {
 
 /// What is to be written, in order.
 pub(super) struct Work<'a> {
-    /// What a site holds is corrected, if a way back ends before it.
+    /// If a way back ends before a site's first state, `steps` notes here what the site holds.
     pub(super) edits: &'a mut [Edit],
     pub(super) extents: &'a [Extent],
     pub(super) summary: Summary,
@@ -186,8 +186,8 @@ impl Plan {
         self.add(subject, held, |_, from| from.settled::<Native>())
     }
 
-    /// The edits that bring the sites of `object` to what their subjects say. A site that cannot be brought there keeps no
-    /// other from it; the next change of its subject says what is wrong.
+    /// The edits that bring the sites of `object` to what their subjects say. If a site cannot be brought there, the others
+    /// are all the same; the next change of its subject says what is wrong.
     #[cfg(jumplabel_sites)]
     pub(super) fn collect_object(&mut self, object: &crate::format::Object, held: &Held<Objects>) -> Result<(), Error> {
         self.edits.reserve(object.table().len(), held.text())?;
@@ -202,8 +202,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring each site of `subject` to the state that `toward` says, from the one that it holds. It is the same for
-    /// all entries of a kind and an arm.
+    /// The edits that bring each site of `subject` from the state that it holds to the one that `toward` says. All entries of a
+    /// kind and an arm go to one state.
     fn add(
         &mut self,
         subject: &dyn Subject,
@@ -222,8 +222,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The part of [`add`](Self::add) that runs for each site: nothing here may cost more than the site itself, which other
-    /// processors execute. Stops at an entry whose site holds none of its states.
+    /// The part of [`add`](Self::add) that runs for each site. Nothing here may cost more than the site itself: other processors
+    /// execute it, so to read it is slow. Stops at an entry whose site holds none of its states.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
@@ -271,13 +271,13 @@ impl Plan {
         self.extents.free(text);
     }
 
-    /// Makes room for the edits of any subject, if all objects have `sites` sites, as far as the list would be kept.
+    /// Makes room for the edits of any subject, if all objects have `sites` sites, but no more than would be kept.
     pub(super) fn prepare(&mut self, sites: usize, text: &dyn Text) -> Result<(), Error> {
         self.edits.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), text)?;
         self.extents.reserve(1, text)
     }
 
-    /// Gives memory back that is not worth keeping.
+    /// Gives memory back, if it is too much to be kept.
     pub(super) fn shrink(&mut self, text: &dyn Text) {
         if self.edits.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.edits.free(text);
@@ -285,7 +285,7 @@ impl Plan {
         }
     }
 
-    /// What is to be written, in the order of addresses, each once. `None` where there is nothing to do.
+    /// What is to be written, in the order of addresses, each once. `None` if there is nothing to do.
     #[inline(never)]
     pub(super) fn work(&mut self, text: &dyn Text) -> Result<Option<Work<'_>>, Error> {
         if self.edits.is_empty() {
@@ -306,7 +306,7 @@ impl Plan {
                 (last, last_end) = (edit.address, end);
                 continue;
             }
-            // Those of one subject in one object are in order: the index is.
+            // The sites of one subject in one object are in order, because the index is.
             if edit.address <= last {
                 self.sort();
                 return self.work(text);

@@ -18,12 +18,12 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// What is address 0 to its linker; 0 where the platform does not know.
+    /// Where address 0 of its linker lies; 0 if the platform does not know.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// Its bounds in memory; `None` where the platform has none.
+    /// Its bounds in memory; `None` if the platform cannot tell them.
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: its own words; an object of the list is loaded.
         unsafe { held.text().image(self.place()) }
@@ -51,10 +51,21 @@ pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Ru
 
 /// All objects of all copies. The lock keeps them loaded.
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
-    runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object }))
+    All(runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object })))
 }
 
-/// Whether a site can lie at `address`: some object's code does, as far as the platform knows.
+struct All<I>(I);
+
+impl<I: Iterator> Iterator for All<I> {
+    type Item = I::Item;
+
+    #[inline(never)] // Once in a program is enough.
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+}
+
+/// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))

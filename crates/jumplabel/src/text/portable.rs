@@ -1,5 +1,5 @@
-//! The platform of last resort: a lock and nothing else. Enough for builds without sites, where a flip is a store; with
-//! sites it refuses with [`Error::NoText`] until a kernel calls `set_text`.
+//! The platform of last resort: a lock and nothing else. That is enough for builds without sites, where a flip is a store. With
+//! sites, it refuses flips with [`Error::NoText`] until a kernel calls `set_text`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ pub(super) static TEXT: Portable = Portable { owner: AtomicUsize::new(FREE) };
 
 const FREE: usize = 0;
 
-/// Names the calling thread where there is a way to; else all threads share a name, and waiting for oneself is not found.
+/// Names the calling thread, if there is a way to. If not, all threads share a name, and a thread that waits for itself is not found.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }

@@ -37,8 +37,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: where
-/// branch targets are checked, the loader's call must find one.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: if the
+/// processor checks branch targets, the loader's call must find one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __entry_asm {

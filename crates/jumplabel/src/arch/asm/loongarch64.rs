@@ -1,8 +1,8 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
 //! [`arch::loongarch64`](crate::arch::loongarch64).
 //!
-//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it: they see a flip soon, or,
-//! where the program opts in to core sync by signal, at once.
+//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it. They see a flip soon; if the program
+//! opts in to core sync by signal, at once.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -34,7 +34,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. As far as rustc's own calls.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. The call reaches as far
+/// as rustc's own calls do.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __entry_asm {

@@ -4,9 +4,9 @@
 //! Rust's inline assembly is LLVM's on every target, so that directives are the same: `%progbits` (`@` begins a comment on
 //! Arm), words relative to themselves, an assembler counter for unique labels.
 //!
-//! Each check in a program comes through here, so that the compiler's work for one is what counts. It grows with the length of
-//! the text and with its number of lines, with each operand (a constant is a function of its own to the borrow checker),
-//! with each macro on the way, and with attributes. So there is one constant, and the text is short and has few lines.
+//! Each check in a program comes through here, so the compiler's work for one check matters. It grows with the length of the text and
+//! its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the way, and
+//! with attributes. So there is one constant, and the text is short and has few lines.
 //! tests/compile_cost.rs counts them.
 //!
 //! ```text
@@ -49,7 +49,7 @@ macro_rules! __site_text {
     ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         $($outside)*
-        // SAFETY: falls through or jumps to the label; writes nothing but flags, where the arch's options allow it.
+        // SAFETY: falls through or jumps to the label; writes nothing but flags, if the arch's options allow it.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
@@ -73,7 +73,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site where all keys are in this object, which has its record from the library.
+/// A site, if all keys are in this object, which has its record from the library.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,7 +1,7 @@
-//! What transactions change: so far keys. A subject is a file here, and a line in [`of`].
+//! What transactions change: so far keys. Each kind of subject has a file here, and a line in [`of`].
 //!
 //! ```text
-//!   begin     what the change comes to: nothing to be patched, or an aim
+//!   begin     tells what the change comes to: nothing to patch, or an aim
 //!   goal      what the site of an entry is to do then
 //!   publish   the sites are patched: the subject says so from now on
 //!   abandon   the sites are as they were
@@ -22,7 +22,8 @@ pub(crate) trait Subject: Sync {
     /// What entries name.
     fn address(&self) -> usize;
 
-    /// Under the lock: what `change`, a number of the subject's own, comes to. `None` if nothing has to be patched: then it is done.
+    /// Under the lock: begins `change`, a number of the subject's own, and returns the aim. `None` if nothing has to be patched: then
+    /// the change is done.
     fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
 
     /// What its sites do now: the aim of the last change.
@@ -78,7 +79,7 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
+    /// The sites are patched, and other threads see them as `visibility` says; `None` if that is not known.
     #[inline(never)] // Once in a program is enough.
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {

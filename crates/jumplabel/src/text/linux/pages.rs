@@ -1,17 +1,24 @@
 //! Pages and threads of this process: size, anonymous memory, how many threads there are.
 
 use core::ptr::NonNull;
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use super::libc;
 use super::procfs::is_procfs;
-use super::{Once, libc};
 
 /// Bytes of a page, from the system.
+#[inline(never)] // Once in a program is enough.
 pub(super) fn size() -> usize {
-    static SIZE: Once = Once(AtomicUsize::new(0));
-    SIZE.get(libc::page_size)
+    static SIZE: AtomicUsize = AtomicUsize::new(0);
+    let known = SIZE.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let size = libc::page_size();
+    SIZE.store(size, Ordering::Relaxed);
+    size
 }
 
 /// `address` rounded down to a page.
@@ -36,11 +43,11 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// From [`allocate`] with the same size, and not in use.
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: by the contract. It can only fail where the limit on mappings forbids to split one; then it stays.
+    // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Whether this is the only thread. Where /proc does not tell, there may be more.
+/// Whether this is the only thread. If /proc does not tell, false: there may be more.
 pub(super) fn single_threaded() -> bool {
     const TASKS: &str = "/proc/thread-self/../";
     // A directory has two links and one for each directory in it.
