@@ -1,9 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
-ALWAYS := $(shell bash -c '. ci/targets; echo $$always')
-OTHERS := $(shell bash -c '. ci/targets; echo $$others')
-GUESTS := $(shell bash -c '. ci/targets; echo $$guests')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
@@ -15,7 +12,7 @@ demo: cargo
 
 # Every check, in the order in which they are cheap to fail.
 test: setup lint unit torture-short
-	ci/beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
 	@echo "all checks passed"
 
 # For those who edit: what is quick and needs no other machine.
@@ -24,16 +21,16 @@ check: lint
 
 # The same, and the instruction sets that fewer people run.
 test-all: test
-	ci/setup $(OTHERS)
-	ci/arches $(OTHERS)
+	cargo xtask setup others
+	cargo xtask arches others
 
 # Under real kernels of other instruction sets, in qemu-system.
 test-guests: cargo
-	ci/setup --guests $(GUESTS)
-	ci/guests $(GUESTS)
+	cargo xtask setup --guests guests
+	cargo xtask guests guests
 
-setup: cargo
-	@ci/setup
+setup: cargo linker
+	@cargo xtask setup
 
 lint:
 	cargo fmt --all --check
@@ -52,16 +49,16 @@ ALONE := $(filter-out $(PROJECTS) $(BUILDING),$(basename $(notdir $(wildcard cra
 sets = cargo test --workspace$(foreach set,$(1), --test $(set))
 
 unit:
-	ci/sets "$(PROJECTS)" $(BUILDING)
+	cargo xtask sets "$(PROJECTS)" $(BUILDING)
 	$(call sets,$(ALONE)) --lib --bins
 	cargo test --workspace --doc
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
-	ci/arches $(ALWAYS)
+	cargo xtask arches always
 
 # Optimised is what it runs, and nothing else that the tests need: that is there.
-TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing rustix,\
+TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\
 	$(foreach setting,opt-level=3 debug-assertions=false overflow-checks=false codegen-units=16,\
 	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
 
@@ -88,7 +85,7 @@ miri:
 	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test scoped --test threads
 
 fuzz:
-	ci/fuzz 15
+	cargo xtask fuzz 15
 
 # Not a part of `make test`: what the tests do not notice if it is changed (docs/mutants.md). Hours. MUTANTS="--file count.rs"
 # takes a part. The results are in target/mutants.
@@ -117,4 +114,9 @@ doc: cargo
 
 cargo:
 	@test -n "$(CARGO)" || { echo "$(NO_CARGO)" >&2; exit 1; }
-.PHONY: cargo torture-short
+
+# What installs the rest has to be linked.
+linker:
+	@command -v cc >/dev/null || { [ "$$(id -u)" = 0 ] || sudo=sudo; \
+		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; }
+.PHONY: cargo linker torture-short

@@ -122,7 +122,7 @@ const COMMANDS: &[(&str, How)] = &[
             "not as root, and not into the machine's own directories",
         ),
     ),
-    ("rustup target add x86_64-unknown-linux-musl", Nothing("ci/setup did it; it would ask the network again")),
+    ("rustup target add x86_64-unknown-linux-musl", Nothing("make setup did it; it would ask the network again")),
     (
         "make install PREFIX=/usr/local/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl",
         Install("make install PREFIX=$PREFIX/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl", "as above"),
@@ -342,15 +342,16 @@ fn broken_twins() {
         "cargo test -p coffee",
         "cargo test -p jumplabel --test builds coffee",
         "cargo run --release -p jumplabel-bench -- coffee",
-        "ci/coffee",
-        "ci/arches coffee",
-        "ci/arches --coffee aarch64",
+        "cargo xtask coffee",
+        "cargo xtask arches coffee",
+        "cargo xtask arches --coffee aarch64",
+        ".ci/coffee",
     ] {
         assert!(exists(missing).is_err(), "{missing}");
     }
     assert!(listings::fields("0 4 a\n4 4 b\n", 8).is_ok());
     assert!(listings::fields("0 4 a\n8 4 b\n", 12).is_err() && listings::fields("0 4 a\n", 8).is_err());
-    assert_eq!(commands("Say `make\nlint`, `ci/x y`, `make` or `cargo test`."), ["make lint", "ci/x y", "cargo test"]);
+    assert_eq!(commands("Say `make\nlint`, `.ci/x`, `make` or `cargo test`."), ["make lint", ".ci/x", "cargo test"]);
 }
 
 /// jumplabel(3): its functions have the types that it says, and its example runs.

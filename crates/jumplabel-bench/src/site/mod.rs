@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::order::{Order, Samples, time};
 use crate::report::{Report, Table};
+use crate::samples::{Samples, time};
 use checks::{CHECKS, Check};
 use counters::Counters;
 use decode::Path;
@@ -177,11 +177,11 @@ fn assert_code(rows: &[Row]) -> Result<()> {
 
 fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
     let budget = Duration::from_secs(if quick { 5 } else { 30 });
-    let (mut order, mut sweep) = (Order::new(), cold::Sweep::new());
+    let mut sweep = cold::Sweep::new();
     let mut turns: Vec<usize> = (0..rows.len()).collect();
     let start = Instant::now();
     while start.elapsed() < budget {
-        order.shuffle(&mut turns);
+        fastrand::shuffle(&mut turns);
         for &at in &turns {
             let row = &mut rows[at];
             row.prepare()?;
