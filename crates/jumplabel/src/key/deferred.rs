@@ -149,6 +149,12 @@ impl<const DEFAULT: bool> Deref for DeferredKey<DEFAULT> {
     }
 }
 
+impl<const DEFAULT: bool> core::fmt::Debug for DeferredKey<DEFAULT> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
 // SAFETY: begins with a RawKey made with DEFAULT (repr(C)).
 unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
     const DEFAULT: bool = DEFAULT;
