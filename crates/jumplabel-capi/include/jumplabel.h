@@ -95,14 +95,20 @@ struct jumplabel_site {
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 
-/* A key with a record: those that Rust's static_key! declared. The texts are not terminated. */
+/* A key with a record: Rust's macros leave one. C's definitions, which may stand behind `static` and in structures, leave none. The
+   texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;
 	size_t name_length;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
 	const char *file;
 	size_t file_length;
 	unsigned int line;
+	unsigned int column;
 	/* The element of an array, -1 for a single key. */
 	int element;
 	size_t sites;

@@ -182,6 +182,9 @@ pub enum Error {
         /// How many.
         count: usize,
     },
+    /// Nobody knows the keys of this program: it has no sites, and its constructors, which would have listed the keys, were not run.
+    /// WebAssembly has none.
+    NoRecords,
     /// There is no memory for the index or the list of edits.
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
@@ -256,8 +259,16 @@ impl fmt::Display for Error {
                 "no key has this name: jumplabel::for_each_key lists them all; an element of an array is path::NAME[3]",
             ),
             Error::SeveralKeys { count } => {
-                write!(f, "{count} keys have this name: tell them apart by file and line with jumplabel::for_each_key")
+                write!(
+                    f,
+                    "{count} keys have this name: ask for one as NAME@FILE:LINE:COLUMN, which is what {{:#}} of its KeyInfo \
+                     shows, or declare it with a name of its own, #[key(name = \"...\")]"
+                )
             }
+            Error::NoRecords => f.write_str(
+                "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
+                 list of keys yourself, of KEY.raw()",
+            ),
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {
                 write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")

@@ -6,6 +6,7 @@
 //!   section           holds                                          written
 //!   __jump_table      Entry, one for each site                       never
 //!   __jump_keys       KeyRecord, one for each declaration            never
+//!   .rodata           Declaration, one for each                      never
 //!   __jump_foreign    a word for each use of another object's key    never
 //!   .note.jumplabel   the way to this copy's Runtime                 never
 //!   .data             Object, one in each executable or library      linked into a list at start-up
@@ -140,19 +141,36 @@ impl Entry {
     }
 }
 
-/// Describes one key, or one array of keys.
+/// Leads to one key, or one array of keys, and to what is known of it.
 #[repr(C, align(4))]
 pub struct KeyRecord {
+    /// The static that the key lies in, or the slot that holds its address.
     pub(crate) key: i32,
-    pub(crate) name: i32,
-    pub(crate) file: i32,
-    pub(crate) name_len: u32,
-    pub(crate) file_len: u32,
+    /// The [`Declaration`].
+    pub(crate) declaration: i32,
+    /// A function that returns what `meta` gave; 0 if nothing did.
+    pub(crate) meta: i32,
+}
+
+/// What a declaration says of its keys. Constant: the compiler lays it out, the assembler only leads to it.
+#[repr(C, align(4))]
+pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
+    pub(crate) column: u32,
     /// How many keys: more than one for an array.
     pub(crate) count: u32,
     /// [`shape`].
     pub(crate) shape: u32,
+    /// Where the first key lies in the static.
+    pub(crate) offset: u32,
+    /// The path begins with the module.
+    pub(crate) module_len: u16,
+    pub(crate) path_len: u16,
+    /// 0: the path is the name.
+    pub(crate) name_len: u16,
+    pub(crate) file_len: u16,
+    /// Path, name, file.
+    pub(crate) text: [u8; TEXT],
 }
 
 /// The record of one object: an executable or shared library.
@@ -259,5 +277,5 @@ pub struct Runtime {
 
 // What the macros emit as the version of the record, and the sizes that they emit.
 const _: () = assert!(VERSION == 1);
-const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 32);
+const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 12 && size_of::<Declaration<0>>() == 28);
 const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

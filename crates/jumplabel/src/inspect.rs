@@ -1,5 +1,4 @@
-//! What there is: keys by their records, sites by the tables. The records are in the read-only section `__jump_keys`, where tools find
-//! them in a stripped binary, too.
+//! What there is: keys by their records, sites by the tables.
 
 use core::fmt;
 use core::ops::Range;
@@ -7,67 +6,33 @@ use core::sync::atomic::Ordering;
 
 use crate::arch::{Code, Native, State};
 use crate::error::Error;
-use crate::format::{DEFAULT, Entry, INDIRECT, KeyRecord, OFFSET_SHIFT, VALUE, relative};
+use crate::format::{Declaration, Entry, VALUE};
 use crate::key::RawKey;
+use crate::key::declaration::MetaFn;
+use crate::key::record::{self, Record};
 use crate::patch::Lock;
 use crate::site::{index, object};
 use crate::text::list::{List, Owned};
 use crate::text::{Held, Objects};
 
-impl KeyRecord {
-    fn text(word: *const i32, len: u32) -> &'static str {
-        // SAFETY: the macro that emits records points the word at a constant of `len` bytes of a string literal. The
-        // object may be unloaded later; `KeyInfo` documents how long its texts live.
-        unsafe {
-            core::str::from_utf8_unchecked(core::slice::from_raw_parts(relative(word) as *const u8, len as usize))
-        }
-    }
-
-    fn info(&self, element: u32, held: &Held<Objects>) -> Result<KeyInfo, Error> {
-        let key = self.key(element);
-        let mut sites = 0;
-        for object in object::all(held) {
-            sites += index::count(object, key.address(), held)?;
-        }
-        Ok(KeyInfo {
-            name: KeyRecord::text(&raw const self.name, self.name_len),
-            element: (self.stride() != 0).then_some(element),
-            file: KeyRecord::text(&raw const self.file, self.file_len),
-            line: self.line,
-            default: self.shape & DEFAULT != 0,
-            enabled: key.is_enabled(),
-            count: key.count(),
-            sites,
-            key,
-        })
-    }
-
-    fn key(&self, element: u32) -> &'static RawKey {
-        let mut address = relative(&raw const self.key);
-        if self.shape & INDIRECT != 0 {
-            // SAFETY: then the macro emits a slot of the object's GOT, which the loader has filled.
-            address = unsafe { (address as *const usize).read() };
-        }
-        // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
-        unsafe { &*((address + element as usize * self.stride()) as *const RawKey) }
-    }
-
-    fn stride(&self) -> usize {
-        (self.shape >> OFFSET_SHIFT) as usize
-    }
-}
-
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct KeyInfo {
-    /// Path of the static: `crate::module::NAME`.
+    /// The name that `#[key(name = "...")]` gives, else the path.
     pub name: &'static str,
+    /// Path of the static, `crate::module::NAME`, or of a place that [`record_key!`](crate::record_key) names,
+    /// `crate::module::NAME.field`.
+    pub path: &'static str,
+    /// The module of the declaration: what the path begins with. A key that a function declares is in the module around it.
+    pub module: &'static str,
     /// The element, for a key of an array.
     pub element: Option<u32>,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// Line of the `static_key!` that declares it.
+    /// Line of the `static_key!` that declares it, or of the macro of yours that has this one in it.
     pub line: u32,
+    /// Its column.
+    pub column: u32,
     /// Its default.
     pub default: bool,
     /// Whether it is on.
@@ -78,14 +43,91 @@ pub struct KeyInfo {
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
+    meta: Option<MetaFn>,
 }
 
-/// As it is written in the program: `crate::module::NAME`, or `crate::module::NAMES[3]`. What [`find_key`] takes.
+impl KeyInfo {
+    fn of(record: &Record, element: u32, sites: usize) -> KeyInfo {
+        let key = record.key(element);
+        let &Declaration { line, column, .. } = record.declaration();
+        KeyInfo {
+            name: record.name(),
+            path: record.path(),
+            module: record.module(),
+            element: record.is_array().then_some(element),
+            file: record.file(),
+            line,
+            column,
+            default: record.default(),
+            enabled: key.is_enabled(),
+            count: key.count(),
+            sites,
+            key,
+            meta: record.meta,
+        }
+    }
+
+    /// What the declaration adds: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or something of
+    /// another type, or if the key is of an object with another copy of the library: types of the same name can differ there.
+    ///
+    /// Costs a call of a function of the object that declares the key, which must not be unloaded meanwhile, nor while the result is
+    /// used. Safe anywhere, signal handlers included, if the expression behind `meta` is a reference to a static.
+    #[must_use]
+    pub fn meta<T: 'static>(&self) -> Option<&'static T> {
+        self.meta?().get()
+    }
+}
+
+/// The name, with the element in an array: `crate::module::NAME`, or `crate::module::NAMES[3]`. Alternate (`{:#}`): with the place
+/// of the declaration behind it, `crate::module::NAME@src/main.rs:7:5`. [`find_key`] takes both.
 impl fmt::Display for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))
+        Tail { element: self.element, place: f.alternate().then_some((self.file, self.line, self.column)) }.fmt(f)
     }
+}
+
+impl fmt::Debug for KeyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}: {:?}, {} sites", self.key, self.sites)
+    }
+}
+
+/// What follows the name.
+struct Tail {
+    element: Option<u32>,
+    place: Option<(&'static str, u32, u32)>,
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))?;
+        self.place.map_or(Ok(()), |(file, line, column)| write!(f, "@{file}:{line}:{column}"))
+    }
+}
+
+/// What is written to it must be how this begins, and is taken off.
+struct Expected<'a>(&'a str);
+
+impl fmt::Write for Expected<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+/// The element of `record` that `wanted` is displayed for, in one way or the other.
+fn named(record: &Record, wanted: &str) -> Range<u32> {
+    let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
+    let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();
+    let element = number().unwrap_or(0);
+    let &Declaration { line, column, count, .. } = record.declaration();
+    let is = |place| {
+        let mut expected = Expected(tail);
+        let tail = Tail { element: record.is_array().then_some(element), place };
+        element < count && fmt::write(&mut expected, format_args!("{tail}")).is_ok() && expected.0.is_empty()
+    };
+    if is(None) || is(Some((record.file(), line, column))) { element..element + 1 } else { 0..0 }
 }
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
@@ -96,7 +138,7 @@ impl fmt::Display for KeyInfo {
 /// # Errors
 /// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
-    each_key(|record| 0..record.count, visit).map(drop)
+    each_key(|record| 0..record.declaration().count, visit).map(drop)
 }
 
 /// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
@@ -107,37 +149,41 @@ pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
 pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
-    let (path, element) = match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
-        Some((path, number)) => (path, Some(number.parse::<u32>().map_err(|_| Error::NoSuchKey)?)),
-        None => (name, None),
-    };
-    let named = |record: &KeyRecord| {
-        let is_named = KeyRecord::text(&raw const record.name, record.name_len) == path;
-        let is_array = record.stride() != 0;
-        match element {
-            Some(element) if is_named && is_array && element < record.count => element..element + 1,
-            None if is_named && !is_array => 0..1,
-            _ => 0..0,
-        }
-    };
     let mut found = None;
-    match each_key(named, |key| found = Some(key))? {
+    match each_key(|record| named(record, name), |key| found = Some(key))? {
         0 | 1 => found.ok_or(Error::NoSuchKey),
         count => Err(Error::SeveralKeys { count }),
     }
 }
 
 /// Visits the elements of each record that `which` tells it. Returns how many they are.
-fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+#[cfg(jumplabel_sites)]
+fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
-        for record in object::all(held).flat_map(|object| object.keys()) {
-            for element in which(record) {
-                keys.push(record.info(element, held)?, held.text())?;
+        for record in record::all(held) {
+            for element in which(&record) {
+                let key = record.key(element).address();
+                let counts = object::all(held).map(|object| index::count(object, key, held));
+                let sites = counts.sum::<Result<usize, Error>>()?;
+                keys.push(KeyInfo::of(&record, element, sites), held.text())?;
             }
         }
         Ok(())
     };
     collect(fill, visit)
+}
+
+/// Nothing has to be collected: who loads and unloads objects takes no lock for that.
+#[cfg(not(jumplabel_sites))]
+fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+    let mut count = 0;
+    for record in record::all()? {
+        for element in which(&record) {
+            visit(KeyInfo::of(&record, element, 0));
+            count += 1;
+        }
+    }
+    Ok(count)
 }
 
 /// A site, as introspection shows it.

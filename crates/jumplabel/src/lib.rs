@@ -31,6 +31,8 @@
 //! | have the first flip cost what a later one costs | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
+//! | have keys found that are fields or elements | [`record_key!`] |
+//! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!

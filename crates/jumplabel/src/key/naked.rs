@@ -45,7 +45,8 @@
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use super::{Keys, RawKey};
+use super::RawKey;
+use super::declaration::Keys;
 
 /// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
 /// it.
@@ -138,7 +139,7 @@ impl<F: Function> Keys for NakedKey<F> {
 /// naked keys, because each has a function of its own.
 ///
 /// Costs, for each key, 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table
-/// and 32 of read-only record, no relocation, no start-up work; for a check, nothing but its code.
+/// and 40 of read-only record with its texts, no relocation, no start-up work; for a check, nothing but its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
@@ -151,9 +152,9 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
         compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
     };
-    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
             $crate::__naked_function!($name, $default);
         }
         $crate::naked_key! { $($rest)* }

@@ -62,6 +62,7 @@ impl<'held> Entries<'held> {
 }
 
 /// How many entries say that their key is at `key`.
+#[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
     Ok(numbers(object, key, held)?.len())
 }
