@@ -7,7 +7,8 @@ use crate::text::{Held, Summary, WriterKind};
 
 /// Does ahead what the first flip of a process does beside flipping: shared pages, registration for core sync (milliseconds,
 /// where there are threads), the index of all objects that are loaded, the list of edits, and the trial of the writers that are
-/// chosen for few and for many sites. For programs whose first flip comes when there is no time; no flip needs it.
+/// chosen for few and for many sites. For programs whose first flip comes when there is no time; no flip needs it. And it patches
+/// the sites of keys declared `or_load` that load as the compiler emitted them and need not: from then on they cost what others do.
 ///
 /// What is left to a first flip is a private copy of each page that it changes. A child of `fork` has all but the registration,
 /// and an object that is loaded later has no index: call it again there, which costs little where there is nothing to do.
@@ -34,7 +35,12 @@ pub fn prepare() -> Result<(), Error> {
     plan.prepare(sites, text)?;
     in_flight.prepare(text)?;
     prepare_writer(1, &mut lock.platform)?;
-    prepare_writer(usize::MAX, &mut lock.platform).map(drop)
+    prepare_writer(usize::MAX, &mut lock.platform)?;
+    #[cfg(jumplabel_sites)]
+    super::transaction(&mut [], &mut lock, &|_, plan, held| {
+        object::all(held).try_for_each(|object| plan.collect_object(object, true, held))
+    })?;
+    Ok(())
 }
 
 /// The writer that a flip of one site would take, after it has shown that it works: on a function of the library's own, so that no site
