@@ -142,6 +142,7 @@ fn keys_like_others() {
     fn or_load<K: Key>(_: &K) -> bool {
         K::OR_LOAD
     }
+    let _alone = alone();
     assert_eq!(size_of::<OrLoadKey<false>>(), size_of::<StaticKey<false>>());
     assert_eq!(size_of::<DeferredKey<false, true>>(), size_of::<DeferredKey<false>>());
     assert!(or_load(&OFF) && or_load(&ARRAY[1]) && or_load(&LATER) && !or_load(&ORDINARY));
