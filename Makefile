@@ -71,7 +71,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test scoped --test threads --test plan
+	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test scoped --test threads --test plan
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
@@ -94,7 +94,7 @@ mutants: cargo
 	@mkdir -p target/mutants
 	cargo mutants --jobs 1 -p jumplabel -o target/mutants/core $(MUTANTS) -- --lib $(MUTANT_TESTS:%=--test %)
 	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
-MUTANT_TESTS := contract encoding instant keys naked plan process refusals threads
+MUTANT_TESTS := contract encoding instant keys naked or_load plan process refusals threads
 
 package:
 	cargo package -p jumplabel --allow-dirty --quiet

@@ -86,7 +86,7 @@ struct jumplabel_site {
 	/* The instruction now. */
 	unsigned char size;
 	unsigned char bytes[14];
-	/* "nop", "test", "jump"; NULL where something else wrote there. */
+	/* "nop", "test", "jump"; "load": a jump to a stub that loads the key; NULL where something else wrote there. */
 	const char *state;
 };
 

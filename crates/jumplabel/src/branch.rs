@@ -14,9 +14,12 @@
 //!   later                jump where enabled != arm
 //! ```
 //!
+//! A site of a key declared `or_load` begins as a jump in each of these rows, and jumps to a stub that loads the key's count:
+//! docs/how-it-works.md, "Where nothing may be patched".
+//!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
-use crate::format::{BRANCH, JUMPS, OFFSET_SHIFT, meta};
+use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 
 /// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
@@ -24,7 +27,7 @@ use crate::key::Key;
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
-    word(arm, K::DEFAULT, 0)
+    word::<K>(arm, 0)
 }
 
 /// The same of a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or not.
@@ -38,11 +41,13 @@ pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u
     // SAFETY: by the contract; in a constant, anything else does not evaluate.
     let offset = unsafe { key.byte_offset_from(symbol) };
     assert!(offset >= 0);
-    word(arm, K::DEFAULT, offset as usize)
+    word::<K>(arm, offset as usize)
 }
 
-const fn word(arm: bool, default: bool, offset: usize) -> u64 {
-    meta(arm, BRANCH, offset) as u64 | if default != arm { JUMPS } else { 0 } | (offset as u64) << OFFSET_SHIFT
+const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
+    let loads = if K::OR_LOAD { LOADS as u64 | JUMPS } else { 0 };
+    let jumps = if K::DEFAULT != arm { JUMPS } else { 0 };
+    meta(arm, BRANCH, offset) as u64 | loads | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
 /// Whether the fallback accepts a key. For builds without sites.

@@ -210,7 +210,8 @@ impl fmt::Display for Error {
             Error::Denied { refused } => write!(
                 f,
                 "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem for \
-                 this process, or build with --cfg jumplabel_fallback"
+                 this process, declare the keys `or_load` (which helps where their sites were not patched before), or build with \
+                 --cfg jumplabel_fallback"
             ),
             Error::ForeignBytes { address, expected, found } => write!(
                 f,

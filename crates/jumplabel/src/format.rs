@@ -40,14 +40,16 @@ pub const KEY_BYTES: usize = 8;
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
-/// Where an entry's kind begins: five bits.
+/// Where an entry's kind begins: four bits.
 pub const KIND_SHIFT: u32 = 2;
 /// The bits of the kind, behind [`KIND_SHIFT`].
-pub const KIND_MASK: u32 = 0x1f;
+pub const KIND_MASK: u32 = 0xf;
 /// The kind of a check of a key: it falls through or jumps.
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
 pub const VALUE: u8 = 1;
+/// A flag of an entry of that kind: the site's jump leads to a stub that loads the key's count and goes on where that says.
+pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
@@ -129,15 +131,21 @@ impl Entry {
         self.meta & ARM != 0
     }
 
+    /// Whether the site's jump leads to a stub that loads the count, so that the check is right whether the site was patched or not.
+    #[must_use]
+    pub fn loads(&self) -> bool {
+        self.meta & LOADS != 0
+    }
+
     /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows which there are.
     #[must_use]
     pub fn kind(&self) -> u8 {
         (self.meta >> KIND_SHIFT & KIND_MASK) as u8
     }
 
-    /// The arm and the kind: all that tells sites of a key apart, beside where they are.
+    /// The arm, the kind, and whether it loads: all that tells sites of a key apart, beside where they are.
     pub(crate) fn traits(&self) -> u32 {
-        self.meta & (ARM | KIND_MASK << KIND_SHIFT)
+        self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
     }
 }
 

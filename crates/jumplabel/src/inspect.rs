@@ -197,18 +197,22 @@ pub struct Site {
     pub arm: bool,
     /// Whether it is in the function of a naked key: then it decides what the function returns.
     pub naked: bool,
+    /// Whether its jump leads to a stub that loads the key's count and goes on where that says: of a key declared `or_load`.
+    pub loads: bool,
     /// The bytes of the instruction now.
     pub bytes: Code,
     /// Its state; `None` if something else wrote there.
     pub state: Option<State>,
 }
 
-/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`, or the bytes, if something else wrote there.
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`; `load` for a jump to a stub that loads; or the bytes, if something else
+/// wrote there.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Site { address, target, arm, naked, bytes, state } = self;
+        let Site { address, target, arm, naked, loads, bytes, state } = self;
         write!(f, "{address:#x} ")?;
         match state {
+            Some(State::JUMP) if *loads => f.write_str("load")?,
             Some(state) => f.write_str(state.name())?,
             None => write!(f, "foreign bytes {bytes:?}")?,
         }
@@ -229,7 +233,8 @@ impl Site {
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let state = |displacement| entry.known_kind().ok()?.decode::<Native>(bytes, displacement);
         let state = entry.displacement().ok().and_then(state);
-        Site { address, target: entry.target(), arm: entry.arm(), naked: entry.kind() == VALUE, bytes, state }
+        let (naked, loads) = (entry.kind() == VALUE, entry.loads());
+        Site { address, target: entry.target(), arm: entry.arm(), naked, loads, bytes, state }
     }
 }
 

@@ -26,6 +26,7 @@
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
+//! | have one that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold one in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | have the first flip cost what a later one costs | [`prepare()`] |
@@ -79,7 +80,7 @@ pub use inspect::{
 pub use key::deferred::DeferredKey;
 pub use key::flip::settle;
 pub use key::naked::NakedKey;
-pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
+pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]

@@ -42,6 +42,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "static TRACE", Rust("work(2)\n")),
     ("README.md", "before  ", Tried(listings::readme)),
     ("README.md", "objdump -d", Commands),
+    ("README.md", "static LOG", Rust("2\n")),
     ("README.md", "static NEW_ROUTE", Rust("")),
     ("README.md", "make demo", Commands),
     ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),

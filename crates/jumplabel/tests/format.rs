@@ -4,7 +4,7 @@
 
 use jumplabel::format::{
     ARM, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT,
-    KeyRecord, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
+    KeyRecord, LOADS, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -29,7 +29,9 @@ fn checks() -> Vec<Check> {
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
         header(format!("entry->meta & {naked};")),
+        header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
+        header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),
         header(format!("#define JUMPLABEL_INDIRECT_ {INDIRECT}\n")),
         header("int32_t code;\n\tint32_t target;\n\tint32_t key;\n\tuint32_t meta;\n".to_owned()),
         document(format!("## Entry, {} bytes", size_of::<Entry>())),
@@ -44,6 +46,7 @@ fn checks() -> Vec<Check> {
         document(format!("bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {VALUE} the function")),
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
+        document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),
         document(format!("bit {}      0", JUMPS.trailing_zeros())),
         document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
         document(format!("bit {}", DEFAULT.trailing_zeros())),
@@ -52,6 +55,8 @@ fn checks() -> Vec<Check> {
         document(format!("`{NOTE_SECTION}`")),
         document(format!("name \"{name}\\0\"")),
         ("asm/site.rs", SITE, format!("(\\\\m)&{JUMPS}\"")),
+        ("asm/site.rs", SITE, format!("(\\\\m)&{LOADS};")),
+        ("asm/site.rs", SITE, format!("\\\\m-{LOADS},")),
         ("asm/site.rs", SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
         ("asm/site.rs", SITE, format!("{{m}}&{};", JUMPS - 1)),
         ("asm/site.rs", SITE, format!(".pushsection {TABLE_SECTION},")),

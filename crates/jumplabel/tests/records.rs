@@ -326,3 +326,18 @@ mod safe {
 fn in_safe_code() {
     assert!(is(&find_key("safe").unwrap(), &safe::SAFE) && is(&find_key("safe.field").unwrap(), &safe::FIELD.0));
 }
+
+/// A key that works where nothing may be patched has a record like any other.
+#[test]
+fn keys_that_load() {
+    jumplabel::static_key! {
+        #[key(name = "loads.one")]
+        static ONE: false, or_load, meta &7_u32;
+        #[key(name = "loads.all")]
+        static ALL: [true; 3], or_load, meta &7_u32;
+    }
+    for (name, key) in [("loads.one", ONE.raw()), ("loads.all[2]", ALL[2].raw())] {
+        let found = find_key(name).unwrap();
+        assert!(is(&found, key) && found.meta::<u32>() == Some(&7));
+    }
+}

@@ -40,8 +40,9 @@ use crate::patch::{Lock, Outcome};
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
+/// With `OR_LOAD`, it also works where nothing may be patched, as an [`OrLoadKey`](crate::OrLoadKey) does.
 #[repr(C)]
-pub struct DeferredKey<const DEFAULT: bool> {
+pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
     timer: Timer,
 }
@@ -70,7 +71,7 @@ impl Timer {
 /// What the list links: any deferred key, whatever its default.
 type Node = DeferredKey<false>;
 
-impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
     /// A key in its default state, with at most one deferred flip in `interval`.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
@@ -141,7 +142,7 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     }
 }
 
-impl<const DEFAULT: bool> Deref for DeferredKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> Deref for DeferredKey<DEFAULT, OR_LOAD> {
     type Target = RawKey;
     fn deref(&self) -> &RawKey {
         &self.raw
@@ -155,8 +156,9 @@ impl<const DEFAULT: bool> core::fmt::Debug for DeferredKey<DEFAULT> {
 }
 
 // SAFETY: begins with a RawKey made with DEFAULT (repr(C)).
-unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
+unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
+    const OR_LOAD: bool = OR_LOAD;
 }
 
 /// Keys with a dec that is due, and some with one that was. Changed and walked under the lock.

@@ -41,13 +41,13 @@ pub mod record;
 pub use raw::RawKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
-/// Dereferences to [`RawKey`], which has the methods.
+/// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, it is an [`OrLoadKey`].
 #[repr(transparent)]
-pub struct StaticKey<const DEFAULT: bool> {
+pub struct StaticKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
 }
 
-impl<const DEFAULT: bool> core::fmt::Debug for StaticKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> core::fmt::Debug for StaticKey<DEFAULT, OR_LOAD> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.raw.fmt(f)
     }
@@ -58,7 +58,23 @@ pub type StaticKeyTrue = StaticKey<true>;
 /// A key that starts off (Linux: `struct static_key_false`).
 pub type StaticKeyFalse = StaticKey<false>;
 
-impl<const DEFAULT: bool> StaticKey<DEFAULT> {
+/// A key that works where the system lets nobody change code: until one of its checks is patched, that check loads the key's
+/// count. Declare it with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. For libraries, which cannot know
+/// what the program may do.
+///
+/// A check that was never patched costs a jump, a load, a test and a jump. So does one that jumps, patched or not: a check
+/// costs nothing once it was patched and the key has its arm in line. Checks begin unpatched; those that are to fall through are patched by
+/// [`prepare()`](crate::prepare), by [`settle`](crate::settle) of the key, and by the first flip of the key to that state.
+/// Each costs some 20 bytes of code beside.
+///
+/// If patching is refused, `enable` and the like still succeed, and say in [`Outcome::loading`](crate::Outcome::loading) how many sites go on loading.
+/// They fail where patching worked before: a check that was patched to fall through cannot be made to load again. Then nothing changes, as with
+/// any error.
+///
+/// There is no naked key of this sort: an atomic costs less than a call of a function that loads.
+pub type OrLoadKey<const DEFAULT: bool> = StaticKey<DEFAULT, true>;
+
+impl<const DEFAULT: bool, const OR_LOAD: bool> StaticKey<DEFAULT, OR_LOAD> {
     /// A key in its default state.
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
@@ -73,7 +89,7 @@ impl<const DEFAULT: bool> StaticKey<DEFAULT> {
     }
 }
 
-impl<const DEFAULT: bool> core::ops::Deref for StaticKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DEFAULT, OR_LOAD> {
     type Target = RawKey;
     fn deref(&self) -> &RawKey {
         &self.raw
@@ -94,11 +110,14 @@ impl<const DEFAULT: bool> core::ops::Deref for StaticKey<DEFAULT> {
 pub unsafe trait Key {
     /// The state that the key starts in.
     const DEFAULT: bool;
+    /// Whether its checks load the count where they were not patched; see [`OrLoadKey`].
+    const OR_LOAD: bool = false;
 }
 
 // SAFETY: transparent over a RawKey made with DEFAULT.
-unsafe impl<const DEFAULT: bool> Key for StaticKey<DEFAULT> {
+unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for StaticKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
+    const OR_LOAD: bool = OR_LOAD;
 }
 
 /// Declares keys.
@@ -115,6 +134,10 @@ unsafe impl<const DEFAULT: bool> Key for StaticKey<DEFAULT> {
 ///     static CHECKS: cfg!(debug_assertions);
 ///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std`).
 ///     static NET: false, deferred core::time::Duration::from_secs(1);
+///     /// A key that works where nothing may be patched: [`OrLoadKey`](crate::OrLoadKey). Arrays and deferred keys, too.
+///     static LOG: false, or_load;
+///     static LEVELS: [false; 5], or_load;
+///     static SLOW: false, or_load, deferred core::time::Duration::from_secs(1);
 ///     /// A name for operators, in place of the path, and something of yours that goes with the key.
 ///     #[key(name = "net.trace")]
 ///     static NET_TRACE: false, meta &ABOUT;
@@ -190,6 +213,24 @@ macro_rules! static_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr], or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::OrLoadKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::OrLoadKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<{ $default }, true> = $crate::DeferredKey::new($interval)
         }
         $crate::static_key! { $($rest)* }
     };

@@ -146,6 +146,9 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$($array:tt)*]; $($rest:tt)*) => {
         compile_error!("there are no arrays of naked keys: each has a function of its own; declare them one by one");
     };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load $($rest:tt)*) => {
+        compile_error!("a naked key cannot load: an atomic costs less than a call of a function that loads; use `static_key!` or an atomic");
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $($rest:tt)*) => {
         compile_error!("a naked key has no deferred `dec`: its flips cost the same for any number of checks");
     };

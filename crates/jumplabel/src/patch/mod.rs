@@ -51,6 +51,9 @@ pub struct Outcome {
     pub pages: usize,
     /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
     pub primed: usize,
+    /// Sites of keys declared `or_load` that could do without loading and go on with it, because the system refused to patch them; see
+    /// [`OrLoadKey`](crate::OrLoadKey).
+    pub loading: usize,
     /// What wrote; `None` if no site had to change.
     pub writer: Option<WriterKind>,
     /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
@@ -78,7 +81,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Once in a program is enough.
 pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, held))
+    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, false, held))
 }
 
 /// In a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts and the
@@ -149,7 +152,10 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
         let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
         // Not before: whoever finds a plan that is being sorted must not undo it.
         in_flight::writing();
-        write(work, platform)
+        write(work, platform).or_else(|error| {
+            let loading = plan.do_without().ok_or(error)?;
+            Ok(Outcome { loading, ..Outcome::default() })
+        })
     });
     match &mut outcome {
         Ok(outcome) => {
@@ -157,7 +163,14 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
             if outcome.writer.is_none() {
                 outcome.visibility = sync_again(requests.iter().map(|request| request.subject), platform);
             }
-            requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            if plan.loads() {
+                // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever
+                // comes by a lock-free `inc` waits for it.
+                requests.iter().for_each(|request| request.publish(Some(Visibility::Eventual)));
+                outcome.visibility = sync_again(requests.iter().map(|request| request.subject), platform);
+            } else {
+                requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            }
             outcome.time = text.now().saturating_sub(start);
         }
         Err(error) => {
@@ -205,6 +218,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                         sites,
                         pages: summary.pages,
                         primed: several,
+                        loading: 0,
                         writer: Some(kind),
                         visibility: written.visibility,
                         warnings: written.warnings,

@@ -74,6 +74,11 @@ impl Found {
         Some(Found { address, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
+    /// Whether the site of `entry` does what its subject says, whatever that is: it jumps to a stub that loads.
+    fn is_right(&self, entry: &Entry) -> bool {
+        entry.loads() && self.state.does::<Native>() != 0
+    }
+
     /// The edit that brings the site to a state; `None` if it is there.
     #[inline(never)]
     fn edit(self, to: State) -> Option<Edit> {
@@ -144,6 +149,10 @@ const KEPT_BYTES: usize = 384 * 1024;
 pub(super) struct Plan {
     edits: List<Edit>,
     extents: List<Extent>,
+    /// Some site loads its key, once the plan is carried out.
+    loads: bool,
+    /// All sites do what is wanted without it: each edit is of one that loads, and shall fall through.
+    spare: bool,
 }
 
 /// What is to be written, in order.
@@ -160,11 +169,23 @@ pub(super) struct Work<'a> {
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan { edits: List::new(), extents: List::new() }
+        Plan { edits: List::new(), extents: List::new(), loads: false, spare: false }
     }
 
     pub(super) fn clear(&mut self) {
         self.edits.truncate(0);
+        (self.loads, self.spare) = (false, false);
+    }
+
+    /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
+    pub(super) fn loads(&self) -> bool {
+        self.loads
+    }
+
+    /// The plan was refused: how many sites it was for, if all do without it what is wanted, by loading.
+    pub(super) fn do_without(&mut self) -> Option<usize> {
+        self.loads |= self.spare;
+        self.spare.then_some(self.edits.len())
     }
 
     /// The address of the first edit.
@@ -174,6 +195,7 @@ impl Plan {
 
     /// The edits that carry out `requests`.
     pub(super) fn collect(&mut self, requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
+        self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
             self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)))?;
@@ -181,21 +203,30 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do.
+    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
+    /// long as they were not patched, is more than they have to.)
     pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
-        self.add(subject, held, |_, from| from.settled::<Native>())
+        let aim = subject.aim();
+        self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)).settled::<Native>())
     }
 
-    /// The edits that bring the sites of `object` to what their subjects say. If a site cannot be brought there, the others
-    /// are all the same; the next change of its subject says what is wrong.
+    /// The edits that bring the sites of `object` to what their subjects say: those of sites that are wrong now, or, if `loading`, of
+    /// the others, which load. If a site cannot be brought there, the others are all the same; the next change of its subject says
+    /// what is wrong.
     #[cfg(jumplabel_sites)]
-    pub(super) fn collect_object(&mut self, object: &crate::format::Object, held: &Held<Objects>) -> Result<(), Error> {
+    pub(super) fn collect_object(
+        &mut self,
+        object: &crate::format::Object,
+        loading: bool,
+        held: &Held<Objects>,
+    ) -> Result<(), Error> {
         self.edits.reserve(object.table().len(), held.text())?;
         for (entry, address) in index::sound(object, held) {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let (found, subject) = unsafe { (Found::at(entry), super::subject::of(entry, address)) };
             let (Some(found), Some(subject)) = (found, subject) else { continue };
-            if let Some(edit) = found.edit(found.state.toward::<Native>(subject.goal(subject.aim(), entry))) {
+            let to = found.state.toward::<Native>(subject.goal(subject.aim(), entry));
+            if let Some(edit) = found.edit(to).filter(|_| found.is_right(entry) == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -236,7 +267,8 @@ impl Plan {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut run: Option<Run> = None;
-        self.edits.extend(|| {
+        let Plan { edits, loads, spare, .. } = self;
+        edits.extend(|| {
             while let Some(entry) = entries.get(at) {
                 if let Some(later) = entries.get(at + arch::AHEAD) {
                     arch::prefetch_to_read(later.code());
@@ -249,6 +281,8 @@ impl Plan {
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry) }.ok_or(entry)?;
                 let to = toward(entry, found.state);
+                *loads |= entry.loads() && to.does::<Native>() != 0;
+                *spare &= to == found.state || found.is_right(entry);
                 run = Run::of(entry, found.state, to);
                 if let Some(edit) = found.edit(to) {
                     return Ok(Some(edit));

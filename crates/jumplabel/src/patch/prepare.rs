@@ -8,7 +8,8 @@ use crate::text::{Held, Summary, WriterKind};
 /// Does ahead what the first flip of a process does beside flipping: the shared pages, the registration for core sync
 /// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of edits, and the trial of
 /// the writers that are chosen for few and for many sites. No flip needs it; it is for programs that have no time at their
-/// first flip.
+/// first flip. It also patches the sites of keys declared `or_load` that load, as the compiler emitted them, and need not: from
+/// then on they cost what others do.
 ///
 /// What is left to a first flip is a private copy of each page that it changes. Call it again in a child of `fork`, which has
 /// all but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
@@ -35,7 +36,12 @@ pub fn prepare() -> Result<(), Error> {
     plan.prepare(sites, text)?;
     in_flight.prepare(text)?;
     prepare_writer(1, &mut lock.platform)?;
-    prepare_writer(usize::MAX, &mut lock.platform).map(drop)
+    prepare_writer(usize::MAX, &mut lock.platform)?;
+    #[cfg(jumplabel_sites)]
+    super::transaction(&mut [], &mut lock, &|_, plan, held| {
+        object::all(held).try_for_each(|object| plan.collect_object(object, true, held))
+    })?;
+    Ok(())
 }
 
 /// Returns the writer that a flip of one site would take, after that has shown that it works. It shows that on a function of the

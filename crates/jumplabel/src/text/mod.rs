@@ -243,8 +243,8 @@ pub unsafe trait Text: Sync {
         Ok(())
     }
 
-    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does: once more, after a flip that
-    /// reported [`Visibility::Eventual`].
+    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does, with no writer open: after a
+    /// count was published that sites load, and once more after a flip that reported [`Visibility::Eventual`].
     ///
     /// # Errors
     /// The system still refuses.
