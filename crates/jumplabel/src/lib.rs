@@ -73,12 +73,11 @@ pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
-pub use inspect::{
-    KeyInfo, Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked,
-};
+pub use inspect::{Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
 pub use key::flip::settle;
+pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;

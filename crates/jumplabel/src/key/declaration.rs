@@ -13,10 +13,7 @@
 //!
 //! All that is constant is in the declaration, which the compiler lays out: the assembler is told of addresses and of no
 //! number, because each operand costs its compiler as much as a function. Without sites there is no assembler, and a
-//! constructor links a [`Node`](super::record::Node) with the same three into a list.
-
-use core::alloc::Layout;
-use core::any::TypeId;
+//! constructor links a node with the same three into a list: see `record`.
 
 use super::Key;
 use crate::format::{Declaration, shape};
@@ -167,31 +164,6 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
     offset as usize
 }
 
-/// What a declaration adds, with its type.
-#[derive(Clone, Copy)]
-pub struct Meta {
-    type_id: TypeId,
-    layout: Layout,
-    at: *const (),
-}
-
-impl Meta {
-    /// It is shared by whoever finds the key.
-    #[must_use]
-    pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
-        Meta { type_id: TypeId::of::<T>(), layout: Layout::new::<T>(), at: core::ptr::from_ref(meta).cast() }
-    }
-
-    pub(crate) fn get<T: 'static>(self) -> Option<&'static T> {
-        let is_that = self.type_id == TypeId::of::<T>() && self.layout == Layout::new::<T>();
-        // SAFETY: from a reference to a `T`.
-        is_that.then(|| unsafe { &*self.at.cast() })
-    }
-}
-
-/// Returns what a declaration adds.
-pub type MetaFn = fn() -> Meta;
-
 /// Leaves the record of `$keys`, which lie `$offset` bytes into `$symbol`.
 #[doc(hidden)]
 #[macro_export]
@@ -201,21 +173,6 @@ macro_rules! __key_record {
         static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
             $crate::key::declaration::declare(&__JUMPLABEL_TEXTS, [line!(), column!()], &$keys, $offset);
         $crate::__key_meta!($symbol, $($meta)?);
-    };
-}
-
-/// What leads to the declaration, and the function that yields what it adds.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __key_meta {
-    ($symbol:path,) => {
-        $crate::__key_link!($symbol, []);
-    };
-    ($symbol:path, $meta:expr) => {
-        fn __jumplabel_meta() -> $crate::key::declaration::Meta {
-            $crate::key::declaration::Meta::of($meta)
-        }
-        $crate::__key_link!($symbol, [__jumplabel_meta]);
     };
 }
 

@@ -33,6 +33,9 @@ pub mod declaration;
 #[cfg(feature = "std")]
 pub mod deferred;
 pub(crate) mod flip;
+pub(crate) mod info;
+#[doc(hidden)] // As above.
+pub mod meta;
 pub mod naked;
 pub(crate) mod raw;
 #[doc(hidden)]

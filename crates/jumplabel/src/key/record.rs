@@ -12,7 +12,7 @@
 use core::ops::Range;
 
 use super::RawKey;
-use super::declaration::MetaFn;
+use super::meta::MetaFn;
 use crate::format::{DEFAULT, Declaration, OFFSET_SHIFT};
 #[cfg(jumplabel_sites)]
 use crate::{
