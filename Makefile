@@ -40,6 +40,7 @@ lint:
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --quiet -p jumplabel --test layers
+	cargo test --quiet -p xtask --test public_api
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone.

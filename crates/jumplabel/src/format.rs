@@ -51,6 +51,7 @@ pub const VALUE: u8 = 1;
 /// A flag of an entry of that kind: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
+#[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
 pub const OFFSET_SHIFT: u32 = 8;
@@ -59,6 +60,7 @@ pub const DEFAULT: u32 = 1 << 0;
 
 /// The meta word of an entry.
 #[must_use]
+#[doc(hidden)] // For the macros.
 pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
     let meta = arm as u32 | (kind as u32) << KIND_SHIFT;
     if cfg!(jumplabel_dylib) {
@@ -71,6 +73,7 @@ pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
 
 /// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
 #[must_use]
+#[doc(hidden)] // For the macros.
 pub const fn shape(default: bool, stride: usize) -> u32 {
     assert!(stride < 1 << 24, "a key is smaller than 16 MiB");
     let indirect = if cfg!(jumplabel_dylib) { INDIRECT } else { 0 };

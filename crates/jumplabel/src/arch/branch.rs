@@ -51,12 +51,14 @@ pub trait Branch: Arch {
     }
 
     /// [`Arch::step`] at a site of this kind.
+    #[doc(hidden)]
     #[inline]
     fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::step(number, old, new)
     }
 
     /// [`Arch::undo`] at a site of this kind.
+    #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::undo(number, old, new)
     }

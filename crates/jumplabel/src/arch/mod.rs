@@ -34,8 +34,12 @@ pub mod x86;
 
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
-pub use code::{Code, Piece};
-pub use kind::{Change, Kind, Sites, State, Template};
+pub use code::Code;
+#[doc(hidden)]
+pub use code::Piece;
+#[doc(hidden)]
+pub use kind::{Change, Template};
+pub use kind::{Kind, Sites, State};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
@@ -63,6 +67,7 @@ pub trait Arch {
     /// What step `number` writes on the way from `old` to `new`; `None` if it has nothing to do. Whatever a thread executes meanwhile
     /// must do what the one or the other does. If nothing but the first byte changes, the steps and what they write depend on that
     /// byte only; the rest of a whole word is the exception.
+    #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {
         let piece = Piece::difference(old, new)?;
@@ -70,6 +75,7 @@ pub trait Arch {
     }
 
     /// What takes step `number` back. When all steps are taken back, this must do no harm at a site that did not take the step.
+    #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
         Self::step(number, new, old)
     }

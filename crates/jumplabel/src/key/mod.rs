@@ -26,15 +26,19 @@
 //!
 //! A key's default is part of its type, so the compiler knows the first instruction of a check.
 
+// What is hidden is public for the macros and for tests.
 mod atomic;
+#[doc(hidden)]
 pub mod count;
 #[doc(hidden)] // Public for the macros.
+#[doc(hidden)]
 pub mod declaration;
 #[cfg(feature = "std")]
 pub mod deferred;
 pub(crate) mod flip;
 pub(crate) mod info;
 #[doc(hidden)] // As above.
+#[doc(hidden)]
 pub mod meta;
 pub mod naked;
 pub(crate) mod raw;

@@ -15,6 +15,7 @@
 //! On an error after `begin`, counts and sites are as before. Between `open` and `close` nothing here allocates, calls the
 //! dynamic loader, or runs the program's code.
 
+mod edit;
 pub(crate) mod in_flight;
 mod lock;
 mod plan;

@@ -9,7 +9,7 @@
 //! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`. Here edits become
 //! [`Write`]s: a writer knows nothing of steps.
 
-use super::plan::Edit;
+use super::edit::Edit;
 use crate::arch::{self, Arch, Change, Native, Piece};
 use crate::error::Errno;
 use crate::text::{Failure, Write, Writer};
