@@ -146,11 +146,11 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nbrcl 0, " target "\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nbrcl 15, " target "\n"
 #define JUMPLABEL_CLOBBERS_
-/* Nothing lies below the stack pointer; none of these sets the condition. */
+/* Nothing lies below the stack pointer; none of these sets the condition. clang takes no name in quotes for an operand. */
 #define JUMPLABEL_TEST_KEY_(key)											\
 	"lay 15, -16(15);stg 1, 8(15);larl 1, " key ";"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
-	"lay 15, -16(15);stg 1, 8(15);larl 1, " slot ";lg 1, 0(1);"
+	".set .Ljumplabel_word_%=, " slot ";lay 15, -16(15);stg 1, 8(15);larl 1, .Ljumplabel_word_%=;lg 1, 0(1);"
 #define JUMPLABEL_STUB_(back, target)											\
 	"llgt 1, 0(1);" ".if " JUMPLABEL_NUMBER_("number") " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
 	"lg 1, 8(15);la 15, 16(15);jg " back ";5:lg 1, 8(15);la 15, 16(15);jg " target ";"

@@ -216,13 +216,11 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #ifndef JUMPLABEL_COMPACT_TABLE
 #define JUMPLABEL_HERE_ ".Ljumplabel_site_%="
 #define JUMPLABEL_BACK_ ".Ljumplabel_site_%="
-#define JUMPLABEL_AHEAD_ ".Ljumplabel_site_%="
 #define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%="
 #define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"ao\", \"progbits\", " function
 #else
 #define JUMPLABEL_HERE_ "2"
 #define JUMPLABEL_BACK_ "2b"
-#define JUMPLABEL_AHEAD_ "2f"
 #define JUMPLABEL_TABLE_ "__jump_table, \"a?\""
 #define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"a\""
 #endif
@@ -236,9 +234,10 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	JUMPLABEL_SLOT_                                                                                                \
 	".if " JUMPLABEL_NUMBER_("number") " & 64;"                                                                   \
 	".subsection 1;4:" JUMPLABEL_TEST_                                                                             \
-	JUMPLABEL_STUB_(JUMPLABEL_AHEAD_ " + " JUMPLABEL_STRING_(JUMP_LABEL_NOP_SIZE), "%l[jumplabel_jumped]")         \
+	JUMPLABEL_STUB_("8f", "%l[jumplabel_jumped]")                                                                  \
 	".previous;"                                                                                                   \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "4b")                                                                         \
+	"8:"                                                                                                           \
 	".elseif " JUMPLABEL_NUMBER_("number") " & 8;"                                                                \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
 	".else;"                                                                                                      \
@@ -251,9 +250,6 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".if " JUMPLABEL_NUMBER_("number") " & 64;.long 4b - .;.else;.long %l[jumplabel_jumped] - .;.endif;"           \
 	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("number") " & 71;"                                         \
 	".popsection;"
-
-#define JUMPLABEL_STRING_(number) JUMPLABEL_STRING_OF_(number)
-#define JUMPLABEL_STRING_OF_(number) #number
 
 /* `first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
 #define JUMPLABEL_SITE_ASM_(x, arm, first, object)                                                                     \
