@@ -56,16 +56,16 @@ impl WriterKind {
     /// # Errors
     /// [`Error::UnknownWriter`].
     pub fn named(name: &str) -> Result<Option<WriterKind>, Error> {
-        Self::named_by(name.as_bytes())
+        Self::named_by(name.as_bytes()).ok_or(Error::UnknownWriter)
     }
 
     /// [`named`](Self::named) for what need not be text.
-    pub(crate) fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
-        let is_it = |kind: &WriterKind| kind.name().as_bytes() == name && *kind != WriterKind::Custom;
-        match Self::ALL.into_iter().find(is_it) {
-            None if name != b"auto" => Err(Error::UnknownWriter),
-            found => Ok(found),
+    pub(crate) fn named_by(name: &[u8]) -> Option<Option<WriterKind>> {
+        if name == b"auto" {
+            return Some(None);
         }
+        let [writers @ .., _] = Self::ALL;
+        writers.into_iter().find(|kind| kind.name().as_bytes() == name).map(Some)
     }
 
     /// Its name, as `JUMPLABEL_WRITER` takes it.

@@ -214,6 +214,7 @@ macro_rules! kinds {
 
             /// The state that the compiler would have emitted for what the site does.
             #[must_use]
+            #[inline(never)] // Rare.
             pub fn settled<A: Sites>(self) -> State {
                 self.kind().emitted::<A>(self.does::<A>()).unwrap_or(self)
             }

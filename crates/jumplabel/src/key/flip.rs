@@ -3,7 +3,7 @@
 use super::count::{self, Change};
 use super::raw::RawKey;
 use crate::error::Error;
-use crate::patch::{self, Lock, Outcome, Request, Subject};
+use crate::patch::{self, Lock, Outcome, Request};
 use crate::text::{Visibility, text};
 
 impl RawKey {
@@ -148,7 +148,7 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
     if change != Change::Inc || !text().is_synced() {
         return Visibility::Eventual;
     }
-    let sync = |lock: &mut Lock| patch::sync_again(core::iter::once(key as &dyn Subject), &mut lock.platform);
+    let sync = |lock: &mut Lock| patch::sync_again(&[Request::new(key, 0)], &mut lock.platform);
     match lock {
         Some(lock) => sync(lock),
         None => Lock::take().map_or(Visibility::Eventual, |mut lock| sync(&mut lock)),

@@ -47,7 +47,7 @@ impl Found {
 
     /// Whether the site of `entry` does what its subject says, whatever that is: it jumps to a stub that loads.
     pub(super) fn is_right(&self, entry: &Entry) -> bool {
-        entry.loads() && self.state.does::<Native>() != 0
+        entry.loads() && self.state == State::JUMP
     }
 
     /// The edit that brings the site to a state; `None` if it is there.

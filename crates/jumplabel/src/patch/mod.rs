@@ -26,7 +26,7 @@ pub(crate) mod subject;
 use core::time::Duration;
 
 use crate::error::{Errno, Error, Refusals};
-use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind};
+use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object};
 pub use lock::Lock;
@@ -104,20 +104,21 @@ pub(crate) fn settle(subject: &dyn Subject) -> Result<Outcome, Error> {
     match outcome.writer {
         Some(_) if outcome.visibility == Visibility::Immediate => subject.set_eventual(false),
         Some(_) => {}
-        None => outcome.visibility = sync_again(core::iter::once(subject), &mut lock.platform),
+        None => outcome.visibility = sync_again(&[Request::new(subject, 0)], &mut lock.platform),
     }
     Ok(outcome)
 }
 
 /// Under the lock: whether all threads see the sites of these subjects as they are, at the latest by a core sync now.
-pub(crate) fn sync_again<'s>(subjects: impl Iterator<Item = &'s dyn Subject> + Clone, held: &mut Held) -> Visibility {
-    if !subjects.clone().any(Subject::is_eventual) {
+#[inline(never)] // Once in a program is enough.
+pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
+    if !requests.iter().any(|request| request.subject.is_eventual()) {
         return Visibility::Immediate;
     }
     if held.text().core_sync(held).is_err() {
         return Visibility::Eventual;
     }
-    subjects.for_each(|subject| subject.set_eventual(false));
+    requests.iter().for_each(|request| request.subject.set_eventual(false));
     Visibility::Immediate
 }
 
@@ -149,28 +150,21 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     }
     plan.clear();
     in_flight.begin(requests, text)?;
-    let mut outcome = collect(requests, plan, objects).and_then(|()| {
-        let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
-        // Not before: whoever finds a plan that is being sorted must not undo it.
-        in_flight::writing();
-        write(work, platform).or_else(|error| {
-            let loading = plan.do_without().ok_or(error)?;
-            Ok(Outcome { loading, ..Outcome::default() })
-        })
-    });
+    let mut outcome = collect(requests, plan, objects).and_then(|()| carry_out(plan, platform));
     match &mut outcome {
         Ok(outcome) => {
             in_flight.publishing(requests, text);
-            if outcome.writer.is_none() {
-                outcome.visibility = sync_again(requests.iter().map(|request| request.subject), platform);
+            // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever comes
+            // by a lock-free `inc` waits for it.
+            let loads = plan.loads();
+            if loads {
+                outcome.visibility = Visibility::Eventual;
+            } else if outcome.writer.is_none() {
+                outcome.visibility = sync_again(requests, platform);
             }
-            if plan.loads() {
-                // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever
-                // comes by a lock-free `inc` waits for it.
-                requests.iter().for_each(|request| request.publish(Some(Visibility::Eventual)));
-                outcome.visibility = sync_again(requests.iter().map(|request| request.subject), platform);
-            } else {
-                requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            if loads {
+                outcome.visibility = sync_again(requests, platform);
             }
             outcome.time = text.now().saturating_sub(start);
         }
@@ -190,6 +184,19 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     in_flight::end();
     plan.shrink(text);
     outcome
+}
+
+/// Writes what is planned, or, if all sites do without it what is wanted, lets them.
+#[inline(never)]
+fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
+    let Some(work) = plan.work(held.text())? else { return Ok(Outcome::default()) };
+    // Not before: whoever finds a plan that is being sorted must not undo it.
+    in_flight::writing();
+    let written = write(work, held);
+    if written.is_ok() {
+        return written;
+    }
+    plan.do_without().map_or(written, |loading| Ok(Outcome { loading, ..Outcome::default() }))
 }
 
 /// Writes with the first writer that can.
@@ -239,16 +246,16 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 }
             }
         }
-        return Err(refusal(stuck, core_sync, refused, writers.none));
+        return Err(refusal(stuck, core_sync, refused, &writers));
     }
 }
 
-/// What the refusals of all writers come to; `none` if there was none to refuse.
-fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, none: Error) -> Error {
+/// What the refusals of all writers come to.
+fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, writers: &Writers) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
         (None, Some(core_sync)) => Error::MultiThreaded { core_sync },
-        _ if refused.iter().next().is_none() => none,
+        _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }
 }

@@ -90,7 +90,7 @@ impl Plan {
         self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)))?;
+            self.add(subject, aim, false, held)?;
         }
         Ok(())
     }
@@ -98,8 +98,7 @@ impl Plan {
     /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
     /// long as they were not patched, is more than they have to.)
     pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
-        let aim = subject.aim();
-        self.add(subject, held, |entry, from| from.toward::<Native>(subject.goal(aim, entry)).settled::<Native>())
+        self.add(subject, subject.aim(), true, held)
     }
 
     /// The edits that bring the sites of `object` to what their subjects say: those of sites that are wrong now, or, if `loading`, of
@@ -125,19 +124,14 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring each site of `subject` from the state that it holds to the one that `toward` says. All entries of a
-    /// kind and an arm go to one state.
-    fn add(
-        &mut self,
-        subject: &dyn Subject,
-        held: &Held<Objects>,
-        toward: impl Fn(&Entry, State) -> State,
-    ) -> Result<(), Error> {
+    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `settled`.
+    /// All entries of a kind and an arm go to one state.
+    fn add(&mut self, subject: &dyn Subject, aim: usize, settled: bool, held: &Held<Objects>) -> Result<(), Error> {
         for object in object::all(held) {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, &toward) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, settled) } {
                 // SAFETY: the same.
                 return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
@@ -154,7 +148,9 @@ impl Plan {
     unsafe fn add_entries<'held>(
         &mut self,
         entries: index::Entries<'held>,
-        toward: impl Fn(&Entry, State) -> State,
+        subject: &dyn Subject,
+        aim: usize,
+        settled: bool,
     ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
@@ -172,8 +168,11 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry) }.ok_or(entry)?;
-                let to = toward(entry, found.state);
-                *loads |= entry.loads() && to.does::<Native>() != 0;
+                let mut to = found.state.toward::<Native>(subject.goal(aim, entry));
+                if settled {
+                    to = to.settled::<Native>();
+                }
+                *loads |= entry.loads() && to == State::JUMP;
                 *spare &= to == found.state || found.is_right(entry);
                 run = Run::of(entry, found.state, to);
                 if let Some(edit) = found.edit(to) {

@@ -69,25 +69,23 @@ pub struct Summary {
     pub unsynced: bool,
 }
 
-/// Writers in the order in which they are to be tried, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Writers in the order in which they are to be tried. If there is none, flips fail with [`Error::NoWriter`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writers {
     kinds: [Option<WriterKind>; 3],
-    pub(crate) none: Error,
-}
-
-/// None: [`Error::NoWriter`].
-impl Default for Writers {
-    fn default() -> Writers {
-        Writers::none(Error::NoWriter)
-    }
+    unknown: bool,
 }
 
 impl Writers {
-    /// None, and the error that says why.
+    /// None: what names the writer to take is the name of none. Flips fail with [`Error::UnknownWriter`].
     #[must_use]
-    pub const fn none(why: Error) -> Writers {
-        Writers { kinds: [None; 3], none: why }
+    pub const fn unknown() -> Writers {
+        Writers { kinds: [None; 3], unknown: true }
+    }
+
+    /// Why there is none.
+    pub(crate) const fn none(&self) -> Error {
+        if self.unknown { Error::UnknownWriter } else { Error::NoWriter }
     }
 
     /// At most three.

@@ -48,7 +48,7 @@ static void *come_and_go_loading(void *failures)
 
 static void or_load(void)
 {
-	struct jumplabel_batch batch;
+	const struct jumplabel_change changes[] = { { &load_off.key, false }, { &load_on.key, true }, { &counted.key, true } };
 	pthread_t thread[3];
 	int failures = 0;
 
@@ -72,11 +72,7 @@ static void or_load(void)
 	CHECK(load_state() == 1);
 	WARNS("dec without its inc", static_branch_dec(&load_elsewhere));
 
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, &load_off.key, false);
-	jumplabel_batch_set(&batch, &load_on.key, true);
-	jumplabel_batch_set(&batch, &counted.key, true);
-	STEP(CHECK(jumplabel_batch_commit(&batch) == 0));
+	STEP(CHECK(jumplabel_set_all(changes, sizeof changes / sizeof *changes) == 0));
 	CHECK(load_state() == 10 && counted_is_on());
 	STEP(static_branch_disable(&counted));
 #ifndef JUMPLABEL_FALLBACK

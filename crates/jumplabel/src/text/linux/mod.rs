@@ -101,10 +101,7 @@ unsafe impl Text for Linux {
 
     fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
         use WriterKind::{Mprotect, Procmem, Swap};
-        let forced = match forced(FORCED.load(Ordering::Relaxed)) {
-            Ok(forced) => forced,
-            Err(unknown) => return Writers::none(unknown),
-        };
+        let Some(forced) = forced(FORCED.load(Ordering::Relaxed)) else { return Writers::unknown() };
         match forced {
             // It never writes to running code.
             None | Some(Swap) if summary.unsynced => Writers::of(&[Swap]),
@@ -262,12 +259,12 @@ fn number(kind: Option<WriterKind>) -> u8 {
     kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
 }
 
-/// What `number` stands for.
-fn forced(number: u8) -> Result<Option<WriterKind>, Error> {
+/// What `number` stands for; `None` for a name that is no writer's.
+fn forced(number: u8) -> Option<Option<WriterKind>> {
     match number {
-        UNKNOWN | AUTOMATIC => Ok(None),
-        BAD => Err(Error::UnknownWriter),
-        number => Ok(WriterKind::ALL.get(usize::from(number) - 1).copied()),
+        UNKNOWN | AUTOMATIC => Some(None),
+        BAD => None,
+        number => Some(WriterKind::ALL.get(usize::from(number) - 1).copied()),
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn close_remaining(held: &mut Held) -> bool {
 pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
-    spans.keep(|span| is_other(span.start, span.end));
+    spans.keep(&|span| is_other(span.start, span.end));
     spans.primed.retain(is_other);
 }
 
@@ -185,12 +185,13 @@ impl Spans {
         for span in self.list.as_mut_slice().iter_mut().rev() {
             span.close();
         }
-        self.keep(|span| span.open);
+        self.keep(&|span| span.open);
         self.list.is_empty()
     }
 
     /// Keeps the spans for which `keep` says so, without those that lie in one before them.
-    fn keep(&mut self, keep: impl Fn(&Span) -> bool) {
+    #[inline(never)] // Once in a program is enough.
+    fn keep(&mut self, keep: &dyn Fn(&Span) -> bool) {
         self.list.retain(|span, kept| {
             let known = kept.iter().any(|other| other.start <= span.start && span.end <= other.end);
             keep(span) && !known
