@@ -1,9 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
-ALWAYS := $(shell bash -c '. ci/targets; echo $$always')
-OTHERS := $(shell bash -c '. ci/targets; echo $$others')
-GUESTS := $(shell bash -c '. ci/targets; echo $$guests')
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
@@ -15,7 +12,7 @@ demo: cargo
 
 # Every check, in the order in which they are cheap to fail.
 test: setup lint unit torture-short
-	ci/beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
 	@echo "all checks passed"
 
 # For those who edit: what is quick and needs no other machine.
@@ -24,24 +21,26 @@ check: lint
 
 # The same, and the instruction sets that fewer people run.
 test-all: test
-	ci/setup $(OTHERS)
-	ci/arches $(OTHERS)
+	cargo xtask setup others
+	cargo xtask arches others
 
 # Under real kernels of other instruction sets, in qemu-system.
 test-guests: cargo
-	ci/setup --guests $(GUESTS)
-	ci/guests $(GUESTS)
+	cargo xtask setup --guests guests
+	cargo xtask guests guests
 
-setup: cargo
-	@ci/setup
+setup: cargo linker
+	@cargo xtask setup
 
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
+	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --quiet -p jumplabel --test layers
+	cargo test --quiet -p xtask --test public_api
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone.
@@ -51,16 +50,16 @@ ALONE := $(filter-out $(PROJECTS) $(BUILDING),$(basename $(notdir $(wildcard cra
 sets = cargo test --workspace$(foreach set,$(1), --test $(set))
 
 unit:
-	ci/sets "$(PROJECTS)" $(BUILDING)
+	cargo xtask sets "$(PROJECTS)" $(BUILDING)
 	$(call sets,$(ALONE)) --lib --bins
 	cargo test --workspace --doc
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
-	ci/arches $(ALWAYS)
+	cargo xtask arches always
 
 # Optimised is what it runs, and nothing else that the tests need: that is there.
-TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing rustix,\
+TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\
 	$(foreach setting,opt-level=3 debug-assertions=false overflow-checks=false codegen-units=16,\
 	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
 
@@ -73,7 +72,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test scoped --test threads --test plan
+	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test scoped --test threads --test plan
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
@@ -84,10 +83,10 @@ model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 
 miri:
-	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test scoped --test threads
+	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test scoped --test threads
 
 fuzz:
-	ci/fuzz 15
+	cargo xtask fuzz 15
 
 # Not a part of `make test`: what the tests do not notice if it is changed (docs/mutants.md). Hours. MUTANTS="--file count.rs"
 # takes a part. The results are in target/mutants.
@@ -96,7 +95,7 @@ mutants: cargo
 	@mkdir -p target/mutants
 	cargo mutants --jobs 1 -p jumplabel -o target/mutants/core $(MUTANTS) -- --lib $(MUTANT_TESTS:%=--test %)
 	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
-MUTANT_TESTS := contract encoding instant keys naked plan process refusals threads
+MUTANT_TESTS := contract encoding instant keys naked or_load plan process refusals threads
 
 package:
 	cargo package -p jumplabel --allow-dirty --quiet
@@ -116,4 +115,9 @@ doc: cargo
 
 cargo:
 	@test -n "$(CARGO)" || { echo "$(NO_CARGO)" >&2; exit 1; }
-.PHONY: cargo torture-short
+
+# What installs the rest has to be linked.
+linker:
+	@command -v cc >/dev/null || { [ "$$(id -u)" = 0 ] || sudo=sudo; \
+		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; }
+.PHONY: cargo linker torture-short

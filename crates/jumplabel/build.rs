@@ -39,7 +39,7 @@ fn main() {
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }
-    if os == "linux" && !miri && var("CARGO_FEATURE_STD").is_ok() {
+    if os == "linux" && !miri && var("CARGO_FEATURE_LINUX").is_ok() {
         println!("cargo::rustc-cfg=jumplabel_linux");
     }
 }

@@ -12,8 +12,8 @@ compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x
 mod compile;
 mod flips;
 mod machine;
-mod order;
 mod report;
+mod samples;
 mod site;
 mod sites;
 mod size;

@@ -145,7 +145,7 @@ mod tests {
     /// No samples, or none of what it is compared with: nothing is said of the target, in words or in JSON.
     #[test]
     fn what_was_not_measured_is_not_missed() {
-        let none = crate::order::Samples::default().quantile(0.1);
+        let none = crate::samples::Samples::default().quantile(0.1);
         for figure in [none, none / 2.0, 2.0 / none, none - 1.0] {
             let (cells, json) = verdict(figure);
             assert_eq!(cells, ["-", "<= 1.5", "not measured"]);

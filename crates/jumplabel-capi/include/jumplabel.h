@@ -24,10 +24,10 @@ extern "C" {
  *                object that was unloaded                           or holds jump_label_lock()
  *   -EBUSY       enable, disable: several users         -EOVERFLOW  inc: the count is INT_MAX
  *   -ERANGE      dec: the key is off                    -EROFS      the key is sealed
- *   -EACCES      the system refuses to change code      -ENOSYS     no writer
+ *   -EACCES      the system refuses to change code      -ENOENT     no such writer
  *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
- *   -E2BIG       the batch is full                      -EIO        refused in mid-batch, and so was undoing it
+ *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
  */
 int jumplabel_enable(struct static_key *key);
 int jumplabel_disable(struct static_key *key);
@@ -41,7 +41,7 @@ int jumplabel_settle(struct static_key *key);
 
 /* Does ahead what the first flip of a process does beside flipping: registers it for membarrier (milliseconds, where there are
    threads), lists the sites of all objects that are loaded, tries what writes code. Not needed; for programs whose first flip
-   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOSYS: flips would fail. */
+   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOENT: flips would fail. */
 int jumplabel_prepare(void);
 
 /* What an error of this library means and what to do about it. Static text. */
@@ -56,37 +56,15 @@ const char *jumplabel_strerror(int error);
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------- */
 
-#define JUMPLABEL_BATCH_CAPACITY 32
-
-/* Changes of several keys, all or nothing. Lives on the stack; allocates nothing. Where a key is named twice, the last
-   change wins. */
-struct jumplabel_batch {
-	unsigned int count;
-	unsigned int reserved;
-	struct {
-		struct static_key *key;
-		unsigned long enable;
-	} changes[JUMPLABEL_BATCH_CAPACITY];
+/* Changes of several keys, in an array of any length: all or nothing, with one interrupt of the other processors, or three. If
+   a key is named twice, the last change wins. The library's list is made before the lock is taken: on the stack, and from the
+   33rd change on in memory of its own, never by malloc(). -EINVAL: one of them has no key, or there is no array. */
+struct jumplabel_change {
+	struct static_key *key;
+	bool enable;
 };
 
-static inline void jumplabel_batch_init(struct jumplabel_batch *batch)
-{
-	batch->count = 0;
-	batch->reserved = 0;
-}
-
-/* Adds a change. One too many makes the commit fail with -E2BIG. */
-static inline void jumplabel_batch_set(struct jumplabel_batch *batch, struct static_key *key, bool enable)
-{
-	if (batch->count < JUMPLABEL_BATCH_CAPACITY) {
-		batch->changes[batch->count].key = key;
-		batch->changes[batch->count].enable = enable;
-	}
-	batch->count++;
-}
-
-/* Carries the changes out. */
-int jumplabel_batch_commit(const struct jumplabel_batch *batch);
+int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
 
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +86,7 @@ struct jumplabel_site {
 	/* The instruction now. */
 	unsigned char size;
 	unsigned char bytes[14];
-	/* "nop", "test", "jump"; NULL where something else wrote there. */
+	/* "nop", "test", "jump"; "load": a jump to a stub that loads the key; NULL where something else wrote there. */
 	const char *state;
 };
 
@@ -117,14 +95,20 @@ struct jumplabel_site {
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 
-/* A key with a record: those that Rust's static_key! declared. The texts are not terminated. */
+/* A key with a record: Rust's macros leave one. C's definitions, which may stand behind `static` and in structures, leave none. The
+   texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;
 	size_t name_length;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
 	const char *file;
 	size_t file_length;
 	unsigned int line;
+	unsigned int column;
 	/* The element of an array, -1 for a single key. */
 	int element;
 	size_t sites;
@@ -132,7 +116,8 @@ struct jumplabel_key_info {
 
 long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
 
-/* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice. */
+/* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice.
+   -ENOENT: none of these. */
 int jumplabel_set_writer(const char *name);
 
 #ifdef __cplusplus

@@ -3,6 +3,8 @@
 #ifndef JUMPLABEL_HPP
 #define JUMPLABEL_HPP
 
+#include <initializer_list>
+
 #include "jumplabel.h"
 
 namespace jumplabel {
@@ -52,24 +54,18 @@ public:
 	~lock_scope() { jump_label_unlock(); }
 };
 
-// Changes of several keys, all or nothing: batch().enable(a).disable(b).commit().
-class batch {
-public:
-	batch() noexcept { jumplabel_batch_init(&batch_); }
+// A change for set_all.
+template <class Key> jumplabel_change change(Key &key, bool enable) noexcept
+{
+	return { jumplabel_key(&key), enable };
+}
 
-	template <class Key> batch &enable(Key &key) noexcept { return set(key, true); }
-	template <class Key> batch &disable(Key &key) noexcept { return set(key, false); }
-	template <class Key> batch &set(Key &key, bool enable) noexcept
-	{
-		jumplabel_batch_set(&batch_, jumplabel_key(&key), enable);
-		return *this;
-	}
-	// 0, or why nothing has changed.
-	[[nodiscard]] int commit() const noexcept { return jumplabel_batch_commit(&batch_); }
-
-private:
-	jumplabel_batch batch_;
-};
+// Changes of several keys, all or nothing: set_all({ change(a, true), change(b, false) }). 0, or why nothing has changed. For a
+// container: jumplabel_set_all(changes.data(), changes.size()).
+[[nodiscard]] inline int set_all(std::initializer_list<jumplabel_change> changes) noexcept
+{
+	return jumplabel_set_all(changes.begin(), changes.size());
+}
 
 } // namespace jumplabel
 

@@ -1,45 +1,48 @@
-//! Transactions from C: the batch lives on the caller's stack.
+//! Transactions from C: an array of the caller's, of any length.
 
-use core::ffi::{c_int, c_uint, c_ulong};
+use core::ffi::{c_int, c_uchar};
 
-use jumplabel::{Batch, Error};
+use jumplabel::RawKey;
 
 use crate::result::{Key, Refusal, code, key};
 
-const CAPACITY: usize = 32;
-
-/// `struct jumplabel_batch`.
+/// `struct jumplabel_change`.
 #[repr(C)]
-pub struct CBatch {
-    count: c_uint,
-    reserved: c_uint,
-    changes: [Change; CAPACITY],
-}
-
-#[repr(C)]
-struct Change {
+pub struct Change {
     key: Key,
-    enable: c_ulong,
+    /// A `bool` that C made.
+    enable: c_uchar,
 }
 
-/// Carries the changes out.
+impl Change {
+    /// # Safety
+    /// As for [`key`].
+    unsafe fn key(&self) -> Result<&RawKey, Refusal> {
+        // SAFETY: by the contract.
+        unsafe { key(self.key) }
+    }
+}
+
+/// Carries the changes out. Looks at all keys before the first one is touched.
 ///
 /// # Safety
-/// `batch` is null, or was made by `jumplabel_batch_init`, with keys as for [`key`].
+/// `changes` is null, or leads to `count` of them, with keys as for [`key`], and nobody changes them meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jumplabel_batch_commit(batch: *const CBatch) -> c_int {
-    // SAFETY: by the contract.
-    let Some(batch) = (unsafe { batch.as_ref() }) else { return Refusal::NotAKey.code() };
-    let commit = || {
-        let Some(changes) = batch.changes.get(..batch.count as usize) else {
-            return Err(Error::BatchFull { capacity: CAPACITY }.into());
-        };
-        let mut all = Batch::<CAPACITY>::with_capacity();
-        for change in changes {
-            // SAFETY: by the contract.
-            all = all.set(unsafe { key(change.key) }?, change.enable != 0);
+pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize) -> c_int {
+    let set_all = || {
+        if count == 0 {
+            return Ok(());
         }
-        Ok(all.commit()?)
+        if changes.is_null() || !changes.is_aligned() || count > isize::MAX as usize / size_of::<Change>() {
+            return Err(Refusal::NotAKey);
+        }
+        // SAFETY: by the contract.
+        let changes = unsafe { core::slice::from_raw_parts(changes, count) };
+        // SAFETY: by the contract.
+        changes.iter().try_for_each(|change| unsafe { change.key() }.map(drop))?;
+        // SAFETY: these are keys, as was found.
+        jumplabel::set_all(changes.iter().map(|change| (unsafe { &*change.key }, change.enable != 0)))?;
+        Ok(())
     };
-    code(commit())
+    code(set_all())
 }

@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
 
 use jumplabel::arch::State;
-use jumplabel::{KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
+use jumplabel::{Error, KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
 
-use crate::result::{Key, Refusal, key};
+use crate::result::{Key, Refusal, code, key};
 
 /// `struct jumplabel_site`.
 #[repr(C)]
@@ -23,6 +23,7 @@ impl From<Site> for CSite {
     fn from(site: Site) -> CSite {
         let mut bytes = [0; 14];
         bytes[..site.bytes.len()].copy_from_slice(&site.bytes);
+        let name = |state| if site.loads && state == State::JUMP { c"load" } else { name(state) };
         let state = site.state.map_or(null(), |state| name(state).as_ptr());
         let size = site.bytes.len() as c_uchar;
         CSite { address: site.address, target: site.target, arm: site.arm, size, bytes, state }
@@ -48,9 +49,14 @@ pub struct CKeyInfo {
     key: *const RawKey,
     name: *const u8,
     name_length: usize,
+    path: *const u8,
+    path_length: usize,
+    module: *const u8,
+    module_length: usize,
     file: *const u8,
     file_length: usize,
     line: c_uint,
+    column: c_uint,
     element: c_int,
     sites: usize,
 }
@@ -61,9 +67,14 @@ impl From<KeyInfo> for CKeyInfo {
             key: info.key,
             name: info.name.as_ptr(),
             name_length: info.name.len(),
+            path: info.path.as_ptr(),
+            path_length: info.path.len(),
+            module: info.module.as_ptr(),
+            module_length: info.module.len(),
             file: info.file.as_ptr(),
             file_length: info.file.len(),
             line: info.line,
+            column: info.column,
             element: info.element.and_then(|element| c_int::try_from(element).ok()).unwrap_or(-1),
             sites: info.sites,
         }
@@ -125,20 +136,8 @@ pub extern "C" fn jumplabel_prepare() -> c_int {
 /// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
-    let kinds = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
-    if name.is_null() {
-        set_writer(None);
-        return 0;
-    }
     // SAFETY: by the contract.
-    let name = unsafe { CStr::from_ptr(name) };
-    if name == c"auto" {
-        set_writer(None);
-        return 0;
-    }
-    match kinds.into_iter().find(|kind| kind.name().as_bytes() == name.to_bytes()) {
-        Some(kind) => set_writer(Some(kind)),
-        None => return Refusal::NotAWriter.code(),
-    }
-    0
+    let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
+    let kind = name.to_str().map_err(|_| Error::UnknownWriter).and_then(WriterKind::named);
+    code(kind.map(set_writer).map_err(Refusal::from))
 }

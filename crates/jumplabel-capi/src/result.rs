@@ -16,8 +16,6 @@ pub type Key = *const RawKey;
 pub enum Refusal {
     /// Not the address of a key.
     NotAKey,
-    /// A writer's name that is none.
-    NotAWriter,
     /// A `*_cpuslocked` form without the lock.
     NotLocked,
     /// By the core.
@@ -45,11 +43,11 @@ impl Refusal {
     pub fn code(self) -> c_int {
         match self {
             Refusal::NotAKey => -EINVAL,
-            Refusal::NotAWriter => -ENOSYS,
             Refusal::NotLocked => -EPERM,
             Refusal::Core(error) => match error {
                 Error::Denied { .. } => -EACCES,
                 Error::ForeignBytes { .. } => -EADDRINUSE,
+                Error::UnknownWriter => -ENOENT,
                 Error::NoWriter | Error::NoText => -ENOSYS,
                 Error::Reentrant => -EDEADLK,
                 Error::Overflow => -EOVERFLOW,
@@ -59,7 +57,6 @@ impl Refusal {
                 Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
-                Error::BatchFull { .. } => -E2BIG,
                 _ => -EIO,
             },
         }
@@ -67,8 +64,8 @@ impl Refusal {
 }
 
 const EPERM: c_int = 1;
+const ENOENT: c_int = 2;
 const EIO: c_int = 5;
-const E2BIG: c_int = 7;
 const ENOEXEC: c_int = 8;
 const EAGAIN: c_int = 11;
 const ENOMEM: c_int = 12;
@@ -86,18 +83,18 @@ fn text(error: c_int) -> &'static CStr {
     match -error {
         0 => c"success",
         EPERM => c"the caller does not hold jump_label_lock()",
+        ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or swap",
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
-        E2BIG => c"the batch is full: commit it and begin another",
         ENOEXEC => c"a table entry leads out of its object or out of reach: rebuild the binary, or the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier is refused: allow it, or flip once before the first thread starts",
         ENOMEM => c"no memory for the list of edits: free some and flip again",
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
-        EINVAL => c"not the address of a static key (NULL, misaligned, or in an object that was unloaded)",
+        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded)",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
-        ENOSYS => c"no such writer, or none that works here: it must be auto, procmem, mprotect or swap",
+        ENOSYS => c"this build of the library writes no code: use one with sites, for Linux",
         EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, probe or other patcher there and flip again",
         _ => c"not an error of jumplabel",
@@ -203,6 +200,7 @@ mod tests {
     fn every_error_has_a_text() {
         let errors = [
             Error::NoWriter,
+            Error::UnknownWriter,
             Error::NoText,
             Error::Reentrant,
             Error::Overflow,
@@ -212,16 +210,15 @@ mod tests {
             Error::OutOfRange { address: 0 },
             Error::DamagedTable { entry: 0 },
             Error::OutOfMemory,
-            Error::BatchFull { capacity: 0 },
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals =
-            errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotAWriter, Refusal::NotLocked]);
+        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotLocked]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }
         // Each names its own cause.
-        assert!(!Refusal::NotAKey.to_string().contains("writer") && Refusal::NotAWriter.to_string().contains("writer"));
+        let [none, unknown] = [Error::NoWriter, Error::UnknownWriter].map(|error| text(Refusal::from(error).code()));
+        assert!(none != unknown && unknown.to_string_lossy().contains("JUMPLABEL_WRITER"));
         assert_eq!(text(1), c"not an error of jumplabel");
     }
 }

@@ -45,13 +45,13 @@ impl Flips {
     /// `done` while it does.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
-        let mut arbitrary = Arbitrary::default();
+        let mut arbitrary = fastrand::Rng::with_seed(1);
         loop {
             for (hook, key) in KEYS.iter().enumerate() {
                 flips.transaction(1 << hook, done, || key.enable())?;
                 flips.transaction(0, done, || key.disable())?;
             }
-            for state in [u8::MAX, arbitrary.next() as u8, arbitrary.next() as u8, arbitrary.next() as u8, 0] {
+            for state in [u8::MAX, arbitrary.u8(..), arbitrary.u8(..), arbitrary.u8(..), 0] {
                 flips.transaction(state, done, || hooks::set_keys(state))?;
             }
             if Instant::now() >= deadline {
@@ -95,24 +95,5 @@ impl Flips {
             Some((_, times)) => *times += 1,
             None => self.writers.push((name, 1)),
         }
-    }
-}
-
-/// Arbitrary numbers, the same in each run (xorshift).
-pub struct Arbitrary(u64);
-
-impl Default for Arbitrary {
-    fn default() -> Self {
-        Arbitrary(0x9e37_79b9_7f4a_7c15)
-    }
-}
-
-impl Arbitrary {
-    /// The next one.
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
     }
 }

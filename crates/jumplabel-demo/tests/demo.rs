@@ -198,5 +198,8 @@ fn refused_flip() {
     }
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(stdout(&output).contains("\nended early: a flip was refused\n"), "{output:?}");
-    assert!(stderr(&output).starts_with("jumplabel-demo: cannot flip: nothing to write code with"), "{output:?}");
+    assert!(
+        stderr(&output).starts_with("jumplabel-demo: cannot flip: there is no writer of this name: JUMPLABEL_WRITER"),
+        "{output:?}"
+    );
 }

@@ -41,6 +41,10 @@ pub trait Twin: Sync {
     fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
         writer.sync()
     }
+    /// As `Text::core_sync`.
+    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+        builtin().core_sync(held)
+    }
     /// A writer is opened.
     fn begin(&self) {}
     /// As `Writer::write` of the writer that was opened.
@@ -113,7 +117,7 @@ unsafe impl<T: Twin> Text for Platform<T> {
         builtin().prepare(kind, held)
     }
     fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
-        builtin().core_sync(held)
+        self.0.core_sync(held)
     }
     fn is_synced(&self) -> bool {
         builtin().is_synced()

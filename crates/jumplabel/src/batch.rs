@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::key::RawKey;
 use crate::key::count::Change;
 use crate::patch::{self, Outcome, Request};
+use crate::text::{self, list::Owned};
 
 /// A set of changes that are verified, written and synced together.
 ///
@@ -17,11 +18,11 @@ use crate::patch::{self, Outcome, Request};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All or nothing in the end state: on an error nothing has changed, and when `commit` returns every check takes the new
-/// arms. While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for
-/// the whole batch, and three where pristine sites are among them. Where a key is named twice, the last change wins.
+/// All or nothing in the end: on an error nothing has changed; when `commit` returns `Ok`, every check takes the new arms.
+/// While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for the
+/// whole batch, and three if pristine sites are among them. If a key is named twice, the last change wins.
 ///
-/// Holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated.
+/// A batch holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated. [`set_all`] takes any number.
 #[derive(Debug)]
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
@@ -43,7 +44,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         Batch { requests: [None; N], len: 0 }
     }
 
-    /// Turns `key` on. The change that is one too many makes [`commit`](Self::commit) fail.
+    /// Turns `key` on. If the batch is full, [`commit`](Self::commit) fails.
     pub const fn enable(self, key: &'key RawKey) -> Self {
         self.push(key, Change::Enable)
     }
@@ -81,7 +82,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     }
 }
 
-/// Sets any number of keys, all or nothing, as a [`Batch`] does. Where a key is named twice, the last change wins.
+/// Sets any number of keys, all or nothing, as a [`Batch`] does. If a key is named twice, the last change wins.
 ///
 /// ```
 /// use jumplabel::{set_all, static_key};
@@ -92,16 +93,22 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list is made by the program's allocator before the lock is taken. Not safe in signal handlers, unlike `Batch`.
+/// The list is made before the lock is taken: on the stack, and from the 33rd key on in memory of the platform, not of the
+/// program's allocator. Safe in signal handlers, if the iterator is.
 ///
 /// # Errors
-/// As [`RawKey::enable`]. On any error, no key and no site has changed.
-#[cfg(feature = "std")]
+/// [`Error::OutOfMemory`] where there is none for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
+/// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    let request = |(key, on)| Request::of_key(key, Change::to(on));
-    let mut requests: std::vec::Vec<_> = keys.into_iter().map(request).collect();
-    if requests.is_empty() {
-        return Ok(Outcome::default());
+    let mut requests = keys.into_iter().map(|(key, on)| Request::of_key(key, Change::to(on))).fuse();
+    let Some(first) = requests.next() else { return Ok(Outcome::default()) };
+    let (mut few, mut len) = ([first; 32], 1);
+    for (place, request) in few[1..].iter_mut().zip(&mut requests) {
+        *place = request;
+        len += 1;
     }
-    patch::commit(&mut requests)
+    let Some(more) = requests.next() else { return patch::commit(&mut few[..len]) };
+    let mut many = Owned::new(text::text());
+    few.into_iter().chain([more]).chain(requests).try_for_each(|request| many.push(request))?;
+    patch::commit(many.list.as_mut_slice())
 }

@@ -14,17 +14,20 @@
 //!   later                jump where enabled != arm
 //! ```
 //!
+//! A site of a key declared `or_load` begins as a jump in each of these rows, and jumps to a stub that loads the key's count:
+//! docs/how-it-works.md, "Where nothing may be patched".
+//!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
-use crate::format::{BRANCH, JUMPS, OFFSET_SHIFT, meta};
+use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 
-/// What the assembler is told of a check of a static that is `key`: the entry's meta word, and in bit 7, which is 0 there, whether
-/// the site's first instruction is a jump. One number, because each constant costs its compiler as much as a function.
+/// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
+/// whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
-    word(arm, K::DEFAULT, 0)
+    word::<K>(arm, 0)
 }
 
 /// The same of a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or not.
@@ -38,25 +41,28 @@ pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u
     // SAFETY: by the contract; in a constant, anything else does not evaluate.
     let offset = unsafe { key.byte_offset_from(symbol) };
     assert!(offset >= 0);
-    word(arm, K::DEFAULT, offset as usize)
+    word::<K>(arm, offset as usize)
 }
 
-const fn word(arm: bool, default: bool, offset: usize) -> u64 {
-    meta(arm, BRANCH, offset) as u64 | if default != arm { JUMPS } else { 0 } | (offset as u64) << OFFSET_SHIFT
+const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
+    let loads = if K::OR_LOAD { LOADS as u64 | JUMPS } else { 0 };
+    let jumps = if K::DEFAULT != arm { JUMPS } else { 0 };
+    meta(arm, BRANCH, offset) as u64 | loads | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Whether the fallback accepts a key, where there are no sites.
+/// Whether the fallback accepts a key. For builds without sites.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
 /// Whether a key is on, with the code for "on" laid out in line.
 ///
 /// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant
-/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`.
+/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a
+/// local or a parameter is none of these: ask a key that is chosen at run time by [`is_enabled`](crate::RawKey::is_enabled).
+/// `cargo check` finds an element that is not there if the index is a literal, and `cargo build` any.
 ///
 /// One instruction that falls through or jumps; no load, no compare. Writes no register; the flags change. Safe
-/// anywhere, signal handlers included. A check keeps its loop from being vectorised: lift it out of loops that should
-/// be.
+/// anywhere, signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of it.
 #[macro_export]
 macro_rules! static_branch_likely {
     // Most keys are plain names: a shorter way for the compiler.
@@ -73,7 +79,7 @@ macro_rules! static_branch_unlikely {
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
-/// [`static_branch_likely!`](crate::static_branch_likely) where the constant is true, else
+/// [`static_branch_likely!`](crate::static_branch_likely) if the constant is true, else
 /// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
 #[macro_export]
 macro_rules! static_branch_maybe {
@@ -84,25 +90,38 @@ macro_rules! static_branch_maybe {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
-    ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => {
-        compile_error!("expected a static key, not a call: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
+    (@not $what:literal) => {
+        compile_error!(concat!("expected a static key, not ", $what, ": NAME, path::NAME, NAME[CONSTANT] or NAME.field. A site \
+            is tied to its key when the program is linked; ask a key that is chosen at run time by `key.is_enabled()`"))
     };
+    ($arm:expr, & $($rest:tt)*) => { $crate::__static_branch!(@not "a reference") };
+    ($arm:expr, * $($rest:tt)*) => { $crate::__static_branch!(@not "what a reference leads to") };
+    ($arm:expr, self . $($rest:tt)*) => { $crate::__static_branch!(@not "a field of `self`") };
+    ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::branch::site_word]($key), let _ = &$key;) };
+    ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
+    // Indexes that are literals.
+    ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
+        $crate::__site_in!($arm, $key, ($key $([ $index ] $(. $field)*)+), const _: () = )
+    };
+    ($arm:expr, $($key:ident)::+ $(. $outer:tt)+ $([ $index:literal ] $(. $field:tt)*)+) => {
+        $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $outer)+ $([ $index ] $(. $field)*)+), const _: () = )
+    };
     ($arm:expr, $key:path [ $($index:tt)+ ] $($rest:tt)*) => {
-        $crate::__site_in!($arm, $key, $key [ $($index)+ ] $($rest)*)
+        $crate::__site_in!($arm, $key, ($key [ $($index)+ ] $($rest)*), const)
     };
-    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site_in!($arm, $($key)::+, $($key)::+ . $($rest)+) };
-    ($arm:expr, $($other:tt)*) => {
-        compile_error!("expected a static key: NAME, path::NAME, NAME[CONSTANT] or NAME.field")
-    };
+    ($arm:expr, $($key:ident)::+ . $($rest:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ . $($rest)+), const) };
+    ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a place in a static.
+/// A check of a place in a static. The compiler looks at the place outside of the site, too, for the messages: at an element in a
+/// constant. If its index is a literal, that is an item, which `cargo check` evaluates: it finds an element that is not there. Other
+/// indexes may be of generic parameters, which no item can name; they are evaluated when the program is built.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
-    ($arm:expr, $sym:path, $($place:tt)*) => {
-        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), const { let _ = &$($place)*; })
+    ($arm:expr, $sym:path, ($($place:tt)*), $($constant:tt)*) => {
+        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), $($constant)* { let _ = &$($place)*; };)
     };
 }
 
@@ -120,6 +139,7 @@ macro_rules! __site {
 #[macro_export]
 macro_rules! __site {
     ($arm:expr, $sym:path, [$($word:tt)*]($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
+        $($outside)*
         const { $crate::branch::is_key(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()

@@ -1,24 +1,24 @@
 //! What can go wrong with a flip, and what to do about it.
 //!
-//! Every error means the same: nothing changed. All sites of all keys in the transaction do what they did before, the
-//! counts are as before, and the protections of the pages are as before. The one exception says so in its name:
-//! [`Error::RollbackFailed`]. (Where the system took core sync away in mid-flip, a site that falls through may do so by
-//! another encoding than before; where it took `mprotect` away, a page may stay open until the next flip.)
+//! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the
+//! counts are as before, and the protections of the pages are as before. The exception says so in its name:
+//! [`Error::RollbackFailed`]. Two details can differ. If the system took core sync away in mid-flip, a site that falls
+//! through may do so by another encoding than before. If it took `mprotect` away, a page may stay open until the next flip.
 
 use core::fmt;
 
 use crate::arch::Code;
 
-/// An error number of the operating system, 0 where a call was not made.
+/// An error number of the operating system, 0 if a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Errno(pub i32);
 
 impl Errno {
     /// The writer was not tried.
     pub const NONE: Errno = Errno(0);
-    /// The call reported success, and the bytes had not changed (another file lies at the place of /proc/self/mem), or the
-    /// processor still executed the old instruction: what an emulator does that caches translated code. The latter is found
-    /// by the canary.
+    /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies
+    /// at the place of /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches
+    /// translated code; the canary finds that.
     pub const LIED: Errno = Errno(-1);
 }
 
@@ -42,11 +42,32 @@ pub enum WriterKind {
     Mprotect,
     /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
     Swap,
-    /// A platform's own: a kernel's.
+    /// A writer of another platform, such as a kernel.
     Custom,
 }
 
 impl WriterKind {
+    /// All kinds, in the order of their numbers.
+    pub(crate) const ALL: [WriterKind; 4] =
+        [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
+
+    /// The writer that `JUMPLABEL_WRITER` means by a name; `None` for `auto`. For [`set_writer`](crate::set_writer).
+    ///
+    /// # Errors
+    /// [`Error::UnknownWriter`].
+    pub fn named(name: &str) -> Result<Option<WriterKind>, Error> {
+        Self::named_by(name.as_bytes()).ok_or(Error::UnknownWriter)
+    }
+
+    /// [`named`](Self::named) for what need not be text.
+    pub(crate) fn named_by(name: &[u8]) -> Option<Option<WriterKind>> {
+        if name == b"auto" {
+            return Some(None);
+        }
+        let [writers @ .., _] = Self::ALL;
+        writers.into_iter().find(|kind| kind.name().as_bytes() == name).map(Some)
+    }
+
     /// Its name, as `JUMPLABEL_WRITER` takes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -61,13 +82,10 @@ impl WriterKind {
 
 /// The writers that refused, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals([Errno; KINDS.len()]);
-
-/// All kinds, in the order of their numbers.
-const KINDS: [WriterKind; 4] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
+pub struct Refusals([Errno; WriterKind::ALL.len()]);
 
 impl Refusals {
-    /// Notes a refusal. The last of a writer counts.
+    /// Notes a refusal. If a writer refuses several times, the last one counts.
     pub(crate) fn note(&mut self, kind: WriterKind, errno: Errno) {
         if let Some(place) = self.0.get_mut(kind as usize) {
             *place = errno;
@@ -76,7 +94,7 @@ impl Refusals {
 
     /// Those that were tried, each once.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Errno)> {
-        KINDS.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
+        WriterKind::ALL.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
     }
 
     /// What a writer met; [`Errno::NONE`] if it was not tried.
@@ -108,16 +126,18 @@ pub enum Error {
     ForeignBytes {
         /// Address of the site.
         address: usize,
-        /// What the site should hold, going by its key.
+        /// What the site should hold, by its key.
         expected: Code,
         /// What it holds.
         found: Code,
     },
     /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
-    /// The platform has no writer of the name that `JUMPLABEL_WRITER` gives, or none at all.
+    /// The platform has no writer: a kernel's chooses none, or the build has no sites.
     NoWriter,
-    /// The calling thread is in the middle of a flip already (a synchronous signal handler, an atfork handler), or holds a
+    /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
+    UnknownWriter,
+    /// The calling thread is already in the middle of a flip (a synchronous signal handler, an atfork handler), or holds a
     /// [`Lock`](crate::Lock).
     Reentrant,
     /// `inc` on a key whose count is `i32::MAX`.
@@ -136,42 +156,45 @@ pub enum Error {
         /// Address of the site.
         address: usize,
     },
-    /// Pristine sites need several bytes changed, threads are running, there is no core sync, and no `swap` writer.
+    /// Pristine sites need several bytes changed, other threads run, core sync was refused, and `swap` did not work.
     MultiThreaded {
         /// Why core sync was refused.
         core_sync: Errno,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. It is of this key, or
-    /// does not say whose it is; flips of other keys work.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry is of this key,
+    /// or does not say whose it is; flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// An entry of a table is of a kind that this version of the library does not know: the object was built with a later one. Flips of
-    /// keys that it is not of work.
+    /// An entry of this key's is of a kind that this version of the library does not know: the object was built with a later
+    /// one. Flips of other keys work.
     UnknownKind {
         /// Address of the entry.
         entry: usize,
         /// The number of the kind.
         kind: u8,
     },
-    /// No key has the name, in no object that is loaded.
+    /// No key of that name, in any object that is loaded.
     NoSuchKey,
     /// Several keys have the name.
     SeveralKeys {
         /// How many.
         count: usize,
     },
-    /// No memory for the index or the list of edits.
+    /// Nobody knows the keys of this program: it has no sites, and its constructors, which would have listed the keys, were not run.
+    /// WebAssembly has none.
+    NoRecords,
+    /// There is no memory for the index or the list of edits.
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {
         /// How many it holds.
         capacity: usize,
     },
-    /// Writing was refused in mid-batch, and so was undoing it, by every writer. Sites from `address` on may hold
-    /// either legal instruction; the key's count is the old one. The next flip, of any key, that is allowed to write
-    /// restores them first; until then all flips fail with this error.
+    /// Writing was refused in mid-batch, and every writer failed to undo it. Sites from `address` on may hold either legal
+    /// instruction; the key's count is the old one. The next flip, of any key, restores them first; until the system
+    /// allows that, all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,
@@ -187,7 +210,8 @@ impl fmt::Display for Error {
             Error::Denied { refused } => write!(
                 f,
                 "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem for \
-                 this process, or build with --cfg jumplabel_fallback"
+                 this process, declare the keys `or_load` (which helps where their sites were not patched before), or build with \
+                 --cfg jumplabel_fallback"
             ),
             Error::ForeignBytes { address, expected, found } => write!(
                 f,
@@ -196,8 +220,12 @@ impl fmt::Display for Error {
             ),
             Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
             Error::NoWriter => f.write_str(
-                "nothing to write code with: JUMPLABEL_WRITER must be auto, procmem, mprotect or swap, and a kernel's Text \
-                 must choose one of its own",
+                "the platform has nothing to write code with: a kernel's Text::writers must choose one of its own; a build \
+                 without sites writes none",
+            ),
+            Error::UnknownWriter => f.write_str(
+                "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
+                 procmem, mprotect or swap",
             ),
             Error::Reentrant => {
                 f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")
@@ -232,11 +260,19 @@ impl fmt::Display for Error {
                 "no key has this name: jumplabel::for_each_key lists them all; an element of an array is path::NAME[3]",
             ),
             Error::SeveralKeys { count } => {
-                write!(f, "{count} keys have this name: tell them apart by file and line with jumplabel::for_each_key")
+                write!(
+                    f,
+                    "{count} keys have this name: ask for one as NAME@FILE:LINE:COLUMN, which is what {{:#}} of its KeyInfo \
+                     shows, or declare it with a name of its own, #[key(name = \"...\")]"
+                )
             }
+            Error::NoRecords => f.write_str(
+                "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
+                 list of keys yourself, of KEY.raw()",
+            ),
             Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
             Error::BatchFull { capacity } => {
-                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity()")
+                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")
             }
             Error::RollbackFailed { address } => write!(
                 f,

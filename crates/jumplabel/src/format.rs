@@ -1,11 +1,12 @@
-//! The layouts that a binary carries and that copies of the library share, once: what the macros and the C header emit, what the
-//! runtime reads, what tools and tests look for. docs/table-format.md explains them; tests/format.rs compares it and the header
-//! with this file.
+//! The layouts that a binary carries and that copies of the library share, in one place. The macros and the C header emit them, the
+//! runtime reads them, tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the
+//! header with this file.
 //!
 //! ```text
 //!   section           holds                                          written
 //!   __jump_table      Entry, one for each site                       never
 //!   __jump_keys       KeyRecord, one for each declaration            never
+//!   .rodata           Declaration, one for each                      never
 //!   __jump_foreign    a word for each use of another object's key    never
 //!   .note.jumplabel   the way to this copy's Runtime                 never
 //!   .data             Object, one in each executable or library      linked into a list at start-up
@@ -29,27 +30,30 @@ pub const NOTE_SECTION: &str = ".note.jumplabel";
 /// The owner in the note, with its zero.
 pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
 
-/// What a [`Runtime`] begins with: nothing that is not one does.
+/// What a [`Runtime`] begins with, and nothing else does.
 pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 
 /// Bytes of a key, which is aligned to as many.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word, the check's arm: what it yields where execution falls through (1 = likely).
+/// A flag of an entry's meta word, the check's arm: what it yields if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
-/// Where an entry's kind begins: five bits.
+/// Where an entry's kind begins: four bits.
 pub const KIND_SHIFT: u32 = 2;
 /// The bits of the kind, behind [`KIND_SHIFT`].
-pub const KIND_MASK: u32 = 0x1f;
+pub const KIND_MASK: u32 = 0xf;
 /// The kind of a check of a key: it falls through or jumps.
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
 pub const VALUE: u8 = 1;
 /// The kind of the trampoline of a static call: it leads to the call's target, directly or by way of a slot.
 pub const JUMP: u8 = 2;
-/// To the assembler only, in a bit that is 0 in the meta word: the site's first instruction is a jump.
+/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
+pub const LOADS: u32 = 1 << 6;
+/// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
+#[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
 pub const OFFSET_SHIFT: u32 = 8;
@@ -58,6 +62,7 @@ pub const DEFAULT: u32 = 1 << 0;
 
 /// The meta word of an entry.
 #[must_use]
+#[doc(hidden)] // For the macros.
 pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
     let meta = arm as u32 | (kind as u32) << KIND_SHIFT;
     if cfg!(jumplabel_dylib) {
@@ -70,6 +75,7 @@ pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
 
 /// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
 #[must_use]
+#[doc(hidden)] // For the macros.
 pub const fn shape(default: bool, stride: usize) -> u32 {
     assert!(stride < 1 << 24, "a key is smaller than 16 MiB");
     let indirect = if cfg!(jumplabel_dylib) { INDIRECT } else { 0 };
@@ -124,10 +130,16 @@ impl Entry {
         self.meta & INDIRECT != 0
     }
 
-    /// What the check yields where execution falls through.
+    /// What the check yields if execution falls through.
     #[must_use]
     pub fn arm(&self) -> bool {
         self.meta & ARM != 0
+    }
+
+    /// Whether the site's jump leads to a stub that loads the count, so that the check is right whether the site was patched or not.
+    #[must_use]
+    pub fn loads(&self) -> bool {
+        self.meta & LOADS != 0
     }
 
     /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows which there are.
@@ -136,25 +148,42 @@ impl Entry {
         (self.meta >> KIND_SHIFT & KIND_MASK) as u8
     }
 
-    /// The arm and the kind: all that tells sites of a key apart, beside where they are.
+    /// The arm, the kind, and whether it loads: all that tells sites of a key apart, beside where they are.
     pub(crate) fn traits(&self) -> u32 {
-        self.meta & (ARM | KIND_MASK << KIND_SHIFT)
+        self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
     }
 }
 
-/// Describes one key, or one array of keys.
+/// Leads to one key, or one array of keys, and to what is known of it.
 #[repr(C, align(4))]
 pub struct KeyRecord {
+    /// The static that the key lies in, or the slot that holds its address.
     pub(crate) key: i32,
-    pub(crate) name: i32,
-    pub(crate) file: i32,
-    pub(crate) name_len: u32,
-    pub(crate) file_len: u32,
+    /// The [`Declaration`].
+    pub(crate) declaration: i32,
+    /// A function that returns what `meta` gave; 0 if nothing did.
+    pub(crate) meta: i32,
+}
+
+/// What a declaration says of its keys. Constant: the compiler lays it out, the assembler only leads to it.
+#[repr(C, align(4))]
+pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
+    pub(crate) column: u32,
     /// How many keys: more than one for an array.
     pub(crate) count: u32,
     /// [`shape`].
     pub(crate) shape: u32,
+    /// Where the first key lies in the static.
+    pub(crate) offset: u32,
+    /// The path begins with the module.
+    pub(crate) module_len: u16,
+    pub(crate) path_len: u16,
+    /// 0: the path is the name.
+    pub(crate) name_len: u16,
+    pub(crate) file_len: u16,
+    /// Path, name, file.
+    pub(crate) text: [u8; TEXT],
 }
 
 /// The record of one object: an executable or shared library.
@@ -164,9 +193,9 @@ pub struct Object {
     /// Entry numbers ordered by key and address; null before the first flip.
     pub(crate) index: AtomicPtr<u32>,
     pub(crate) index_bytes: AtomicUsize,
-    /// Address of an entry that leads nowhere, 0 where there is none. Known with the index.
+    /// Address of an entry that leads nowhere; 0 if there is none. Known with the index.
     pub(crate) damaged: AtomicUsize,
-    /// Where it lies, in the platform's words, from its constructor on. Else 0.
+    /// Where it lies, in the platform's words; 0 until its constructor has run.
     pub(crate) place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
@@ -184,7 +213,7 @@ pub(crate) const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: it is never unloaded. Set under the lock.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const STAYS: u32 = 2;
-/// Another: its code is guarded.
+/// A flag of [`Object`]: its code is guarded.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
 
@@ -226,8 +255,8 @@ impl Object {
 /// The two words stand for the bounds of a section of whole `T`s, or for the same address.
 unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     let (start, stop) = (relative(start), relative(stop));
-    // Both weak symbols are undefined where the object has no such section; then they are equal to each other, or
-    // differ by no more than the distance of the two words.
+    // If the object has no such section, both weak symbols are undefined; then they are equal to each other, or differ by no
+    // more than the distance of the two words.
     let bytes = stop.wrapping_sub(start);
     if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
         return &[];
@@ -261,5 +290,5 @@ pub struct Runtime {
 
 // What the macros emit as the version of the record, and the sizes that they emit.
 const _: () = assert!(VERSION == 1);
-const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 32);
+const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 12 && size_of::<Declaration<0>>() == 28);
 const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

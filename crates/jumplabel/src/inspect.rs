@@ -1,5 +1,4 @@
-//! What there is: keys by their records, sites by the tables. The records are in the read-only section `__jump_keys`, where tools find
-//! them in a stripped binary, too.
+//! What there is: keys by their records, sites by the tables.
 
 use core::fmt;
 use core::ops::Range;
@@ -7,132 +6,51 @@ use core::sync::atomic::Ordering;
 
 use crate::arch::{Arch, Code, Native, State};
 use crate::error::Error;
-use crate::format::{DEFAULT, Entry, INDIRECT, KeyRecord, OFFSET_SHIFT, VALUE, relative};
+use crate::format::{Entry, VALUE};
 use crate::key::RawKey;
+use crate::key::info::{KeyInfo, named};
+use crate::key::record::{self, Record};
 use crate::patch::Lock;
 use crate::site::{index, object};
-use crate::text::list::List;
-use crate::text::{Held, Objects, Text};
-
-impl KeyRecord {
-    fn text(word: *const i32, len: u32) -> &'static str {
-        // SAFETY: the macro that emits records points the word at a constant of `len` bytes of a string literal. The
-        // object may be unloaded later; `KeyInfo` documents how long its texts live.
-        unsafe {
-            core::str::from_utf8_unchecked(core::slice::from_raw_parts(relative(word) as *const u8, len as usize))
-        }
-    }
-
-    fn info(&self, element: u32, held: &Held<Objects>) -> Result<KeyInfo, Error> {
-        let key = self.key(element);
-        let mut sites = 0;
-        for object in object::all(held) {
-            sites += index::count(object, key.address(), held)?;
-        }
-        Ok(KeyInfo {
-            name: KeyRecord::text(&raw const self.name, self.name_len),
-            element: (self.stride() != 0).then_some(element),
-            file: KeyRecord::text(&raw const self.file, self.file_len),
-            line: self.line,
-            default: self.shape & DEFAULT != 0,
-            enabled: key.is_enabled(),
-            count: key.count(),
-            sites,
-            key,
-        })
-    }
-
-    fn key(&self, element: u32) -> &'static RawKey {
-        let mut address = relative(&raw const self.key);
-        if self.shape & INDIRECT != 0 {
-            // SAFETY: then the macro emits a slot of the object's GOT, which the loader has filled.
-            address = unsafe { (address as *const usize).read() };
-        }
-        // SAFETY: the macro emits the address of a static key, or array of `count` keys at that distance.
-        unsafe { &*((address + element as usize * self.stride()) as *const RawKey) }
-    }
-
-    fn stride(&self) -> usize {
-        (self.shape >> OFFSET_SHIFT) as usize
-    }
-}
-
-/// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
-#[derive(Clone, Copy, Debug)]
-pub struct KeyInfo {
-    /// Path of the static: `crate::module::NAME`.
-    pub name: &'static str,
-    /// The element, for a key of an array.
-    pub element: Option<u32>,
-    /// Source file of the declaration.
-    pub file: &'static str,
-    /// Line of the `static_key!` that declares it.
-    pub line: u32,
-    /// Its default.
-    pub default: bool,
-    /// Whether it is on.
-    pub enabled: bool,
-    /// Its count.
-    pub count: i32,
-    /// How many sites check it; damaged entries that say so are counted.
-    pub sites: usize,
-    /// The key, to flip it or to list its sites.
-    pub key: &'static RawKey,
-}
-
-/// As it is written in the program: `crate::module::NAME`, or `crate::module::NAMES[3]`. What [`find_key`] takes.
-impl fmt::Display for KeyInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))
-    }
-}
+use crate::text::list::{List, Owned};
+use crate::text::{Held, Objects};
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
-/// The keys are looked at under the lock and visited after it: `visit` may flip. An object must not be unloaded while its
-/// keys are visited, nor while what `visit` keeps of them is used. Costs one binary search for each key and object.
+/// It looks at the keys under the lock, and visits them after it: `visit` may flip. Do not unload an object while its keys
+/// are visited, nor while you use what `visit` kept of them. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
-    each_key(|record| 0..record.count, visit).map(drop)
+    each_key(|record| 0..record.declaration().count, visit).map(drop)
 }
 
 /// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
 /// as [`KeyInfo`] displays it.
 ///
-/// Costs a comparison for each declaration. The object of the key must not be unloaded while what is found is used.
+/// Costs a comparison for each declaration. Do not unload the key's object while you use what was found.
 ///
 /// # Errors
 /// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
 pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
-    let (path, element) = match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
-        Some((path, number)) => (path, Some(number.parse::<u32>().map_err(|_| Error::NoSuchKey)?)),
-        None => (name, None),
-    };
-    let named = |record: &KeyRecord| {
-        let is_named = KeyRecord::text(&raw const record.name, record.name_len) == path;
-        let is_array = record.stride() != 0;
-        match element {
-            Some(element) if is_named && is_array && element < record.count => element..element + 1,
-            None if is_named && !is_array => 0..1,
-            _ => 0..0,
-        }
-    };
     let mut found = None;
-    match each_key(named, |key| found = Some(key))? {
+    match each_key(|record| named(record, name), |key| found = Some(key))? {
         0 | 1 => found.ok_or(Error::NoSuchKey),
         count => Err(Error::SeveralKeys { count }),
     }
 }
 
-/// Visits the elements that `which` says of each record. How many they are.
-fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+/// Visits the elements of each record that `which` tells it. Returns how many they are.
+#[cfg(jumplabel_sites)]
+fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
-        for record in object::all(held).flat_map(|object| object.keys()) {
-            for element in which(record) {
-                keys.push(record.info(element, held)?, held.text())?;
+        for record in record::all(held) {
+            for element in which(&record) {
+                let key = record.key(element).address();
+                let counts = object::all(held).map(|object| index::count(object, key, held));
+                let sites = counts.sum::<Result<usize, Error>>()?;
+                keys.push(KeyInfo::of(&record, element, sites), held.text())?;
             }
         }
         Ok(())
@@ -140,29 +58,46 @@ fn each_key(which: impl Fn(&KeyRecord) -> Range<u32>, visit: impl FnMut(KeyInfo)
     collect(fill, visit)
 }
 
+/// Nothing has to be collected: who loads and unloads objects takes no lock for that.
+#[cfg(not(jumplabel_sites))]
+fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+    let mut count = 0;
+    for record in record::all()? {
+        for element in which(&record) {
+            visit(KeyInfo::of(&record, element, 0));
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
 /// A site, as introspection shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// Where it jumps to when it jumps; of a naked key's function, its own address where it does not jump.
+    /// Where it jumps to when it jumps. If it is a naked key's function that does not jump, its own address.
     pub target: usize,
-    /// What the check yields where execution falls through: `static_branch_likely` = true.
+    /// What the check yields if execution falls through: `static_branch_likely` = true.
     pub arm: bool,
-    /// Whether it is in the function of a naked key: then it decides what that returns.
+    /// Whether it is in the function of a naked key: then it decides what the function returns.
     pub naked: bool,
+    /// Whether its jump leads to a stub that loads the key's count and goes on where that says: of a key declared `or_load`.
+    pub loads: bool,
     /// The bytes of the instruction now.
     pub bytes: Code,
-    /// Its state, `None` where something else wrote there.
+    /// Its state; `None` if something else wrote there.
     pub state: Option<State>,
 }
 
-/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`, or the bytes, if something else wrote there.
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`; `load` for a jump to a stub that loads; or the bytes, if something else
+/// wrote there.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Site { address, target, arm, naked, bytes, state } = self;
+        let Site { address, target, arm, naked, loads, bytes, state } = self;
         write!(f, "{address:#x} ")?;
         match state {
+            Some(State::JUMP) if *loads => f.write_str("load")?,
             Some(state) => f.write_str(state.name())?,
             None => write!(f, "foreign bytes {bytes:?}")?,
         }
@@ -176,25 +111,26 @@ impl fmt::Display for Site {
 
 impl Site {
     /// # Safety
-    /// An entry of an object that is loaded and cannot be unloaded meanwhile, which the index has checked.
+    /// The entry is of an object that is loaded and cannot be unloaded meanwhile, and the index has checked it.
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
         // SAFETY: by the contract.
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
         let state = entry.known_kind().ok().and_then(|kind| kind.decode::<Native>(bytes, displacement));
-        Site { address, target: entry.target(), arm: entry.arm(), naked: entry.kind() == VALUE, bytes, state }
+        let (naked, loads) = (entry.kind() == VALUE, entry.loads());
+        Site { address, target: entry.target(), arm: entry.arm(), naked, loads, bytes, state }
     }
 }
 
 /// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
 ///
-/// The sites are looked at under the lock and visited after it: `visit` may flip. Costs one binary search for each object
-/// after the first call, which builds the index.
+/// It looks at the sites under the lock, and visits them after it: `visit` may flip. Costs one binary search for each object;
+/// the first call also builds the index.
 ///
 /// # Errors
-/// [`Error::DamagedTable`] where an entry is damaged that is, or may be, of this key, [`Error::OutOfMemory`], and where the
-/// lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::DamagedTable`] if an entry is damaged that is, or may be, of this key; [`Error::OutOfMemory`]; and if the lock
+/// cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, held: &Held<Objects>| {
         for object in object::all(held) {
@@ -208,13 +144,13 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
     collect(fill, visit)
 }
 
-/// Whether any site overlaps `range` of addresses: what another patcher asks before it writes there (Linux:
-/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not).
+/// Whether any site overlaps `range` of addresses. Ask before you write there if you are another patcher. (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not.)
 ///
 /// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`].
+/// If the lock cannot be taken, as for [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
@@ -228,10 +164,10 @@ pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// Bytes of all indexes now: what flipping has cost in memory that stays.
+/// Bytes of all indexes now: the memory that flips have taken and keep.
 ///
 /// # Errors
-/// Where the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
@@ -258,21 +194,9 @@ pub(crate) fn collect<T: Copy>(
 ) -> Result<usize, Error> {
     let lock = Lock::take()?;
     let text = lock.text();
-    let mut found = Freed { list: List::new(), text };
+    let mut found = Owned::new(text);
     fill(&mut found.list, &lock.objects)?;
     drop(lock);
     found.list.iter().copied().for_each(&mut visit);
     Ok(found.list.len())
-}
-
-/// A list that is freed, also when `visit` unwinds.
-struct Freed<T: Copy> {
-    list: List<T>,
-    text: &'static dyn Text,
-}
-
-impl<T: Copy> Drop for Freed<T> {
-    fn drop(&mut self) {
-        self.list.free(self.text);
-    }
 }

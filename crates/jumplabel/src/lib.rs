@@ -26,21 +26,26 @@
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
+//! | have one that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold one in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
-//! | have the first flip cost what a later one does | [`prepare()`] |
+//! | have the first flip cost what a later one costs | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
+//! | have keys found that are fields or elements | [`record_key!`] |
+//! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
-//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes; a program that never flips does
-//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism, docs/safety.md
-//! what is promised and what is trusted.
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
+//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
+//! says what is promised and what is trusted.
 //!
-//! Features: `std` (default) is Linux user space; without it the crate is `no_std`, has no dependency, and needs a
-//! [`text::Text`]. `--cfg jumplabel_fallback`, Miri and instruction sets without an arch file make a check a load, a test
-//! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: keys are found by way of the GOT.
+//! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) is
+//! that and what needs std: deferred keys and [`RawKey::scoped`]. Without either the crate has no dependency, and needs a
+//! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a
+//! load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through
+//! the GOT.
 
 #![no_std]
 
@@ -65,22 +70,19 @@ mod site;
 mod sort;
 pub mod text;
 
-pub use batch::Batch;
+pub use batch::{Batch, set_all};
 pub use call::{RawCall, StaticCall};
-#[cfg(feature = "std")]
-pub use batch::set_all;
 pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
-pub use inspect::{
-    KeyInfo, Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked,
-};
+pub use inspect::{Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
 pub use key::flip::settle;
+pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
-pub use key::{Key, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
+pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]

@@ -3,7 +3,7 @@
 //! ```text
 //!   loaded      locate; the first of this copy starts the platform; link; catch up with keys that were flipped
 //!   unloaded    unlink; forget everything that leads there; the last of this copy stops the platform
-//!   fork        the child settles, if somebody may have been flipping
+//!   fork        the child puts its sites right, if somebody may have been flipping
 //!   exit        objects that could be unloaded stay: other threads go on flipping while destructors run
 //! ```
 
@@ -17,11 +17,11 @@ use {
     core::sync::atomic::Ordering,
 };
 
-/// Replaces the platform: what a kernel does before its first flip. Registers the kernel's own table, whether or not its
-/// constructors (`.init_array`) are run. Objects that are registered already are placed anew, by the new platform.
+/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, whether or not the kernel runs its
+/// constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
 ///
 /// # Safety
-/// Before the first flip, or with nobody flipping. `text` keeps the contract of [`Text`].
+/// Nobody has flipped yet, or nobody is flipping. `text` keeps the contract of [`Text`].
 pub unsafe fn set_text(text: &'static &'static dyn Text) {
     custom::set(text);
     #[cfg(jumplabel_sites)]
@@ -39,9 +39,9 @@ pub unsafe fn set_text(text: &'static &'static dyn Text) {
 #[cfg(jumplabel_sites)]
 static HOOKS: Hooks = Hooks { forked, ending };
 
-/// Links `object` into the list. Called by the object's constructor: no allocation, no lock, no system call, unless the
-/// object has sites of keys in other objects, or something was flipped before: its sites are then brought to the state of
-/// their keys before anything can run them.
+/// Links `object` into the list. The object's constructor calls this: no allocation, no lock, no system call. There is one exception. If
+/// the object has sites of keys in other objects, or if anybody has flipped before, this brings its sites to the state of their keys
+/// before anything can run them.
 ///
 /// # Safety
 /// `object` is the record of a loaded object.
@@ -63,8 +63,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
     }
-    // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an
-    // error: sites that could not be brought up to date are repaired by the next flip of their key.
+    // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an error: the
+    // next flip of their key repairs sites that could not be brought up to date.
     let lock = Lock::take();
     link(object, record);
     if let Ok(mut lock) = lock {
@@ -96,7 +96,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     if record.has(IN_PROGRAM | STAYS) {
         return; // The process ends; the sites stay, for threads and destructors that still flip.
     }
-    // Without the lock, this thread holds it already, or it was never made: either way nobody else walks the list.
+    // If the lock cannot be taken, this thread holds it already, or it was never made: either way nobody else walks the list.
     let lock = Lock::take();
     let mut link = &RUNTIME.objects;
     loop {
@@ -137,13 +137,13 @@ fn forked(unsettled: bool) {
     #[cfg(feature = "std")]
     crate::key::deferred::worker::forked();
     if unsettled {
-        // Whoever takes the lock first settles. An error can only be met again, by whoever flips next.
+        // Whoever takes the lock first puts the sites right. An error cannot be reported here; the next flip meets it again.
         drop(Lock::take());
     }
 }
 
-/// Keeps all objects. One that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
-/// the patcher ends the process), or there is no memory, they go as if they were unloaded.
+/// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in the
+/// patcher ends the process), or there is no memory, the objects go as if they were unloaded.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let _ = crate::inspect::collect(
@@ -172,7 +172,7 @@ fn stays(address: usize) {
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(crate::__object_asm!());
 
-/// Registers the object that contains this copy, where no constructors are run: in a kernel.
+/// Registers the object that contains this copy, if nobody runs constructors: in a kernel.
 #[cfg(jumplabel_sites)]
 fn register_own() {
     unsafe extern "C" {

@@ -1,4 +1,4 @@
-//! A key's state for a while: guards that give it back, one for a key at a time.
+//! A key's state for a while: guards that give the old state back, one guard of a key at a time.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -16,7 +16,7 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds a key in a state, and gives it back the one that it had before when it is dropped, also by a panic. From
+/// Holds a key in a state. When it is dropped, also by a panic, the key gets the state back that it had before. From
 /// [`RawKey::scoped`].
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
@@ -27,15 +27,15 @@ pub struct KeyGuard<'key> {
 
 impl RawKey {
     /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key in a process (of this copy of
-    /// the library) wait for each other, so that tests that need different states of it can run beside each other. `enable`,
+    /// the library) wait for each other, so tests that need different states of it can run beside each other. `enable`,
     /// `inc` and the like do not wait for a guard.
     ///
-    /// Costs a flip at each end, where the state is another than before, and a lock and an allocation of the program's
-    /// allocator. Not safe in signal handlers. In a child of `fork`, a guard of another thread is never given back.
+    /// Costs a flip at each end, if the state is another than before, and a lock and an allocation of the program's
+    /// allocator. Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] where this thread has a guard of the key already. As [`enable`](Self::enable) and
-    /// [`disable`](Self::disable); then there is no guard, and nothing has changed.
+    /// [`Error::Reentrant`] if this thread has a guard of the key already. Otherwise as [`enable`](Self::enable) and
+    /// [`disable`](Self::disable). On any error there is no guard, and nothing has changed.
     pub fn scoped(&self, on: bool) -> Result<KeyGuard<'_>, Error> {
         let (key, me) = (self.address(), thread::current().id());
         let mut guards = guarded();
@@ -48,17 +48,17 @@ impl RawKey {
         guards.push((key, me));
         drop(guards);
         let guard = KeyGuard { key: self, before: self.is_enabled() };
-        // Where this is refused, the guard goes, and finds the key as it was.
+        // If this is refused, the guard is dropped, and finds the key as it was.
         self.set(on)?;
         Ok(guard)
     }
 }
 
 impl KeyGuard<'_> {
-    /// Gives the state back, as the drop does, and tells what that came to.
+    /// Gives the state back, as the drop does, and returns the outcome.
     ///
     /// # Errors
-    /// As [`RawKey::enable`]: the key stays as it is. A drop has nobody to tell.
+    /// As [`RawKey::enable`]: then the key stays as it is. A drop cannot report that.
     pub fn restore(self) -> Result<Outcome, Error> {
         self.key.set(self.before)
     }

@@ -42,10 +42,12 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "static TRACE", Rust("work(2)\n")),
     ("README.md", "before  ", Tried(listings::readme)),
     ("README.md", "objdump -d", Commands),
+    ("README.md", "static LOG", Rust("2\n")),
     ("README.md", "static NEW_ROUTE", Rust("")),
     ("README.md", "make demo", Commands),
     ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),
-    ("README.md", "default-features = false", Tried(kernel)),
+    ("README.md", "features = [\"linux\"]", Tried(without_std)),
+    ("README.md", "default-features = false }", Tried(kernel)),
     ("README.md", "#include <jumplabel/jump_label.h>", C("work(3)\n")),
     ("README.md", "make install PREFIX=/usr/local  ", Commands),
     ("README.md", "musl-gcc", Commands),
@@ -74,7 +76,8 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
     ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
     ("docs/table-format.md", "a deferred dec is due", Tried(|text| listings::fields(text, 8).unwrap())),
-    ("docs/table-format.md", "name_len  u32", Tried(|text| listings::fields(text, 32).unwrap())),
+    ("docs/table-format.md", "i32 -> the declaration", Tried(|text| listings::fields(text, 12).unwrap())),
+    ("docs/table-format.md", "module_len  u16", Tried(|text| listings::fields(text, 28).unwrap())),
     ("docs/table-format.md", "__jump_foreign", Tried(|text| listings::fields(text, 88).unwrap())),
     ("docs/table-format.md", "n_namesz", Tried(listings::note)),
     ("docs/table-format.md", "readelf -x", Commands),
@@ -121,7 +124,7 @@ const COMMANDS: &[(&str, How)] = &[
             "not as root, and not into the machine's own directories",
         ),
     ),
-    ("rustup target add x86_64-unknown-linux-musl", Nothing("ci/setup did it; it would ask the network again")),
+    ("rustup target add x86_64-unknown-linux-musl", Nothing("make setup did it; it would ask the network again")),
     (
         "make install PREFIX=/usr/local/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl",
         Install("make install PREFIX=$PREFIX/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl", "as above"),
@@ -240,7 +243,16 @@ fn manifest(_: &str) {
     assert!(example().join("target/release/example").exists());
 }
 
-/// The README's other manifest: a library without std, for a target without any.
+/// The README's manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)
+fn without_std(manifest: &str) {
+    let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
+                  pub fn flip() -> Result<Option<jumplabel::WriterKind>, jumplabel::Error> {\n    \
+                  KEY.enable().map(|outcome| outcome.writer)\n}\n";
+    let directory = package("without-std", manifest, "src/lib.rs", source);
+    printed("cargo build --release", &directory);
+}
+
+/// The README's manifest for a kernel: a library without std, for a target without any.
 fn kernel(manifest: &str) {
     let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
                   pub fn check() -> bool {\n    jumplabel::static_branch_unlikely!(KEY)\n}\n";
@@ -332,15 +344,16 @@ fn broken_twins() {
         "cargo test -p coffee",
         "cargo test -p jumplabel --test builds coffee",
         "cargo run --release -p jumplabel-bench -- coffee",
-        "ci/coffee",
-        "ci/arches coffee",
-        "ci/arches --coffee aarch64",
+        "cargo xtask coffee",
+        "cargo xtask arches coffee",
+        "cargo xtask arches --coffee aarch64",
+        ".ci/coffee",
     ] {
         assert!(exists(missing).is_err(), "{missing}");
     }
     assert!(listings::fields("0 4 a\n4 4 b\n", 8).is_ok());
     assert!(listings::fields("0 4 a\n8 4 b\n", 12).is_err() && listings::fields("0 4 a\n", 8).is_err());
-    assert_eq!(commands("Say `make\nlint`, `ci/x y`, `make` or `cargo test`."), ["make lint", "ci/x y", "cargo test"]);
+    assert_eq!(commands("Say `make\nlint`, `.ci/x`, `make` or `cargo test`."), ["make lint", ".ci/x", "cargo test"]);
 }
 
 /// jumplabel(3): its functions have the types that it says, and its example runs.

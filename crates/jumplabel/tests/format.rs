@@ -3,8 +3,8 @@
 #![cfg(not(miri))]
 
 use jumplabel::format::{
-    ARM, DEFAULT, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, KeyRecord,
-    MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
+    ARM, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT,
+    KeyRecord, LOADS, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -12,7 +12,8 @@ const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
-const RECORD: &str = include_str!("../src/key/mod.rs");
+const RECORD: &str = include_str!("../src/key/declaration.rs");
+const READER: &str = include_str!("builds/binary.rs");
 const NOTE: &str = include_str!("../src/text/linux/note.rs");
 
 /// A text, its name, and what must be in it.
@@ -28,15 +29,24 @@ fn checks() -> Vec<Check> {
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
         header(format!("entry->meta & {naked};")),
+        header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
+        header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),
         header(format!("#define JUMPLABEL_INDIRECT_ {INDIRECT}\n")),
         header("int32_t code;\n\tint32_t target;\n\tint32_t key;\n\tuint32_t meta;\n".to_owned()),
         document(format!("## Entry, {} bytes", size_of::<Entry>())),
         document(format!("## Key, {KEY_BYTES} bytes")),
         document(format!("## Key record, {} bytes", size_of::<KeyRecord>())),
+        document(format!("## Declaration, {} bytes", size_of::<Declaration<0>>())),
+        document(format!("records(\"{KEYS_SECTION}\", {})", size_of::<KeyRecord>())),
+        document(format!("records(\"{TABLE_SECTION}\", {})", size_of::<Entry>())),
+        document(format!("about + {}, []", size_of::<Declaration<0>>())),
+        ("binary.rs", READER, format!("const RECORD: u64 = {};", size_of::<KeyRecord>())),
+        ("binary.rs", READER, format!("self.bytes(about + {}, path", size_of::<Declaration<0>>())),
         document(format!("bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {VALUE} the function")),
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
+        document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),
         document(format!("bit {}      0", JUMPS.trailing_zeros())),
         document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
         document(format!("bit {}", DEFAULT.trailing_zeros())),
@@ -45,11 +55,13 @@ fn checks() -> Vec<Check> {
         document(format!("`{NOTE_SECTION}`")),
         document(format!("name \"{name}\\0\"")),
         ("asm/site.rs", SITE, format!("(\\\\m)&{JUMPS}\"")),
+        ("asm/site.rs", SITE, format!("(\\\\m)&{LOADS};")),
+        ("asm/site.rs", SITE, format!("\\\\m-{LOADS},")),
         ("asm/site.rs", SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
         ("asm/site.rs", SITE, format!("{{m}}&{};", JUMPS - 1)),
         ("asm/site.rs", SITE, format!(".pushsection {TABLE_SECTION},")),
         ("asm/naked.rs", NAKED, format!(".pushsection {TABLE_SECTION},")),
-        ("key/mod.rs", RECORD, format!(".pushsection {KEYS_SECTION},")),
+        ("declaration.rs", RECORD, format!(".pushsection {KEYS_SECTION},")),
         ("asm/object.rs", OBJECT, format!("\".long {VERSION}\\n\",\n            \".size")),
         ("note.rs", NOTE, format!(".pushsection {NOTE_SECTION},")),
         ("note.rs", NOTE, format!(".long {}, 8, {{version}}", NOTE_NAME.len())),

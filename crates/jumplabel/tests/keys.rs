@@ -2,7 +2,7 @@
 
 use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{
-    Batch, Error, Lock, RawKey, Site, StaticKeyFalse, find_key, for_each_key, for_each_site, naked_key, probe, set_all,
+    Batch, Error, Lock, RawKey, Site, StaticKeyFalse, for_each_key, for_each_site, naked_key, probe, set_all,
     static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key, text_reserved, text_reserved_locked,
 };
 
@@ -163,7 +163,7 @@ fn batch_last_wins_and_limits() {
 }
 
 #[test]
-#[cfg_attr(not(jumplabel_sites), ignore = "no records without sites")]
+#[cfg_attr(not(jumplabel_sites), ignore = "no sites")]
 fn introspection() {
     static_key! { static LISTED: [true; 2]; }
     #[inline(never)] // One site.
@@ -200,59 +200,6 @@ fn introspection() {
     assert!(!text_reserved(address + Native::SIZE..address + Native::SIZE).unwrap());
 }
 
-#[test]
-#[cfg_attr(not(jumplabel_sites), ignore = "no records without sites")]
-fn keys_by_their_names() {
-    mod here {
-        jumplabel::static_key! {
-            pub static ALONE: false;
-            pub static SEVERAL: [true; 3];
-        }
-    }
-    fn first() -> usize {
-        static_key! { static TWICE: false; }
-        TWICE.address()
-    }
-    fn second() -> usize {
-        static_key! { static TWICE: false; }
-        TWICE.address()
-    }
-    assert_ne!(first(), second());
-    let path = |name: &str| format!("{}::{name}", module_path!());
-    let found = find_key(&path("here::ALONE")).unwrap();
-    assert!(std::ptr::eq(found.key, here::ALONE.raw()) && !found.default);
-    let found = find_key(&path("here::SEVERAL[2]")).unwrap();
-    assert!(std::ptr::eq(found.key, here::SEVERAL[2].raw()) && found.default);
-    assert_eq!(found.to_string(), path("here::SEVERAL[2]"));
-    let absent = [
-        "",
-        "]",
-        "[",
-        "NOBODY",
-        "there::ALONE",
-        "here::ALONE[0]",
-        "here::SEVERAL",
-        "here::SEVERAL[3]",
-        "here::SEVERAL[-1]",
-        "here::SEVERAL[]",
-    ];
-    for name in absent {
-        assert_eq!(find_key(&path(name)).unwrap_err(), Error::NoSuchKey, "{name}");
-        assert_eq!(find_key(name).unwrap_err(), Error::NoSuchKey, "{name}");
-    }
-    assert_eq!(find_key(&path("TWICE")).unwrap_err(), Error::SeveralKeys { count: 2 });
-    // What is displayed is found again.
-    let mut names = Vec::new();
-    for_each_key(|key| names.push((key.to_string(), key.key.address()))).unwrap();
-    for (name, address) in &names {
-        let count = names.iter().filter(|(other, _)| other == name).count();
-        match find_key(name) {
-            Ok(found) => assert_eq!((found.key.address(), count), (*address, 1), "{name}"),
-            Err(error) => assert_eq!(error, Error::SeveralKeys { count }, "{name}"),
-        }
-    }
-}
-
 /// Keys of all kinds in one constant list.
 #[test]
 fn keys_without_their_types() {
@@ -266,7 +213,19 @@ fn keys_without_their_types() {
     assert_eq!(ALL.map(RawKey::is_enabled), [false, true, false, true]);
     set_all(ALL.into_iter().map(|key| (key, !key.is_enabled()))).unwrap();
     assert!(OFF.is_enabled() && !static_branch_likely!(ON) && static_branch_unlikely!(LATER) && !NAKED.get());
-    assert_eq!(format!("{OFF:?}"), "StaticKey(count 1, default false)");
+    // For people: short, whatever the type.
+    assert!(ALL.iter().map(|key| format!("{key:?}")).eq([
+        format!("{OFF:?}"),
+        format!("{ON:?}"),
+        format!("{LATER:?}"),
+        format!("{NAKED:?}")
+    ]));
+    OFF.inc().unwrap();
+    NAKED.seal().unwrap();
+    assert_eq!(
+        format!("{OFF:?} {ON:?} {LATER:?} {NAKED:?}"),
+        "StaticKey(on, count 2) StaticKey(off, count 0) StaticKey(on, count 1) StaticKey(off, count 0, sealed)"
+    );
 }
 
 /// More than a batch holds, and all or nothing.
@@ -274,6 +233,16 @@ fn keys_without_their_types() {
 fn any_number_of_keys() {
     static_key! { static MANY: [false; 200]; static SEALED: false; }
     assert_eq!(set_all([]).unwrap().sites, 0);
+    // On the stack, and from the 33rd on in memory of their own.
+    for len in [1, 2, 31, 32, 33, 34, 64, 200] {
+        for on in [true, false] {
+            set_all(MANY.iter().take(len).map(|key| (key.raw(), on))).unwrap();
+            assert!(
+                MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (on && number < len)),
+                "{len} {on}"
+            );
+        }
+    }
     set_all(MANY.iter().enumerate().map(|(number, key)| (key.raw(), number % 2 == 0))).unwrap();
     assert!(MANY.iter().enumerate().all(|(number, key)| key.is_enabled() == (number % 2 == 0)));
     SEALED.seal().unwrap();

@@ -70,7 +70,7 @@ fn attributes_and_names() {
         static __FUNCTION: false;
     }
     assert!(NAME.get() && !__FUNCTION.get());
-    assert_eq!(format!("{NAME:?}"), "StaticKey(count 1, default true)");
+    assert_eq!(format!("{NAME:?}"), "StaticKey(on, count 1)");
 }
 
 #[test]

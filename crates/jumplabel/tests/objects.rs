@@ -5,7 +5,7 @@
 //! must fail, and say what it found.
 //!
 //! Where this test was built for another machine than the one that builds it, JUMPLABEL_OBJECTS names the program, which lies
-//! beside its plugins (ci/targets builds them).
+//! beside its plugins (cargo xtask builds them).
 #![cfg(all(target_os = "linux", target_env = "gnu", jumplabel_sites))]
 
 use std::path::{Path, PathBuf};
@@ -184,7 +184,7 @@ fn children_exit_beside_dlopen() {
 fn plugins_on_musl() {
     const TARGET: &str = "x86_64-unknown-linux-musl";
     if !cargo::has_target(None, TARGET) || Command::new("musl-gcc").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "ci/setup installs {TARGET} and musl-gcc");
+        assert!(std::env::var_os("CI").is_none(), "make setup installs {TARGET} and musl-gcc");
         return eprintln!("skipped: no {TARGET}, or no musl-gcc");
     }
     let unwinder = unwinder_for_musl();

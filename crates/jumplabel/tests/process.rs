@@ -1,7 +1,7 @@
 //! Flips and the process that they happen in: forks, clones, signals, constructors, threads, timers, mappings, descriptors.
 //!
 //! Under an emulator (JUMPLABEL_EMULATOR names it, for the processes that are started) some of them have nothing to say; see
-//! ci/targets.
+//! crates/xtask/src/targets.rs.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
 use jumplabel_testing::{pages, scenario, twin, writers};

@@ -14,6 +14,8 @@ mod false_proc;
 mod limits;
 #[path = "refusals/misuse.rs"]
 mod misuse;
+#[path = "refusals/or_load.rs"]
+mod or_load;
 #[path = "refusals/prepared.rs"]
 mod prepared;
 #[path = "refusals/seccomp.rs"]

@@ -2,7 +2,7 @@
 //! loader, a compressed debug section. Each is rewritten, run alone, and run with two plugins that were rewritten likewise and
 //! have a copy of the library each: copies must find each other, because two patchers need one lock.
 //!
-//! Tools that are missing are named and left out; ci/setup installs them, and in CI (the variable CI is set) none may be
+//! Tools that are missing are named and left out; make setup installs them, and in CI (the variable CI is set) none may be
 //! missing.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64", jumplabel_sites))]
 
@@ -107,7 +107,7 @@ fn note(file: &Path) -> (u64, Vec<u8>) {
 /// Whether `tool` can be started.
 fn has(tool: &Path) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "no {}: run ci/setup", tool.display());
+    assert!(found || std::env::var_os("CI").is_none(), "no {}: run make setup", tool.display());
     if !found {
         println!("left out: no {} here", tool.display());
     }

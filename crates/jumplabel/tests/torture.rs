@@ -32,8 +32,6 @@ mod flips;
 mod number_asm;
 #[path = "torture/promise.rs"]
 mod promise;
-#[path = "torture/random.rs"]
-mod random;
 #[path = "torture/readers.rs"]
 mod readers;
 #[path = "torture/refusing.rs"]

@@ -1,4 +1,4 @@
-//! The first process of a guest (ci/guests): mounts what the tests look at, runs the programs that /list names, one to a line
+//! The first process of a guest (cargo xtask guests): mounts what the tests look at, runs the programs that /list names, one to a line
 //! with its arguments, and switches the machine off. The last line that it prints says whether all of them succeeded.
 
 use std::ffi::CString;
@@ -25,7 +25,7 @@ fn main() {
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     println!("guest: Linux {}, {processors} processors, pages of {page} bytes", release.trim());
-    let list = std::fs::read_to_string("/list").expect("ci/guests puts it there");
+    let list = std::fs::read_to_string("/list").expect("cargo xtask guests puts it there");
     let mut failed = 0;
     for line in list.lines() {
         let mut words = line.split_whitespace();

@@ -20,7 +20,7 @@ use jumplabel::{
 use plugin::Plugin;
 use seccomp::{Fault, Faults};
 
-/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (ci/guests) says so.
+/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (cargo xtask guests) says so.
 fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }

@@ -12,8 +12,8 @@ mod usage;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::order::{Order, Samples};
 use crate::report::{Report, Table, Target};
+use crate::samples::Samples;
 use program::{PROFILES, PROGRAMS, Project};
 pub use usage::stand_in_for_rustc;
 
@@ -36,9 +36,9 @@ pub fn run(quick: bool) -> Result<Report> {
         for project in &projects {
             project.build(profile)?; // What it depends on.
         }
-        let (mut order, mut turns) = (Order::new(), [0, 1, 2]);
+        let mut turns = [0, 1, 2];
         for _ in 0..rounds {
-            order.shuffle(&mut turns);
+            fastrand::shuffle(&mut turns);
             for at in turns {
                 let (usage, sites) = projects[at].build(profile)?;
                 costs[at].seconds.push(usage.seconds);

@@ -21,8 +21,8 @@ use jumplabel::{RawKey, WriterKind, set_writer, settle};
 use serde_json::json;
 
 use crate::machine::mappings;
-use crate::order::{Order, Samples};
 use crate::report::Report;
+use crate::samples::Samples;
 use crate::{Result, sites::Functions};
 use executor::Executor;
 use groups::Group;
@@ -193,14 +193,13 @@ impl Bench {
                 Err(error) => return Err(error),
             }
         }
-        let mut order = Order::new();
         let mut cells = usable;
         let start = Instant::now();
         for round in 0..rounds {
             if start.elapsed() > budget {
                 break;
             }
-            order.shuffle(&mut cells);
+            fastrand::shuffle(&mut cells);
             for cell in &mut cells {
                 if !self.is_seldom(cell) || round % SELDOM == 0 {
                     self.sample(cell)?;

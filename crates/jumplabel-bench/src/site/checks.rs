@@ -11,7 +11,12 @@ use crate::Result;
 #[repr(align(128))]
 pub struct Flag(pub AtomicBool);
 
-static_key! { pub static KEY: false; }
+static_key! {
+    pub static KEY: false;
+    pub static OR_LOAD: false, or_load;
+    /// Never patched.
+    pub static UNPATCHED: false, or_load;
+}
 naked_key! { pub static NAKED: false; }
 pub static FLAG: Flag = Flag(AtomicBool::new(false));
 
@@ -28,6 +33,12 @@ pub enum Check {
     SitePrimed,
     /// A site whose key is on: a jump, one instruction, a jump back.
     SiteOn,
+    /// A site of a key declared `or_load` that nobody has patched: a jump, a load and test, a branch, a jump back.
+    OrLoadUnpatched,
+    /// One that was patched: the nop.
+    OrLoadOff,
+    /// One whose key is on: it loads.
+    OrLoadOn,
     /// A naked key that is off: a call, two instructions, a test and a branch.
     NakedOff,
     /// A naked key that is on.
@@ -37,12 +48,15 @@ pub enum Check {
     SeqCst,
 }
 
-pub const CHECKS: [Check; 10] = [
+pub const CHECKS: [Check; 13] = [
     Check::Baseline,
     Check::Constant,
     Check::SiteOff,
     Check::SitePrimed,
     Check::SiteOn,
+    Check::OrLoadUnpatched,
+    Check::OrLoadOff,
+    Check::OrLoadOn,
     Check::NakedOff,
     Check::NakedOn,
     Check::Relaxed,
@@ -58,6 +72,9 @@ impl Check {
             Check::SiteOff => "site, off (nop)",
             Check::SitePrimed => "site, off again (test)",
             Check::SiteOn => "site, on (jmp)",
+            Check::OrLoadUnpatched => "or_load, unpatched",
+            Check::OrLoadOff => "or_load, off (nop)",
+            Check::OrLoadOn => "or_load, on",
             Check::NakedOff => "naked key, off",
             Check::NakedOn => "naked key, on",
             Check::Relaxed => "relaxed load",
@@ -66,8 +83,13 @@ impl Check {
         }
     }
 
+    /// Whether the check loads something.
     pub fn is_load(self) -> bool {
-        matches!(self, Check::Relaxed | Check::Acquire | Check::SeqCst)
+        matches!(self, Check::OrLoadUnpatched | Check::OrLoadOn | Check::Relaxed | Check::Acquire | Check::SeqCst)
+    }
+
+    pub fn is_or_load(self) -> bool {
+        matches!(self, Check::OrLoadOff | Check::OrLoadOn)
     }
 
     pub fn is_naked(self) -> bool {
@@ -78,9 +100,9 @@ impl Check {
     pub fn prepare<'key>(self, keys: impl IntoIterator<Item = &'key RawKey>) -> Result<()> {
         for key in keys {
             match self {
-                Check::SiteOn | Check::NakedOn => _ = key.enable()?,
+                Check::SiteOn | Check::OrLoadOn | Check::NakedOn => _ = key.enable()?,
                 Check::NakedOff => _ = key.disable()?,
-                Check::SiteOff => {
+                Check::SiteOff | Check::OrLoadOff => {
                     key.disable()?;
                     settle(key)?;
                 }

@@ -22,7 +22,12 @@ use crate::sites::{Functions, site_functions};
 /// How many checks are made after each sweep.
 pub const CELLS: usize = 64;
 
-static_key! { static KEYS: [false; CELLS]; }
+static_key! {
+    static KEYS: [false; CELLS];
+    static OR_LOAD: [false; CELLS], or_load;
+    /// Never patched.
+    static UNPATCHED: [false; CELLS], or_load;
+}
 static FLAGS: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
 
 /// One function with one check.
@@ -50,6 +55,8 @@ macro_rules! cell {
 cell!(baseline, N, N > CELLS);
 cell!(constant, N, false);
 cell!(site, N, static_branch_unlikely!(KEYS[N]));
+cell!(unpatched, N, static_branch_unlikely!(UNPATCHED[N]));
+cell!(or_load, N, static_branch_unlikely!(OR_LOAD[N]));
 cell!(relaxed, N, FLAGS[N].0.load(Ordering::Relaxed));
 cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
@@ -86,6 +93,8 @@ pub fn cells_of(check: Check) -> [Cell; CELLS] {
         Check::Baseline => cells!(baseline),
         Check::Constant => cells!(constant),
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => cells!(site),
+        Check::OrLoadUnpatched => cells!(unpatched),
+        Check::OrLoadOff | Check::OrLoadOn => cells!(or_load),
         Check::NakedOff | Check::NakedOn => std::array::from_fn(|at| NAKED[29 * at % CELLS].0),
         Check::Relaxed => cells!(relaxed),
         Check::Acquire => cells!(acquire),
@@ -95,9 +104,12 @@ pub fn cells_of(check: Check) -> [Cell; CELLS] {
 
 pub fn keys(check: Check) -> impl Iterator<Item = &'static RawKey> {
     let sites = KEYS.iter().map(|key| -> &RawKey { key });
+    let or_load = OR_LOAD.iter().map(|key| -> &RawKey { key });
     let naked = NAKED.iter().map(|(_, key)| key());
-    let (sites, naked) = if check.is_naked() { (None, Some(naked)) } else { (Some(sites), None) };
-    sites.into_iter().flatten().chain(naked.into_iter().flatten())
+    let (is_naked, is_or_load) = (check.is_naked(), check.is_or_load());
+    let sites = (!is_naked && !is_or_load).then_some(sites).into_iter().flatten();
+    let or_load = is_or_load.then_some(or_load).into_iter().flatten();
+    sites.chain(or_load).chain(is_naked.then_some(naked).into_iter().flatten())
 }
 
 /// See [`super::checks::store`].

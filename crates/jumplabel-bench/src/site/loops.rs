@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use jumplabel::static_branch_unlikely;
 
-use super::checks::{Check, FLAG, KEY, NAKED};
+use super::checks::{Check, FLAG, KEY, NAKED, OR_LOAD, UNPATCHED};
 
 /// Checks in each turn of a loop.
 pub const CHECKS_A_TURN: usize = 8;
@@ -81,11 +81,13 @@ macro_rules! alu {
 }
 
 macro_rules! variants {
-    ($($kind:ident: $baseline:ident $constant:ident $site:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
+    ($($kind:ident: $baseline:ident $constant:ident $site:ident $unpatched:ident $or_load:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
         $(
             $kind!($baseline, hits, let _ = &mut hits;);
             $kind!($constant, hits, if false { arm!(hits) });
             $kind!($site, hits, if static_branch_unlikely!(KEY) { arm!(hits) });
+            $kind!($unpatched, hits, if static_branch_unlikely!(UNPATCHED) { arm!(hits) });
+            $kind!($or_load, hits, if static_branch_unlikely!(OR_LOAD) { arm!(hits) });
             $kind!($naked, hits, if NAKED.get() { unlikely(); arm!(hits) });
             $kind!($relaxed, hits, if FLAG.0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
             $kind!($acquire, hits, if FLAG.0.load(Ordering::Acquire) { unlikely(); arm!(hits) });
@@ -95,8 +97,8 @@ macro_rules! variants {
 }
 
 variants! {
-    latency: latency_baseline latency_constant latency_site latency_naked latency_relaxed latency_acquire latency_seq_cst;
-    alu: alu_baseline alu_constant alu_site alu_naked alu_relaxed alu_acquire alu_seq_cst;
+    latency: latency_baseline latency_constant latency_site latency_unpatched latency_or_load latency_naked latency_relaxed latency_acquire latency_seq_cst;
+    alu: alu_baseline alu_constant alu_site alu_unpatched alu_or_load alu_naked alu_relaxed alu_acquire alu_seq_cst;
 }
 
 /// One of the loops: takes the number of turns.
@@ -113,6 +115,8 @@ fn latency_of(check: Check) -> Loop {
         Check::Baseline => latency_baseline,
         Check::Constant => latency_constant,
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => latency_site,
+        Check::OrLoadUnpatched => latency_unpatched,
+        Check::OrLoadOff | Check::OrLoadOn => latency_or_load,
         Check::NakedOff | Check::NakedOn => latency_naked,
         Check::Relaxed => latency_relaxed,
         Check::Acquire => latency_acquire,
@@ -125,6 +129,8 @@ fn alu_of(check: Check) -> Loop {
         Check::Baseline => alu_baseline,
         Check::Constant => alu_constant,
         Check::SiteOff | Check::SitePrimed | Check::SiteOn => alu_site,
+        Check::OrLoadUnpatched => alu_unpatched,
+        Check::OrLoadOff | Check::OrLoadOn => alu_or_load,
         Check::NakedOff | Check::NakedOn => alu_naked,
         Check::Relaxed => alu_relaxed,
         Check::Acquire => alu_acquire,

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::order::{Order, Samples, time};
 use crate::report::{Report, Table};
+use crate::samples::{Samples, time};
 use checks::{CHECKS, Check};
 use counters::Counters;
 use decode::Path;
@@ -92,6 +92,7 @@ impl Row {
     fn prepare(&self) -> Result<()> {
         match self.shape {
             COLD => self.check.prepare(cold::keys(self.check)),
+            _ if self.check.is_or_load() => self.check.prepare([&*checks::OR_LOAD]),
             _ if self.check.is_naked() => self.check.prepare([&*checks::NAKED]),
             _ => self.check.prepare([&*checks::KEY]),
         }
@@ -160,8 +161,10 @@ fn assert_code(rows: &[Row]) -> Result<()> {
         let [instructions, loads] = of_check(rows, row);
         let right = match row.check {
             Check::Baseline | Check::Constant => instructions == 0.0 && loads == 0.0,
-            Check::SiteOff | Check::SitePrimed => instructions == 1.0 && loads == 0.0,
+            Check::SiteOff | Check::SitePrimed | Check::OrLoadOff => instructions == 1.0 && loads == 0.0,
             Check::SiteOn => instructions > 1.0 && loads == 0.0,
+            // The jump, the test of the count, the branch, the jump back. (On, the branch is taken, which is not decoded.)
+            Check::OrLoadUnpatched | Check::OrLoadOn => instructions == 4.0 && loads == 1.0,
             // A call, the two instructions of the function, a test, a branch; in a function that was a leaf, as in the cold
             // loop, also what aligns the stack.
             Check::NakedOff | Check::NakedOn => (5.0..8.0).contains(&instructions) && loads == 0.0,
@@ -177,11 +180,11 @@ fn assert_code(rows: &[Row]) -> Result<()> {
 
 fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
     let budget = Duration::from_secs(if quick { 5 } else { 30 });
-    let (mut order, mut sweep) = (Order::new(), cold::Sweep::new());
+    let mut sweep = cold::Sweep::new();
     let mut turns: Vec<usize> = (0..rows.len()).collect();
     let start = Instant::now();
     while start.elapsed() < budget {
-        order.shuffle(&mut turns);
+        fastrand::shuffle(&mut turns);
         for &at in &turns {
             let row = &mut rows[at];
             row.prepare()?;
@@ -209,7 +212,7 @@ fn shape_report(report: &mut Report, rows: &[Row], shape: usize) {
         let [instructions, loads] = of_check(rows, row);
         let counted = row.counted.zip(baseline.counted);
         let counted = counted.map(|(row_counted, base)| [0, 1].map(|at| (row_counted[at] - base[at]) / row.checks()));
-        let exact = matches!(row.check, Check::SiteOff | Check::SitePrimed);
+        let exact = matches!(row.check, Check::SiteOff | Check::SitePrimed | Check::OrLoadOff);
         let met = instructions == 1.0 && loads == 0.0;
         let cell = |at: usize| counted.map_or("n/a".to_owned(), |counted| format!("{:.2}", counted[at]));
         table.row([

@@ -140,17 +140,18 @@ static void refused(int error)
 /* One hook on its own, then all of them in one transaction: on, off. */
 static unsigned long flip_all(void)
 {
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[HOOKS];
 
 	for (int hook = 0; hook < HOOKS; hook++) {
 		refused(jumplabel_enable(&hooks[hook].key));
 		refused(jumplabel_disable(&hooks[hook].key));
 	}
 	for (int on = 1; on >= 0; on--) {
-		jumplabel_batch_init(&batch);
-		for (int hook = 0; hook < HOOKS; hook++)
-			jumplabel_batch_set(&batch, &hooks[hook].key, on);
-		refused(jumplabel_batch_commit(&batch));
+		for (int hook = 0; hook < HOOKS; hook++) {
+			changes[hook].key = &hooks[hook].key;
+			changes[hook].enable = on;
+		}
+		refused(jumplabel_set_all(changes, HOOKS));
 	}
 	return HOOKS * 4;
 }

@@ -8,6 +8,10 @@
  *     JUMPLABEL_NOP_(label, target)    aligns, puts the label, falls through
  *     JUMPLABEL_JUMP_(label, target)   aligns, puts the label, jumps
  *     JUMPLABEL_CLOBBERS_              what a site may change
+ *     JUMPLABEL_TEST_KEY_(key), JUMPLABEL_TEST_SLOT_(slot)
+ *                                      begins the stub of a site that loads: the count of the key, or of that whose address the slot has,
+ *                                      without its sign. What it takes besides, flags and registers, is saved (x86: but the flags)
+ *     JUMPLABEL_STUB_(back, target)    ends it: restores, and goes to the target or back. In a site only, which has operands
  *     JUMPLABEL_ENTRY_(function)       the body of a constructor: calls the function with the object's record
  *     JUMPLABEL_NAKED_(label, target, value)
  *                                      the function of a naked key: its site behind the label, the return of the value
@@ -37,10 +41,24 @@
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
 #define JUMPLABEL_JUMP_(label, target) label ":.byte 0xe9;.long " target " - . - 4;"
 #define JUMPLABEL_CLOBBERS_ "cc"
+/* jnz target, or, where falling through means on, jz target; jmp back */
+#define JUMPLABEL_STUB_(back, target)											\
+	".byte 0x0f, 0x85 - (" JUMPLABEL_NUMBER_("number") " & 1);.long " target " - . - 4;.byte 0xe9;.long " back " - . - 4;"
 #ifdef __x86_64__
+/* testl $0x7fffffff, key(%rip); of a slot, in a register that is saved behind the red zone: lea -128(%rsp), %rsp; push %rax;
+   mov slot(%rip), %rax; testl $0x7fffffff, (%rax); pop %rax; lea 128(%rsp), %rsp */
+#define JUMPLABEL_TEST_KEY_(key) ".byte 0xf7, 0x05;.long " key " - . - 8;.long 0x7fffffff;"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	".byte 0x48, 0x8d, 0x64, 0x24, 0x80, 0x50, 0x48, 0x8b, 0x05;.long " slot " - . - 4;"				\
+	".byte 0xf7, 0x00;.long 0x7fffffff;.byte 0x58, 0x48, 0x8d, 0xa4, 0x24;.long 128;"
 /* lea __jumplabel_object(%rip), %rdi */
 #define JUMPLABEL_ENTRY_(function) ".byte 0x48, 0x8d, 0x3d\n.long __jumplabel_object - . - 4\njmp " function "@PLT\n"
 #else
+/* push %eax; call 5f; 5: pop %eax; testl $0x7fffffff, (key - 5b)(%eax), of a slot mov (slot - 5b)(%eax), %eax before; pop %eax */
+#define JUMPLABEL_TEST_KEY_(key)                                                                                       \
+	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0xf7, 0x80;.long " key " - 5b;.long 0x7fffffff;.byte 0x58;"
+#define JUMPLABEL_TEST_SLOT_(slot)                                                                                     \
+	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0x8b, 0x80;.long " slot " - 5b;.byte 0xf7, 0x00;.long 0x7fffffff;.byte 0x58;"
 /*
  * call 2f; 2: pop %eax; add $(__jumplabel_object - 2b), %eax; push %ebx; call 3f; 3: pop %ebx; add $(the GOT - 3b), %ebx;
  * sub $4, %esp; push %eax; call; add $8, %esp; pop %ebx; ret. The stack is aligned at the call, and a PLT finds the GOT by
@@ -88,6 +106,14 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
+/* The .inst is cbnz, or, where falling through means on, cbz, of w16, over two instructions. Nothing lies below the stack pointer. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"str x16, [sp, #-16]!;adrp x16, " key ";ldr w16, [x16, :lo12:" key "];"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	"str x16, [sp, #-16]!;adrp x16, " slot ";ldr x16, [x16, :lo12:" slot "];ldr w16, [x16];"
+#define JUMPLABEL_STUB_(back, target)											\
+	"lsl w16, w16, #1;.inst 0x35000070 - (" JUMPLABEL_NUMBER_("number") " & 1) * 0x1000000;"			\
+	"ldr x16, [sp], #16;b " back ";ldr x16, [sp], #16;b " target ";"
 /* hint #34 is `bti c`: the loader's call is an indirect one. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"hint #34\nadrp x0, __jumplabel_object\nadd x0, x0, :lo12:__jumplabel_object\nb " function "\n"
@@ -113,6 +139,14 @@
 #define JUMPLABEL_JUMP_(label, target)                                                                                 \
 	".option push\n.p2align 2\n.option norvc\n" label ":\njal zero, " target "\n.option pop\n"
 #define JUMPLABEL_CLOBBERS_
+/* Nothing lies below the stack pointer. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"addi sp, sp, -16;sd t0, 8(sp);lw t0, " key ";"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	"addi sp, sp, -16;sd t0, 8(sp);ld t0, " slot ";lw t0, 0(t0);"
+#define JUMPLABEL_STUB_(back, target)											\
+	"slliw t0, t0, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beqz t0, 5f;.else;bnez t0, 5f;.endif;"		\
+	"ld t0, 8(sp);addi sp, sp, 16;j " back ";5:ld t0, 8(sp);addi sp, sp, 16;j " target ";"
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
@@ -131,6 +165,14 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nbrcl 0, " target "\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nbrcl 15, " target "\n"
 #define JUMPLABEL_CLOBBERS_
+/* Nothing lies below the stack pointer; none of these sets the condition. clang takes no name in quotes for an operand. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"lay 15, -16(15);stg 1, 8(15);larl 1, " key ";"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	".set .Ljumplabel_word_%=, " slot ";lay 15, -16(15);stg 1, 8(15);larl 1, .Ljumplabel_word_%=;lg 1, 0(1);"
+#define JUMPLABEL_STUB_(back, target)											\
+	"llgt 1, 0(1);" ".if " JUMPLABEL_NUMBER_("number") " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
+	"lg 1, 8(15);la 15, 16(15);jg " back ";5:lg 1, 8(15);la 15, 16(15);jg " target ";"
 #define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
@@ -146,6 +188,14 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
+/* Behind the 288 bytes below the stack pointer that a leaf may use; by way of the link register, because r2 need not be this function's. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"stdu 1, -368(1);std 11, 32(1);std 12, 40(1);mflr 12;std 12, 48(1);mfcr 12;bcl 20, 31, 5f;5:mflr 11;addis 11, 11, " key "-5b@ha;lwz 11, " key "-5b@l(11);"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	"stdu 1, -368(1);std 11, 32(1);std 12, 40(1);mflr 12;std 12, 48(1);mfcr 12;bcl 20, 31, 5f;5:mflr 11;addis 11, 11, " slot "-5b@ha;addi 11, 11, " slot "-5b@l;ld 11, 0(11);lwz 11, 0(11);"
+#define JUMPLABEL_STUB_(back, target)											\
+	"clrlwi. 11, 11, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beq 6f;.else;bne 6f;.endif;"			\
+	"mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " back ";6:mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " target ";"
 /* The caller has put the function's address into r12, from which the TOC follows. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	".L" function "_entry:\naddis 2, 12, .TOC.-.L" function "_entry@ha\naddi 2, 2, .TOC.-.L" function "_entry@l\n"  \
@@ -164,6 +214,14 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
+/* Nothing lies below the stack pointer. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"push {r0, r1};mrs r1, apsr;ldr r0, 7f;b 5f;7:.long " key " - (5f + 8);5:ldr r0, [pc, r0];"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	"push {r0, r1};mrs r1, apsr;ldr r0, 7f;b 5f;7:.long " slot " - (5f + 8);5:ldr r0, [pc, r0];ldr r0, [r0];"
+#define JUMPLABEL_STUB_(back, target)											\
+	"lsls r0, r0, #1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beq 6f;.else;bne 6f;.endif;"			\
+	"msr apsr_nzcvq, r1;pop {r0, r1};b " back ";6:msr apsr_nzcvq, r1;pop {r0, r1};b " target ";"
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"ldr r0, 3f\n2: add r0, pc, r0\nb " function "\n3: .long __jumplabel_object - (2b + 8)\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
@@ -181,6 +239,14 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
+/* Nothing lies below the stack pointer. */
+#define JUMPLABEL_TEST_KEY_(key)											\
+	"addi.d $sp, $sp, -16;st.d $t0, $sp, 8;la.local $t0, " key ";ld.w $t0, $t0, 0;"
+#define JUMPLABEL_TEST_SLOT_(slot)											\
+	"addi.d $sp, $sp, -16;st.d $t0, $sp, 8;la.local $t0, " slot ";ld.d $t0, $t0, 0;ld.w $t0, $t0, 0;"
+#define JUMPLABEL_STUB_(back, target)											\
+	"slli.w $t0, $t0, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beqz $t0, 5f;.else;bnez $t0, 5f;.endif;"		\
+	"ld.d $t0, $sp, 8;addi.d $sp, $sp, 16;b " back ";5:ld.d $t0, $sp, 8;addi.d $sp, $sp, 16;b " target ";"
 #define JUMPLABEL_ENTRY_(function) "la.local $a0, __jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "ori $a0, $zero, 0\njr $ra", "ori $a0, $zero, 1\njr $ra")

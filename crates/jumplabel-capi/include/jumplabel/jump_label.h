@@ -17,6 +17,9 @@
  *     likely         true              false                        jump          nop
  *     unlikely       false             true                         nop           jump
  *
+ * Where a program may not change code (MDWE, seccomp), flips fail, and keys stay as they are: but for those that are defined by
+ * DEFINE_STATIC_KEY_TRUE_OR_LOAD() and the like, whose checks load the key until they are patched.
+ *
  * Where a check fails in Linux with a WARN, and where something is refused that cannot be refused there (the right to
  * write code), these functions call the hook of jumplabel_set_warn() and return what Linux returns. <jumplabel.h> has
  * functions that return errors instead.
@@ -121,6 +124,26 @@ struct static_key_false {
 };
 #endif
 
+/* Keys that work where the system lets nobody change code, until then and there at the cost of a load: a check jumps to a stub that loads
+   the key, as long as it was not patched, and while it jumps. What need not load is patched by jumplabel_prepare(),
+   jumplabel_settle(), and the first flip of the key to that state. Flips cannot be refused, unless a check was patched before that has to jump
+   now: then nothing changes, as with other keys. Some 20 bytes of code for a check. Not for weak keys that nobody may define. */
+#ifdef __cplusplus
+struct static_key_true_or_load {
+	struct static_key key = JUMPLABEL_KEY_INIT_TRUE_;
+};
+struct static_key_false_or_load {
+	struct static_key key = JUMPLABEL_KEY_INIT_FALSE_;
+};
+#else
+struct static_key_true_or_load {
+	struct static_key key;
+};
+struct static_key_false_or_load {
+	struct static_key key;
+};
+#endif
+
 #define JUMPLABEL_TRUE_INIT_ { JUMPLABEL_KEY_INIT_TRUE_ }
 #define JUMPLABEL_FALSE_INIT_ { JUMPLABEL_KEY_INIT_FALSE_ }
 
@@ -142,6 +165,11 @@ struct static_key_false {
 #define DECLARE_STATIC_KEY_TRUE(name) extern struct static_key_true name
 #define DECLARE_STATIC_KEY_FALSE(name) extern struct static_key_false name
 
+#define DEFINE_STATIC_KEY_TRUE_OR_LOAD(name) struct static_key_true_or_load name = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE_OR_LOAD(name) struct static_key_false_or_load name = JUMPLABEL_FALSE_INIT_
+#define DECLARE_STATIC_KEY_TRUE_OR_LOAD(name) extern struct static_key_true_or_load name
+#define DECLARE_STATIC_KEY_FALSE_OR_LOAD(name) extern struct static_key_false_or_load name
+
 /* Keys that jump_label_init_ro() seals. */
 #define DEFINE_STATIC_KEY_TRUE_RO(name) struct static_key_true name JUMPLABEL_RO_ = JUMPLABEL_TRUE_INIT_
 #define DEFINE_STATIC_KEY_FALSE_RO(name) struct static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
@@ -150,11 +178,17 @@ struct static_key_false {
 #ifdef __cplusplus
 #define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count) struct static_key_true name[count] = {}
 #define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count) struct static_key_false name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count) struct static_key_true_or_load name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count) struct static_key_false_or_load name[count] = {}
 #else
 #define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count)                                                                      \
 	struct static_key_true name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
 #define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count)                                                                     \
 	struct static_key_false name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
+#define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count)                                                              \
+	struct static_key_true_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
+#define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count)                                                             \
+	struct static_key_false_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
 #endif
 
 /* Keys that start on if the macro `config` is defined as 1, else off (undefined, 0). */
@@ -173,7 +207,8 @@ struct static_key_false {
 
 /* ---- Types of arguments ----------------------------------------------------------------------------------------- */
 
-/* What `x` points to: 1 a struct static_key_true, 0 a struct static_key_false, 2 a struct static_key, -1 none of these. */
+/* What `x` points to: 1 a struct static_key_true, 0 a struct static_key_false, 2 a struct static_key, 5 and 4 the
+   first two with _or_load, -1 none of these. */
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
 template <class Pointer> struct jumplabel_type_ {
@@ -188,21 +223,31 @@ template <> struct jumplabel_type_<static_key_false *> {
 template <> struct jumplabel_type_<static_key *> {
 	static constexpr int value = 2;
 };
+template <> struct jumplabel_type_<static_key_true_or_load *> {
+	static constexpr int value = 5;
+};
+template <> struct jumplabel_type_<static_key_false_or_load *> {
+	static constexpr int value = 4;
+};
 template <class Key> struct jumplabel_type_<const Key *> : jumplabel_type_<Key *> {};
 template <class Value> Value jumplabel_value_(Value);
 } /* extern "C++" */
 #define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::value)
-#define JUMPLABEL_STARTS_ON_(x) JUMPLABEL_TYPE_(x)
+#define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 72 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
 #else
 #define JUMPLABEL_TYPE_(x)                                                                                             \
 	_Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, struct static_key_false *: 0,    \
-		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2, default: -1)
-/* The same of one of the first two: less to read for the compiler. */
-#define JUMPLABEL_STARTS_ON_(x) _Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, default: 0)
+		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2,             \
+		 struct static_key_true_or_load *: 5, const struct static_key_true_or_load *: 5,                       \
+		 struct static_key_false_or_load *: 4, const struct static_key_false_or_load *: 4, default: -1)
+/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
+#define JUMPLABEL_FIRST_(x, arm)                                                                                       \
+	_Generic((x), struct static_key_true *: (arm) ? 0 : 8, const struct static_key_true *: (arm) ? 0 : 8,          \
+		 struct static_key_false *: (arm) ? 8 : 0, const struct static_key_false *: (arm) ? 8 : 0, default: 72)
 #endif
 
 #define JUMPLABEL_ASSERT_TYPED_(x)                                                                                     \
-	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~1) == 0,                                                              \
+	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~5) == 0,                                                              \
 			  "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false: " \
 			  "&key, not key")
 #define JUMPLABEL_ASSERT_UNTYPED_(x)                                                                                   \
@@ -323,14 +368,15 @@ static inline int jumplabel_direct_use_(void)
 #else
 #include "site.h"
 #define JUMPLABEL_CHECK_(x, arm)                                                                                       \
-	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_STARTS_ON_(x),                               \
+	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_FIRST_(x, arm),                               \
 			JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
-	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()), arm, arm,              \
+	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()), arm, 0,                \
 			jumplabel_marked_object_)
 /* `branch` is a constant, and so has to be a part of a constant of assembler. */
 #define JUMPLABEL_ARCH_CHECK_(x, branch, starts_on)                                                                    \
-	(JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x), ((branch) ? 1 : 0), starts_on, jumplabel_marked_object_) !=  \
+	(JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x), ((branch) ? 1 : 0),                                          \
+			 ((starts_on) != ((branch) ? 1 : 0) ? 8 : 0), jumplabel_marked_object_) !=                             \
 	 ((branch) ? 1 : 0))
 #endif
 

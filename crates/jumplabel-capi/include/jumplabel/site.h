@@ -7,7 +7,7 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked, bit 6 = loads
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
@@ -68,6 +68,12 @@ static inline bool jump_entry_is_init(const struct jump_entry *entry)
 static inline bool jump_entry_is_naked(const struct jump_entry *entry)
 {
 	return entry->meta & 4;
+}
+
+/* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
+static inline bool jump_entry_loads(const struct jump_entry *entry)
+{
+	return entry->meta & 64;
 }
 
 static inline int jump_entry_size(const struct jump_entry *entry)
@@ -191,11 +197,13 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".popsection\n"                                                                                                \
 	".endif\n"
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_SLOT_LABEL_ " - ."
+#define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_(JUMPLABEL_SLOT_LABEL_)
 #else
 #define JUMPLABEL_INDIRECT_ 0
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
 #define JUMPLABEL_SLOT_ ""
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_TEXT_ " - ."
+#define JUMPLABEL_TEST_ JUMPLABEL_TEST_KEY_(JUMPLABEL_KEY_TEXT_)
 #endif
 
 /*
@@ -219,10 +227,18 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 
 /* The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
    it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
-   site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. */
+   site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. The stub of a site that loads is behind
+   the functions of its section. */
+#define JUMPLABEL_LOADS_ 64
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
 	JUMPLABEL_SLOT_                                                                                                \
-	".if " JUMPLABEL_NUMBER_("number") " & 8;"                                                                    \
+	".if " JUMPLABEL_NUMBER_("number") " & 64;"                                                                   \
+	".subsection 1;4:" JUMPLABEL_TEST_                                                                             \
+	JUMPLABEL_STUB_("8f", "%l[jumplabel_jumped]")                                                                  \
+	".previous;"                                                                                                   \
+	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "4b")                                                                         \
+	"8:"                                                                                                           \
+	".elseif " JUMPLABEL_NUMBER_("number") " & 8;"                                                                \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
 	".else;"                                                                                                      \
 	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
@@ -230,16 +246,18 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f;"                                                             \
 	".pushsection " JUMPLABEL_TABLE_ ";"                                                                          \
 	".balign 4;"                                                                                                  \
-	"3:.long " JUMPLABEL_BACK_ " - ., %l[jumplabel_jumped] - ., " JUMPLABEL_KEY_WORD_ ", "                         \
-		JUMPLABEL_NUMBER_("number") " & 7;"                                                                   \
+	"3:.long " JUMPLABEL_BACK_ " - .;"                                                                             \
+	".if " JUMPLABEL_NUMBER_("number") " & 64;.long 4b - .;.else;.long %l[jumplabel_jumped] - .;.endif;"           \
+	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("number") " & 71;"                                         \
 	".popsection;"
 
-#define JUMPLABEL_SITE_ASM_(x, arm, starts_on, object)                                                                 \
+/* `first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
+#define JUMPLABEL_SITE_ASM_(x, arm, first, object)                                                                     \
 	__asm__ __volatile__ __inline__ goto(                                                                           \
 		JUMPLABEL_SITE_TEXT_                                                                                   \
 		:                                                                                                      \
 		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
-		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | ((starts_on) != (arm) ? 8 : 0)),                          \
+		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | (first)),                                                \
 		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
 		: jumplabel_jumped)
@@ -250,38 +268,38 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
  * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
  */
 #ifdef __cplusplus
-#define JUMPLABEL_BODY_(x, assertion, arm, starts_on, object)                                                          \
+#define JUMPLABEL_BODY_(x, assertion, arm, first, object)                                                          \
 	{                                                                                                              \
 		assertion;                                                                                             \
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
-		JUMPLABEL_SITE_ASM_(x, arm, starts_on, object);                                                        \
+		JUMPLABEL_SITE_ASM_(x, arm, first, object);                                                        \
 		return (arm);                                                                                          \
 	jumplabel_jumped:                                                                                              \
 		return !(arm);                                                                                         \
 	}
 #if defined(__clang__) && __clang_major__ < 17
 /* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
-#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
 	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
 		struct jumplabel_alone {                                                                               \
 			__attribute__((always_inline)) static inline bool check()                                      \
-			JUMPLABEL_BODY_(x, assertion, arm, starts_on, object)                                          \
+			JUMPLABEL_BODY_(x, assertion, arm, first, object)                                          \
 		};                                                                                                     \
 		return jumplabel_alone::check();                                                                       \
 	}({}))
 #else
-#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
-	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, assertion, arm, starts_on, \
+#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, assertion, arm, first, \
 											 object)({}))
 #endif
 #else
-#define JUMPLABEL_SITE_(x, assertion, arm, starts_on, object)                                                          \
+#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
 	__extension__({                                                                                                \
 		__label__ jumplabel_jumped;                                                                            \
 		assertion;                                                                                             \
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
 		bool jumplabel_result = (arm);                                                                         \
-		JUMPLABEL_SITE_ASM_(x, arm, starts_on, object);                                                        \
+		JUMPLABEL_SITE_ASM_(x, arm, first, object);                                                        \
 		if (0)                                                                                                 \
 		jumplabel_jumped:                                                                                      \
 			jumplabel_result = !(arm);                                                                     \

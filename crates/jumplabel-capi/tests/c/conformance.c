@@ -19,6 +19,7 @@
 #include "conformance/lock.h"
 #include "conformance/load.h"
 #include "conformance/naked.h"
+#include "conformance/or_load.h"
 #include "conformance/results.h"
 
 #ifdef BREAK_A_BYTE
@@ -57,6 +58,7 @@ int conformance(void)
 	misuse();
 	definitions();
 	traps();
+	or_load();
 	deferrals();
 	locked();
 	reserved();

@@ -142,10 +142,10 @@ static void guards()
 	CHECK(static_branch_unlikely(&scoped));
 	STEP(static_branch_disable(&scoped));
 
-	STEP(CHECK(jumplabel::batch().enable(scoped).disable(other).commit() == 0));
+	STEP(CHECK(jumplabel::set_all({ jumplabel::change(scoped, true), jumplabel::change(other, false) }) == 0));
 	CHECK(static_branch_unlikely(&scoped) && !static_branch_likely(&other));
 	jumplabel::enabled_scope again(scoped);
-	STEP(CHECK(jumplabel::batch().enable(other).disable(scoped).commit() == -EBUSY));
+	STEP(CHECK(jumplabel::set_all({ jumplabel::change(other, true), jumplabel::change(scoped, false) }) == -EBUSY));
 	CHECK(static_branch_unlikely(&scoped) && !static_branch_likely(&other));
 
 	CHECK(jumplabel_seal(&other.key) == 0);

@@ -33,12 +33,9 @@ static int program_state(void)
 
 static void flip(struct static_key_false *starts_off, struct static_key_true *starts_on, bool flipped)
 {
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[] = { { &starts_off->key, flipped }, { &starts_on->key, !flipped } };
 
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, &starts_off->key, flipped);
-	jumplabel_batch_set(&batch, &starts_on->key, !flipped);
-	CHECK(jumplabel_batch_commit(&batch) == 0);
+	CHECK(jumplabel_set_all(changes, 2) == 0);
 }
 
 static void *load(const char *path, int flags)
@@ -140,7 +137,7 @@ static void keys_that_are_gone(void)
 {
 	void *keys = load(keys_path, RTLD_NOW);
 	struct static_key_false *off = (struct static_key_false *)dlsym(keys, "library_off");
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[] = { { &program_off.key, true }, { &off->key, true } };
 
 	CHECK(jumplabel_enable(&off->key) == 0 && dlclose(keys) == 0 && !dlopen(keys_path, RTLD_NOW | RTLD_NOLOAD));
 	jumplabel_set_warn(note_warning, NULL);
@@ -154,10 +151,7 @@ static void keys_that_are_gone(void)
 	jump_label_lock();
 	WARNS(static_branch_enable_cpuslocked(off));
 	jump_label_unlock();
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, &program_off.key, true);
-	jumplabel_batch_set(&batch, &off->key, true);
-	CHECK(jumplabel_batch_commit(&batch) == -EINVAL && program_state() == STATE_DEFAULT);
+	CHECK(jumplabel_set_all(changes, 2) == -EINVAL && program_state() == STATE_DEFAULT);
 	jumplabel_set_warn(NULL, NULL);
 }
 

@@ -20,17 +20,22 @@ static int own_state(void)
 
 static bool flip(struct static_key *starts_off, struct static_key *starts_on, bool flipped)
 {
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[] = { { starts_off, flipped }, { starts_on, !flipped } };
 
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, starts_off, flipped);
-	jumplabel_batch_set(&batch, starts_on, !flipped);
-	return jumplabel_batch_commit(&batch) == 0;
+	return jumplabel_set_all(changes, 2) == 0;
 }
 
 static void count_names(const struct jumplabel_key_info *info, void *data)
 {
-	*(int *)data += info->name_length > 5 && !memcmp(info->name + info->name_length - 5, "::OFF", 5) && info->sites == 2;
+	bool listed = info->name_length > 5 && !memcmp(info->name + info->name_length - 5, "::OFF", 5) && info->sites == 2;
+
+	if (listed) {
+		CHECK(info->path == info->name && info->path_length == info->name_length);
+		CHECK(info->module == info->path && info->module_length + 5 == info->path_length);
+		CHECK(info->file_length > 3 && !memcmp(info->file + info->file_length - 3, ".rs", 3));
+		CHECK(info->line > 0 && info->column > 0 && info->element == -1);
+	}
+	*(int *)data += listed;
 }
 
 static void count_in_table(const struct jumplabel_site *site, void *data)

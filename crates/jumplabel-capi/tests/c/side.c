@@ -14,10 +14,7 @@ int c_state(void)
 
 bool c_flip(struct static_key *starts_off, struct static_key *starts_on, bool flipped)
 {
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[] = { { starts_off, flipped }, { starts_on, !flipped } };
 
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, starts_off, flipped);
-	jumplabel_batch_set(&batch, starts_on, !flipped);
-	return jumplabel_batch_commit(&batch) == 0;
+	return jumplabel_set_all(changes, 2) == 0;
 }

@@ -34,7 +34,7 @@ pub enum Language {
 }
 
 impl Compiler {
-    /// Those that are tested; `ci/setup` installs them.
+    /// Those that are tested; `cargo xtask setup` installs them.
     pub const ALL: [Compiler; 2] = [GCC, CLANG];
 
     /// Those of the others that are installed: all, in CI.

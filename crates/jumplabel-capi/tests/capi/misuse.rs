@@ -133,10 +133,11 @@ fn kernel_names() {
 #[test]
 fn strict_warnings() {
     let body =
-        "jumplabel_batch batch; jumplabel_batch_init(&batch); jumplabel_batch_set(&batch, jumplabel_key(&off), true);
+        "jumplabel_change changes[] = { { jumplabel_key(&off), true } }; int error = jumplabel_set_all(changes, 1);
+        error += jumplabel::set_all({ jumplabel::change(off, true) });
         static_branch_slow_dec_deferred(&late); static_key_deferred_flush(&late); jump_label_rate_limit(&old, 3);
         static_branch_enable(&off); static_key_disable(&raw); jump_label_init_ro();
-        return static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
+        return error + static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
             + arch_static_branch(&off.key, true);";
     let flags = "-Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
     for mode in ["", "-DJUMPLABEL_FALLBACK", "-fPIC"] {

@@ -1,8 +1,8 @@
-//! An element that is not there.
+//! An element that is not there, by an index that is not a literal. (../check_fail has those that are.)
 use jumplabel::{static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }
 
 fn main() {
-    if static_branch_unlikely!(KEYS[4]) {}
+    if static_branch_unlikely!(KEYS[2 + 2]) {}
 }

@@ -1,8 +1,22 @@
-//! Not by way of a reference, and not behind one.
+//! Not by way of a reference, and not behind one: the key is not known before the program runs.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();
 static HANDLE: &StaticKeyFalse = &KEY;
+
+struct Holder {
+    key: StaticKeyFalse,
+}
+
+impl Holder {
+    fn field(&self) -> bool {
+        static_branch_unlikely!(self.key)
+    }
+}
+
+fn behind(key: &StaticKeyFalse) -> bool {
+    static_branch_unlikely!(*key)
+}
 
 fn main() {
     if static_branch_unlikely!(HANDLE) {}

@@ -15,13 +15,25 @@ mod deeper {
 
 struct Config {
     key: StaticKeyTrue,
+    hooks: ([StaticKeyTrue; 2],),
 }
-static CONFIG: Config = Config { key: StaticKeyTrue::new() };
+static CONFIG: Config =
+    Config { key: StaticKeyTrue::new(), hooks: ([StaticKeyTrue::new(), StaticKeyTrue::new()],) };
 
 macro_rules! traced {
     ($key:path) => {
         static_branch_unlikely!($key)
     };
+}
+
+macro_rules! element {
+    ($keys:path, $index:literal) => {
+        static_branch_unlikely!($keys[$index])
+    };
+}
+
+fn generic<const N: usize>() -> bool {
+    static_branch_unlikely!(deeper::KEYS[N])
 }
 
 fn either(on: &RawKey) -> bool {
@@ -47,6 +59,10 @@ fn main() {
         static_branch_unlikely!(crate::KEY),
         static_branch_likely!(self::deeper::NEAR),
         static_branch_likely!(deeper::KEYS[1 + 2]),
+        static_branch_likely!(deeper::KEYS[3]),
+        static_branch_unlikely!(CONFIG.hooks.0[1]),
+        element!(deeper::KEYS, 3),
+        generic::<3>(),
         static_branch_likely!(CONFIG.key),
         static_branch_maybe!(cfg!(windows), HERE),
         static_branch_maybe!(true, deeper::SLOW),
@@ -54,5 +70,5 @@ fn main() {
         either(&deeper::NEAR),
         either(&deeper::SLOW),
     ];
-    assert_eq!(all, [false, false, true, false, true, true, false, true, true, false]);
+    assert_eq!(all, [false, false, true, false, false, true, false, false, true, true, false, true, true, false]);
 }

@@ -4,14 +4,14 @@ use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 
 impl State {
-    /// A nop as the compiler emitted it. Falls through.
+    /// A nop, as the compiler emitted it. Falls through.
     pub const NOP: State = State::new(BRANCH, 0);
     /// A jump.
     pub const JUMP: State = State::new(BRANCH, 1);
     /// x86: an instruction that falls through, and is one byte away from the jump.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: between the nop and that, with some bytes of each: left behind where a process was copied in mid-flip, or where core
-    /// sync was refused in mid-flip. Falls through.
+    /// x86: between the nop and that, with some bytes of each. Left behind if a process was copied, or core sync was refused, in mid-flip.
+    /// Falls through.
     pub const PRIMING: State = State::new(BRANCH, 3);
 }
 
@@ -29,14 +29,14 @@ pub trait Branch: Arch {
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code;
 
-    /// The state that `code` is, `None` if it is none of ours.
+    /// The state of a site that holds `code`; `None` if that is none of ours.
     #[inline]
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement?;
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to go to from `from`: a jump, if `goal` is not 0. `from` itself, if it does already what is wanted.
+    /// The state to go to from `from`: one that jumps, if `goal` is not 0. `from` itself, if it already does what is wanted.
     #[inline]
     fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
         Self::emitted(goal)
@@ -55,12 +55,14 @@ pub trait Branch: Arch {
     }
 
     /// [`Arch::step`] at a site of this kind.
+    #[doc(hidden)]
     #[inline]
     fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::step(number, old, new)
     }
 
     /// [`Arch::undo`] at a site of this kind.
+    #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::undo(number, old, new)
     }

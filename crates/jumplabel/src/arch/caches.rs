@@ -1,4 +1,4 @@
-//! Cache maintenance: how what was stored as data comes to be fetched as code.
+//! Cache maintenance: what must happen until a processor fetches as code what was stored as data.
 //!
 //! ```text
 //!   store      the new instruction is in this processor's data cache
@@ -8,9 +8,8 @@
 //!   core sync  ... nor has any other (see `text`)
 //! ```
 //!
-//! The order is the same everywhere, so it is here; which parts are needed, and with which instructions, is the arch
-//! file's. A site is never larger than a line of any cache, nor lies across two where there is something to be done: one
-//! act on its address does.
+//! The order is the same everywhere, so it is here. The arch file says which parts are needed, and with which instructions. If an
+//! instruction set needs any, its sites never lie across two lines of a cache: one act on the site's address is enough.
 
 /// What a processor needs to fetch what was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use core::fmt;
 use core::ops::Deref;
 
-/// What a site holds: the bytes of one instruction, at most seven, and the kind of the site. One number, so that two are compared at
-/// once: in memory, the bytes in their order, and then the kind and the length.
+/// What a site holds: the bytes of one instruction, at most seven, and the kind of the site. It is one number, so that
+/// one instruction compares two: in memory, the bytes in their order, and then the kind and the length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(u64);
 
@@ -33,11 +33,11 @@ impl Code {
     /// What the site of `bytes` bytes at `address` holds.
     ///
     /// # Safety
-    /// So many bytes of text are mapped there, four at least, and seven at most.
+    /// That many bytes of text are mapped there; they are four at least, and seven at most.
     #[inline]
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
-        // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there; what a debugger
-        // writes meanwhile is found in part at worst, and then foreign.
+        // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
+        // writes meanwhile, this reads a part of that at worst, which is then foreign.
         // SAFETY: by the contract.
         let mut word = u64::from(u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() }));
         for at in 4..bytes {
@@ -120,7 +120,7 @@ impl Piece {
         Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0] }
     }
 
-    /// From the first byte that differs to the last, of `new`. `None` if all are the same.
+    /// The bytes of `new` from the first that differs to the last; `None` if none differs.
     #[inline]
     pub(super) const fn difference(old: Code, new: Code) -> Option<Piece> {
         let differs = old.word() ^ new.word();

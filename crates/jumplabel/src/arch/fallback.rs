@@ -1,5 +1,5 @@
 //! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without a file). The table is
-//! empty, so nothing here is ever asked to encode anything.
+//! empty, so nobody ever asks this to encode anything.
 
 use super::branch::Branch;
 use super::jump::Jump;

@@ -1,4 +1,4 @@
-//! The kinds of patch points: what their sites can hold, and how one state is left for another. An entry says its kind in its
+//! The kinds of patch points: what their sites can hold, and how a site goes from one state to another. An entry says its kind in its
 //! meta word.
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
@@ -6,11 +6,11 @@
 use super::{Arch, Code, Piece, branch, jump, value};
 use crate::format::{BRANCH, JUMP, VALUE};
 
-/// A kind of patch points: a number that an entry of a table says.
+/// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(u8);
 
-/// What a site holds. The states of a kind are named where the kind is: [`State::NOP`], [`State::TRUE`].
+/// What a site holds. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(u8);
 
@@ -51,7 +51,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Of a state. `None` if its kind stores something else than the entry's displacement where that is stored as it is.
+    /// The template of a state. `None` if its kind has anything but the entry's displacement in that place.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -84,8 +84,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// What changes in which first byte, as a number. If two changes have one number that is small, nothing but the first byte changes:
-    /// they take the same steps, and, unless they write a whole word, write the same ([`Arch::step`]).
+    /// What changes, from which first byte, as a number. If it is small, nothing but the first byte changes. Two changes with one small
+    /// number take the same steps, and write the same, unless they write a whole word ([`Arch::step`]).
     #[inline]
     pub(crate) const fn pattern(self) -> u64 {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
@@ -112,7 +112,7 @@ macro_rules! kinds {
         impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
 
         impl Kind {
-            /// The kind of that number, if there is one.
+            /// The kind with that number, if there is one.
             #[must_use]
             #[inline]
             pub const fn of(number: u8) -> Option<Kind> {
@@ -149,8 +149,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that `code` is, `None` if it is none of this kind's. `displacement` is to where the site leads now, `None` if that
-            /// is out of reach.
+            /// The state of a site that holds `code`; `None` if that is none of this kind's. `displacement` is to where the site leads
+            /// now; `None` if that is out of reach.
             #[must_use]
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
@@ -171,7 +171,7 @@ macro_rules! kinds {
         }
 
         impl Change {
-            /// What step `number` writes, `None` if it has nothing to do at this site.
+            /// What step `number` writes; `None` if it has nothing to do at this site.
             #[must_use]
             #[inline]
             pub fn step<A: Sites>(self, number: u8) -> Option<Piece> {
@@ -226,6 +226,7 @@ macro_rules! kinds {
 
             /// The state that the compiler would have emitted for what the site does.
             #[must_use]
+            #[inline(never)] // Rare.
             pub fn settled<A: Sites>(self) -> State {
                 self.kind().emitted::<A>(self.does::<A>()).unwrap_or(self)
             }

@@ -7,8 +7,8 @@
 //!
 //! By the manual (LoongArch Reference Manual, volume 1), hardware keeps instruction caches coherent with stores of other
 //! processors (2.1.7.1), and a fetch behind `IBAR` sees all stores before it (2.2.8.2). The manual does not speak of a thread
-//! that runs a word while another stores it. Linux's own jump labels rely on one of the two being run, for this nop and this
-//! `b`; so a naked key's function has such a site, too, and not an immediate that changes.
+//! that runs a word while another stores it. Linux's own jump labels rely on this: for this nop and this `b`, the thread runs
+//! one of the two. So a naked key's function has such a site, too, and not an immediate that changes.
 
 use super::branch::Branch;
 use super::jump::Jump;

@@ -1,4 +1,4 @@
-//! Text as memory: stores that no compiler takes part in, and hints to the caches.
+//! Text as memory: stores that the compiler does not see, and hints to the caches.
 
 /// Stores `bytes` at `address`: by one store, if they are `whole`, an aligned word.
 ///
@@ -16,7 +16,7 @@ pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
     }
 }
 
-/// Writes to the aligned word at `address` what is there, at one instant: what a debugger writes at the same time is not lost.
+/// Writes to the aligned word at `address` what is there, at one instant. If a debugger writes at the same time, that is not lost.
 ///
 /// # Safety
 /// The word is writable.
@@ -43,7 +43,7 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// How many sites ahead their lines are asked for: processors that execute them have them, so that each is a miss.
+/// How many sites ahead to ask for their lines of cache. The processors that execute the sites have the lines, so each is a miss.
 pub(crate) const AHEAD: usize = 16;
 
 /// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
@@ -63,8 +63,8 @@ pub(crate) fn prefetch_to_read(address: usize) {
     let _ = address;
 }
 
-/// Asks for the line at `address`, to be written: other processors give it up. Not asked for where it is only read, for they
-/// would take it back before it is written.
+/// Asks for the line at `address`, to write to it: other processors give it up. Do not ask for a line like this if you only read it: the
+/// others would take it back before it is written.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 #[inline]
 pub(crate) fn prefetch_to_write(address: usize) {
@@ -82,8 +82,8 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. In assembler where ThreadSanitizer is most used: it writes down each store that the compiler knows of, and may
-/// not do so for code: the process would die.
+/// Stores a word. On the instruction sets on which ThreadSanitizer is most used, by assembler. The sanitizer writes down each store that
+/// the compiler knows of; if it did that for code, the process would die.
 unsafe fn store_word(address: usize, word: u32) {
     // SAFETY: by the caller's contract, a word that may be written.
     unsafe {

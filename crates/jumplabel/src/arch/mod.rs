@@ -3,14 +3,14 @@
 //! ```text
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
-//!   branch value jump                 the kinds of sites: which states there are, which follows from which
+//!   branch value jump                 the kinds of sites: their states, and the steps between them
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
 //! ```
 //!
-//! To add an instruction set is to add an encoder and a file in asm/, and to name both here and in build.rs; docs/porting.md says
-//! what each must guarantee. The compiler checks that they are complete, but for the macros, which tests/contract.rs looks at.
+//! To add an instruction set, add an encoder and a file in asm/, and name both here and in build.rs; docs/porting.md says what each must
+//! guarantee. The compiler checks that they are complete; tests/contract.rs checks that for the macros.
 //!
 //! No system calls, no policy.
 
@@ -37,9 +37,13 @@ pub mod x86;
 
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
-pub use code::{Code, Piece};
+pub use code::Code;
+#[doc(hidden)]
+pub use code::Piece;
 pub use jump::Jump;
-pub use kind::{Change, Kind, Sites, State, Template};
+#[doc(hidden)]
+pub use kind::{Change, Template};
+pub use kind::{Kind, Sites, State};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
@@ -48,32 +52,34 @@ pub use value::Value;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
 pub trait Arch {
-    /// Bytes of a site, if its kind does not say another number.
+    /// Bytes of a site, unless its kind has another number.
     const SIZE: usize = 4;
 
-    /// Whether a site is one aligned word, written by one store; else its bytes are written in any order.
+    /// Whether a site is one aligned word, which one store writes. If not, its bytes may be written in any order.
     const WHOLE: bool = true;
 
     /// How many steps a change has at most; a core sync follows each.
     const STEPS: u8 = 1;
 
-    /// Where a displacement begins that fills four bytes of the instruction in little endian, as a number of bytes. An instruction that
-    /// has none has zeros or anything else there. `None` if it is encoded in another way.
+    /// The offset of a displacement that fills four bytes of the instruction, in little endian. In an instruction without a displacement,
+    /// anything may be there. `None` if the displacement is encoded in another way.
     const TAIL: Option<u32> = None;
 
     /// From the site at `address` to `target`, as the instruction counts; `None` if it does not reach.
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
-    /// What step `number` writes on the way from `old` to `new`, `None` if it has nothing to do. Whatever a thread executes
-    /// meanwhile must do what the one or the other does. If nothing but the first byte changes, which steps there are depends on
-    /// nothing else, nor does what they write, but for the rest of a whole word.
+    /// What step `number` writes on the way from `old` to `new`; `None` if it has nothing to do. Whatever a thread executes meanwhile
+    /// must do what the one or the other does. If nothing but the first byte changes, the steps and what they write depend on that
+    /// byte only; the rest of a whole word is the exception.
+    #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {
         let piece = Piece::difference(old, new)?;
         Some(if Self::WHOLE { Piece::all(new) } else { piece })
     }
 
-    /// What takes step `number` back. Must do no harm at a site that did not take the step, when all steps are taken back.
+    /// What takes step `number` back. When all steps are taken back, this must do no harm at a site that did not take the step.
+    #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
         Self::step(number, new, old)
     }
@@ -87,7 +93,7 @@ pub trait Machine {
     /// Carries out one act.
     ///
     /// # Safety
-    /// Addresses are of sites, mapped and readable.
+    /// Addresses are those of sites, mapped and readable.
     unsafe fn act(act: Act);
 }
 
@@ -120,7 +126,8 @@ pub type Native = x86::X86<32>;
 pub type Native = x86::X86<64>;
 
 impl State {
-    /// Whether execution goes on behind a check's site, so that the check yields its arm; a naked function returns false.
+    /// Whether execution goes on behind a check's site, so that the check yields its arm; of a naked key's function, whether it returns
+    /// false.
     #[must_use]
     pub fn falls_through(self) -> bool {
         self.does::<Native>() == 0

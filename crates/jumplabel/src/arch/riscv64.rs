@@ -1,5 +1,5 @@
-//! RV64: one aligned word, which is fetched whole, old or new, once it is aligned: with compressed instructions the assembler
-//! aligns to 2 bytes only. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
+//! RV64: one word, which any thread fetches whole, old or new, if it is aligned. With compressed instructions the assembler aligns to 2
+//! bytes only, so a site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
 //!
 //! ```text
 //!  nop     13 00 00 00    addi x0, x0, 0
@@ -9,9 +9,9 @@
 //!  true    13 05 10 00    li a0, 1
 //! ```
 //!
-//! A site and its other arm are in one function, so that a mebibyte is far. Beyond it, a site that starts as a jump is an
-//! error of the assembler or linker, and one that starts as a nop an `OutOfRange` at the first flip. A stub in reach would
-//! cost each site a register.
+//! A site and its other arm are in one function, so a mebibyte is far. If the arm is farther away, a site that starts as a jump is an
+//! error of the assembler or linker, and one that starts as a nop an `OutOfRange` at the first flip. A stub in reach would cost each
+//! site a register.
 
 use super::branch::Branch;
 use super::jump::Jump;

@@ -1,5 +1,5 @@
-//! z/Architecture: `brcl`, whose mask says when it jumps: never or always. One byte makes the difference, and the displacement
-//! stays (Principles of Operation, "Branch relative on condition long").
+//! z/Architecture: `brcl`, whose mask says when it jumps: never or always. The two differ in one byte; the displacement stays
+//! (Principles of Operation, "Branch relative on condition long").
 //!
 //! ```text
 //!  nop    c0 04 rel32   brcl 0, target
@@ -24,7 +24,7 @@ impl Arch for S390x {
     const WHOLE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
-    /// In bytes, `None` where a word does not hold it (2 GiB).
+    /// In bytes; `None` if a word does not hold it (2 GiB).
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }

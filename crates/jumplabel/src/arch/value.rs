@@ -14,8 +14,8 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(super) const NAMES: &[&str] = &["false", "true"];
 
-/// An instruction set's functions of naked keys. If it says nothing else, the function has a site like a check's: one return is
-/// behind the nop, and one where the jump leads.
+/// An instruction set's functions of naked keys. Unless it says otherwise, the function has a site like a check's: one return is behind
+/// the nop, and one at the target of the jump.
 pub trait Value: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
@@ -30,7 +30,7 @@ pub trait Value: Branch {
             .of_kind(VALUE)
     }
 
-    /// The state that `code` is, `None` if it is none of ours.
+    /// The state of a site that holds `code`; `None` if that is none of ours.
     #[inline(never)]
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement?;
@@ -53,12 +53,14 @@ pub trait Value: Branch {
     }
 
     /// [`Arch::step`] at a site of this kind.
+    #[doc(hidden)]
     #[inline]
     fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::step(number, old, new)
     }
 
     /// [`Arch::undo`] at a site of this kind.
+    #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
         <Self as Arch>::undo(number, old, new)
     }

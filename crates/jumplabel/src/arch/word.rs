@@ -1,5 +1,5 @@
-//! Sites of one word: an aligned 4-byte instruction that is a nop or a jump, replaced by one store. What the encoders of such
-//! instruction sets have in common. All of them store instructions in little endian.
+//! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. What the encoders of such instruction
+//! sets have in common. All of them store instructions in little endian.
 
 use super::{Code, State};
 use crate::format::BRANCH;

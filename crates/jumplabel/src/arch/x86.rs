@@ -2,7 +2,7 @@
 //! "Handling self- and cross-modifying code").
 //!
 //! ```text
-//!  nop       0f 1f 44 00 00   nop                what the compiler emits where the first state falls through
+//!  nop       0f 1f 44 00 00   nop                what the compiler emits if the first state falls through
 //!  test      a9 rel32         test eax, imm32    falls through; the displacement sits in the immediate
 //!  jump      e9 rel32         jmp rel32
 //!
@@ -13,8 +13,8 @@
 //!  indirect  a9 any           test eax, imm32    goes on there
 //! ```
 //!
-//! test <-> jump, and false <-> true, differ in one byte. Everything else passes through `a9` ([`pass`](super::pass)), under which the
-//! four bytes behind it are an immediate that nobody uses.
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` ([`pass`](super::pass)): the
+//! four bytes behind it are then an immediate that nobody uses.
 
 use super::branch::Branch;
 use super::jump::Jump;
@@ -105,7 +105,7 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// What was never flipped, and what a process holds that was copied in mid-flip.
+/// Sites that were never flipped, and sites of a process that was copied in mid-flip.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
     // Of a tail that was being written, each byte is old or new.

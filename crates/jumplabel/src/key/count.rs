@@ -17,7 +17,7 @@
 //! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that
 //! `is_enabled` never runs ahead of the sites; -1 is needed only on the way off.
 //!
-//! Nothing here patches or locks: these are the transitions, so that they can be model-checked as they stand.
+//! Nothing here patches or locks: these are only the transitions, so the model check can run them as they are.
 
 use super::atomic::{AtomicI32, Ordering};
 
@@ -92,8 +92,7 @@ const fn is_sealed(word: i32) -> bool {
     word < LEAVING
 }
 
-/// A change that needs neither lock nor patch: a user more or less of a key that stays on. `None` where the slow way must
-/// decide.
+/// A change that needs neither lock nor patch: a user more or less of a key that stays on. `None` if the slow way must decide.
 pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     let mut now = word.load(Ordering::Relaxed);
     loop {

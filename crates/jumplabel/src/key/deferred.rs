@@ -18,13 +18,12 @@
 //!     what is refused      nothing                                               m + 1    tried again after the interval
 //! ```
 //!
-//! What is due is thus always of the user that has left, and never takes the place of another: a key that is on because
-//! of a user stays on. That a dec is due is a flag of the key, which changes under the lock only, together with the count.
-//! Linux's work item takes one from the count as it finds it, whoever is counted by then.
+//! So a dec that is due always counts off the user that has left, and no other: a key that some user holds on stays on. A flag of the
+//! key says that a dec is due; it changes under the lock only, together with the count. (Linux's work item takes one from the count as
+//! it finds it, whoever is counted by then.)
 //!
-//! The worker is a thread that exists while something is due. The list of keys is guarded by the process-wide lock, so a
-//! child of fork finds it whole; it starts a worker of its own at its next `dec_deferred` or carries out what is due with
-//! `flush`.
+//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds
+//! the list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out what is due with `flush`.
 
 extern crate std;
 
@@ -41,8 +40,9 @@ use crate::patch::{Lock, Outcome};
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
+/// With `OR_LOAD`, it also works where nothing may be patched, as an [`OrLoadKey`](crate::OrLoadKey) does.
 #[repr(C)]
-pub struct DeferredKey<const DEFAULT: bool> {
+pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
     timer: Timer,
 }
@@ -52,9 +52,9 @@ pub struct DeferredKey<const DEFAULT: bool> {
 struct Timer {
     /// Nanoseconds.
     interval: u64,
-    /// When what is due is carried out: nanoseconds of the platform's clock. Changed under the lock.
+    /// When the dec is due: nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
-    /// Whether it is on the list of some copy of the library.
+    /// Whether the key is on the list of some copy of the library.
     listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
@@ -71,7 +71,7 @@ impl Timer {
 /// What the list links: any deferred key, whatever its default.
 type Node = DeferredKey<false>;
 
-impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
     /// A key in its default state, with at most one deferred flip in `interval`.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
@@ -90,18 +90,18 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
         &self.raw
     }
 
-    /// One user less (Linux: `static_key_slow_dec_deferred`). Where it is the last one, the key goes off when the interval
-    /// has passed; until then its count stays 1, and further deferred decs are absorbed. A user who comes meanwhile stays:
-    /// by `inc` it is counted besides, by `enable` it takes the place of the one that has left. `disable` and
-    /// [`seal`](RawKey::seal) count that one off at once.
+    /// One user less (Linux: `static_key_slow_dec_deferred`). If it is the last one, the key goes off when the interval has passed.
+    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes meanwhile stays: if it comes by `inc`, it
+    /// is counted as well; if by `enable`, it takes the place of the one that has left. `disable` and [`seal`](RawKey::seal) count
+    /// that one off at once.
     ///
     /// Costs a compare-and-swap, or, for the last user, a lock and possibly the start of a thread. Not for signal
     /// handlers.
     ///
     /// # Errors
-    /// [`Error::Underflow`] where the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
-    /// [`Error::OutOfMemory`] where there is no memory for the lock, or no thread can be started (the dec is then due, and
-    /// `flush` carries it out).
+    /// [`Error::Underflow`] if the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
+    /// [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started (then the dec is due, and `flush`
+    /// carries it out).
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
         let lock = loop {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
@@ -127,12 +127,12 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
         worker::wake()
     }
 
-    /// Carries out now what is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to, and forgets
-    /// the key until its next deferred dec. To be called before the object of the key is unloaded. `Ok(None)` where nothing
+    /// Carries out now the dec that is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to. Takes the
+    /// key off the worker's list until its next deferred dec: call it before the object of the key is unloaded. `Ok(None)` if nothing
     /// is due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`], and where the lock cannot be taken, as for [`RawKey::seal`]. The dec is then still due.
+    /// As [`RawKey::dec`], and if the lock cannot be taken, as for [`RawKey::seal`]. Then the dec is still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let mut lock = Lock::take()?;
@@ -142,16 +142,23 @@ impl<const DEFAULT: bool> DeferredKey<DEFAULT> {
     }
 }
 
-impl<const DEFAULT: bool> Deref for DeferredKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> Deref for DeferredKey<DEFAULT, OR_LOAD> {
     type Target = RawKey;
     fn deref(&self) -> &RawKey {
         &self.raw
     }
 }
 
+impl<const DEFAULT: bool> core::fmt::Debug for DeferredKey<DEFAULT> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
 // SAFETY: begins with a RawKey made with DEFAULT (repr(C)).
-unsafe impl<const DEFAULT: bool> Key for DeferredKey<DEFAULT> {
+unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
+    const OR_LOAD: bool = OR_LOAD;
 }
 
 /// Keys with a dec that is due, and some with one that was. Changed and walked under the lock.
@@ -162,9 +169,9 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// Under the lock: a key whose interval has passed, or how long until the next one's has.
+/// Under the lock: a key whose interval has passed, or how long until the first one's passes.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another copy of the library may be the next to defer a dec of theirs: this list must not keep them.
+    // Another copy of the library may defer the next dec of such a key: this list must not keep it.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.text().now());
     let mut soonest = None;
@@ -204,7 +211,7 @@ pub(crate) mod worker {
     use super::{AtomicU32, Error, Lock, Ordering, next, std};
     use crate::text::text;
 
-    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 where there is none. A child of fork has
+    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 if there is none. A child of fork has
     /// none, whatever this says.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
     /// No process has a number as large.
@@ -248,7 +255,7 @@ pub(crate) mod worker {
         Err(Error::OutOfMemory)
     }
 
-    /// The longest sleep: how late a key with a short interval may be that became due behind one with a long interval.
+    /// The longest sleep. If a key with a short interval becomes due behind one with a long interval, it may be so late.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
 
     fn run() {
@@ -259,8 +266,8 @@ pub(crate) mod worker {
                     Ok(_) => {}
                     // Never by this library.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
-                    // The key stays on, which all users can live with, and the user that left is still to be counted off: no
-                    // later dec would make up for it.
+                    // The key stays on, which all users can live with. The user that left must still be counted off: no later
+                    // dec would do that.
                     Err(_) => key.timer.defer(&lock),
                 },
                 Err(Some(wait)) => {

@@ -3,11 +3,11 @@
 use super::count::{self, Change};
 use super::raw::RawKey;
 use crate::error::Error;
-use crate::patch::{self, Lock, Outcome, Request, Subject};
+use crate::patch::{self, Lock, Outcome, Request};
 use crate::text::{Visibility, text};
 
 impl RawKey {
-    /// Turns the key on (Linux: `static_key_enable`). Nothing to do where its count is 1.
+    /// Turns the key on (Linux: `static_key_enable`). Nothing to do if its count is 1.
     ///
     /// When it returns, every check that starts later, on any thread, takes the new arm (see
     /// [`Visibility`](crate::Visibility) for the one exception, which is reported). Costs a few system calls and one
@@ -24,7 +24,7 @@ impl RawKey {
         change(self, Change::Enable)
     }
 
-    /// Turns the key off (Linux: `static_key_disable`). Nothing to do where its count is 0. Otherwise as
+    /// Turns the key off (Linux: `static_key_disable`). Nothing to do if its count is 0. Otherwise as
     /// [`enable`](Self::enable).
     ///
     /// # Errors
@@ -33,15 +33,15 @@ impl RawKey {
         change(self, Change::Disable)
     }
 
-    /// Turns the key on or off. Not public: who looks for a `get` would be shown it by the compiler.
+    /// Turns the key on or off. Not public: the compiler would suggest it to somebody who looks for a `get`.
     #[cfg(feature = "std")]
     pub(crate) fn set(&self, on: bool) -> Result<Outcome, Error> {
         change(self, Change::to(on))
     }
 
     /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
-    /// compare-and-swap. When it returns, the key is on, and stays so until the matching [`dec`](Self::dec). Where the key went on
-    /// without a core sync, that is reported to the others too, until one has succeeded.
+    /// compare-and-swap. When it returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key went on
+    /// without a core sync, later incs report that, too, until one has succeeded.
     ///
     /// # Errors
     /// [`Error::Overflow`] at `i32::MAX` users, otherwise as [`enable`](Self::enable).
@@ -52,7 +52,7 @@ impl RawKey {
     /// One user less (Linux: `static_key_slow_dec`). The last turns the key off.
     ///
     /// # Errors
-    /// [`Error::Underflow`] where the key is off, otherwise as [`enable`](Self::enable).
+    /// [`Error::Underflow`] if the key is off, otherwise as [`enable`](Self::enable).
     pub fn dec(&self) -> Result<Outcome, Error> {
         change(self, Change::Dec)
     }
@@ -89,21 +89,20 @@ impl RawKey {
         change_locked(self, Change::Dec, lock)
     }
 
-    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. `enable` and `disable` of what is
-    /// so already still succeed. A deferred dec that is due is carried out first, because none could be later.
+    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. If the key is in the wanted state
+    /// already, `enable` and `disable` still succeed. If a deferred dec is due, it is carried out first, because it could not be later.
     ///
     /// # Errors
-    /// [`Error::Overflow`] with `i32::MAX` users, and where the lock cannot be taken: [`Error::Reentrant`] in the middle of
-    /// a flip, [`Error::OutOfMemory`], and [`Error::NoText`] in a kernel that has not called
-    /// [`set_text`](crate::set_text). Where a deferred dec is due, also as [`dec`](Self::dec); it is then still due,
-    /// and the key is not sealed.
+    /// [`Error::Overflow`] with `i32::MAX` users. If the lock cannot be taken: [`Error::Reentrant`] in the middle of a flip,
+    /// [`Error::OutOfMemory`], and [`Error::NoText`] in a kernel that has not called [`set_text`](crate::set_text). If a deferred
+    /// dec is due, also the errors of [`dec`](Self::dec); then the dec is still due, and the key is not sealed.
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
         count::seal(self.word()).map_err(Error::from)
     }
 
-    /// Under the lock: counts off the user that has left by `dec_deferred`. Where that is refused, it is still due.
+    /// Under the lock: counts off the user that has left by `dec_deferred`. If that is refused, the dec is still due.
     pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
         if !self.is_due() {
             return Ok(None);
@@ -121,7 +120,7 @@ impl<'key> Request<'key> {
     }
 }
 
-/// Changes one key: the lock-free way where nothing has to be patched, else a transaction of one.
+/// Changes one key: by the lock-free way if nothing has to be patched, else by a transaction of one.
 pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, None));
@@ -143,22 +142,22 @@ fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     Outcome { visibility, ..Outcome::default() }
 }
 
-/// Whoever comes by `inc` relies on the key; where the last core sync succeeded, so may another, for this key.
+/// Whoever comes by `inc` relies on the key. If the last core sync succeeded, another may succeed, too, for this key's flip.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !text().is_synced() {
         return Visibility::Eventual;
     }
-    let sync = |lock: &mut Lock| patch::sync_again(core::iter::once(key as &dyn Subject), &mut lock.platform);
+    let sync = |lock: &mut Lock| patch::sync_again(&[Request::new(key, 0)], &mut lock.platform);
     match lock {
         Some(lock) => sync(lock),
         None => Lock::take().map_or(Visibility::Eventual, |mut lock| sync(&mut lock)),
     }
 }
 
-/// Brings the primed sites of a key that fall through back to the pristine nop: for those who want the very last fraction of
-/// a nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs, and
-/// the next flip of those sites is a first one again. Does nothing for sites that jump.
+/// Brings the primed sites of a key that fall through back to the pristine nop. For those who want the very last fraction of a
+/// nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs, and the next flip
+/// of those sites is a first one again. Does nothing to sites that jump.
 ///
 /// # Errors
 /// As [`RawKey::enable`].

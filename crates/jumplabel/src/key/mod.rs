@@ -24,26 +24,37 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A key's default is part of its type, so that the check's first instruction is known where it is compiled.
+//! A key's default is part of its type, so the compiler knows the first instruction of a check.
 
+// What is hidden is public for the macros and for tests.
 mod atomic;
+#[doc(hidden)]
 pub mod count;
+#[doc(hidden)] // Public for the macros.
+#[doc(hidden)]
+pub mod declaration;
 #[cfg(feature = "std")]
 pub mod deferred;
 pub(crate) mod flip;
+pub(crate) mod info;
+#[doc(hidden)] // As above.
+#[doc(hidden)]
+pub mod meta;
 pub mod naked;
 pub(crate) mod raw;
+#[doc(hidden)]
+pub mod record;
 
 pub use raw::RawKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
-/// Dereferences to [`RawKey`], which has the methods.
+/// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, it is an [`OrLoadKey`].
 #[repr(transparent)]
-pub struct StaticKey<const DEFAULT: bool> {
+pub struct StaticKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
 }
 
-impl<const DEFAULT: bool> core::fmt::Debug for StaticKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> core::fmt::Debug for StaticKey<DEFAULT, OR_LOAD> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.raw.fmt(f)
     }
@@ -54,7 +65,23 @@ pub type StaticKeyTrue = StaticKey<true>;
 /// A key that starts off (Linux: `struct static_key_false`).
 pub type StaticKeyFalse = StaticKey<false>;
 
-impl<const DEFAULT: bool> StaticKey<DEFAULT> {
+/// A key that works where the system lets nobody change code: until one of its checks is patched, that check loads the key's
+/// count. Declare it with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. For libraries, which cannot know
+/// what the program may do.
+///
+/// A check that was never patched costs a jump, a load, a test and a jump. So does one that jumps, patched or not: a check
+/// costs nothing once it was patched and the key has its arm in line. Checks begin unpatched; those that are to fall through are patched by
+/// [`prepare()`](crate::prepare), by [`settle`](crate::settle) of the key, and by the first flip of the key to that state.
+/// Each costs some 20 bytes of code beside.
+///
+/// If patching is refused, `enable` and the like still succeed, and say in [`Outcome::loading`](crate::Outcome::loading) how many sites go on loading.
+/// They fail where patching worked before: a check that was patched to fall through cannot be made to load again. Then nothing changes, as with
+/// any error.
+///
+/// There is no naked key of this sort: an atomic costs less than a call of a function that loads.
+pub type OrLoadKey<const DEFAULT: bool> = StaticKey<DEFAULT, true>;
+
+impl<const DEFAULT: bool, const OR_LOAD: bool> StaticKey<DEFAULT, OR_LOAD> {
     /// A key in its default state.
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
@@ -69,7 +96,7 @@ impl<const DEFAULT: bool> StaticKey<DEFAULT> {
     }
 }
 
-impl<const DEFAULT: bool> core::ops::Deref for StaticKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DEFAULT, OR_LOAD> {
     type Target = RawKey;
     fn deref(&self) -> &RawKey {
         &self.raw
@@ -84,45 +111,20 @@ impl<const DEFAULT: bool> core::ops::Deref for StaticKey<DEFAULT> {
     message = "`{Self}` is not a static key",
     label = "this is not a static key",
     note = "static_branch_likely! and static_branch_unlikely! take a static declared with static_key!, an element of an \
-            array of keys with a constant index, or a field of type StaticKey in a static"
+            array of keys with a constant index, or a field of type StaticKey in a static; ask a key that is chosen at run time by \
+            `key.is_enabled()`"
 )]
 pub unsafe trait Key {
     /// The state that the key starts in.
     const DEFAULT: bool;
+    /// Whether its checks load the count where they were not patched; see [`OrLoadKey`].
+    const OR_LOAD: bool = false;
 }
 
 // SAFETY: transparent over a RawKey made with DEFAULT.
-unsafe impl<const DEFAULT: bool> Key for StaticKey<DEFAULT> {
+unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for StaticKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
-}
-
-/// One key, or an array of keys, as `static_key!` records it.
-#[doc(hidden)]
-pub trait Keys {
-    const COUNT: usize;
-    const STRIDE: usize;
-    const DEFAULT: bool;
-}
-
-impl<K: Key> Keys for K {
-    const COUNT: usize = 1;
-    const STRIDE: usize = 0;
-    const DEFAULT: bool = K::DEFAULT;
-}
-
-impl<K: Key, const N: usize> Keys for [K; N] {
-    const COUNT: usize = N;
-    const STRIDE: usize = size_of::<K>();
-    const DEFAULT: bool = K::DEFAULT;
-}
-
-/// `text` as an array, so that a record can point to its bytes without a relocation.
-#[doc(hidden)]
-#[must_use]
-pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
-    let mut bytes = [0; LEN];
-    bytes.copy_from_slice(text.as_bytes());
-    bytes
+    const OR_LOAD: bool = OR_LOAD;
 }
 
 /// Declares keys.
@@ -139,19 +141,62 @@ pub const fn bytes_of<const LEN: usize>(text: &str) -> [u8; LEN] {
 ///     static CHECKS: cfg!(debug_assertions);
 ///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std`).
 ///     static NET: false, deferred core::time::Duration::from_secs(1);
+///     /// A key that works where nothing may be patched: [`OrLoadKey`](crate::OrLoadKey). Arrays and deferred keys, too.
+///     static LOG: false, or_load;
+///     static LEVELS: [false; 5], or_load;
+///     static SLOW: false, or_load, deferred core::time::Duration::from_secs(1);
+///     /// A name for operators, in place of the path, and something of yours that goes with the key.
+///     #[key(name = "net.trace")]
+///     static NET_TRACE: false, meta &ABOUT;
 /// }
+/// struct About(&'static str);
+/// static ABOUT: About = About("traces packets");
+///
+/// # #[cfg(not(target_family = "wasm"))] {
+/// let key = jumplabel::find_key("net.trace")?;
+/// assert_eq!(key.meta::<About>().map(|about| about.0), Some("traces packets"));
+/// # }
+/// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// May stand in a function, too; names in the default, the count and the interval are then looked up in the module around
-/// it.
+/// *Place.* A module or a function; names in the default and in what follows it are then looked up in the module around it. An `impl`
+/// block has no statics: declare the key beside it.
 ///
-/// Costs 8 bytes of data a key and 32 bytes of read-only record a declaration, no relocation, no start-up work.
+/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; functions are not part of it. What
+/// `#[key(name = "...")]` gives, any constant text, takes the place of the path, for all elements of an array. A macro that
+/// declares keys can make names unique with it: `#[key(name = concat!("hook.", stringify!($hook)))]`. Else the place of the macro's
+/// invocation tells its keys apart: see [`KeyInfo`](crate::KeyInfo).
+///
+/// *Meta.* `, meta &META` comes last, and is a reference to anything that is `Sync` and lives as long as the program.
+/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns it to those who ask for its type.
+///
+/// Costs 8 bytes of data a key, and, for a declaration, 40 bytes of read-only record with the texts of path, name and file; a
+/// `meta` costs a function of some 40 bytes. No relocation, no start-up work. (Builds without sites have both.)
 #[macro_export]
 macro_rules! static_key {
     () => {};
-    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr]; $($rest:tt)*) => {
+    // A default that is a literal: the documentation of the user's crate shows the type without braces.
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<$default> = $crate::DeferredKey::new($interval)
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::StaticKey<$default> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
         }
         $crate::static_key! { $($rest)* }
     };
@@ -159,18 +204,40 @@ macro_rules! static_key {
         compile_error!(concat!("a deferred key has an interval: `static ", stringify!($name), ": ", stringify!($default),
             ", deferred Duration::from_secs(1);`"));
     };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, meta $meta:expr, $($rest:tt)*) => {
+        compile_error!(concat!("`meta` comes last: `static ", stringify!($name), ": ", stringify!($default), ", ..., meta ",
+            stringify!($meta), ";`"));
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
         compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
     };
-    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
         }
         $crate::static_key! { $($rest)* }
     };
-    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr], or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::OrLoadKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::OrLoadKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<{ $default }, true> = $crate::DeferredKey::new($interval)
         }
         $crate::static_key! { $($rest)* }
     };
@@ -181,16 +248,28 @@ macro_rules! static_key {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {
-    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[thread_local] $($rest:tt)*) => {
+    (@sort $cfg:tt $attr:tt $name:tt $meta:tt #[thread_local] $($rest:tt)*) => {
         compile_error!("a key is one for all threads, which share the code that its sites are in: it cannot be `#[thread_local]`");
     };
-    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[cfg $condition:tt] $($rest:tt)*) => {
-        $crate::__static_key! { @sort [$($cfg)* #[cfg $condition]] [$($attr)*] $($rest)* }
+    (@sort [$($cfg:tt)*] $attr:tt $name:tt $meta:tt #[cfg $condition:tt] $($rest:tt)*) => {
+        $crate::__static_key! { @sort [$($cfg)* #[cfg $condition]] $attr $name $meta $($rest)* }
     };
-    (@sort [$($cfg:tt)*] [$($attr:tt)*] #[$other:meta] $($rest:tt)*) => {
-        $crate::__static_key! { @sort [$($cfg)*] [$($attr)* #[$other]] $($rest)* }
+    (@sort $cfg:tt $attr:tt [] $meta:tt #[key(name = $name:expr)] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg $attr [$name] $meta $($rest)* }
     };
-    (@sort [$($cfg:tt)*] [$($attr:tt)*] $vis:vis $name:ident: $type:ty = $value:expr $(; $($more:tt)*)?) => {
+    (@sort $cfg:tt $attr:tt $name:tt [] #[key(meta = $meta:expr)] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg $attr $name [$meta] $($rest)* }
+    };
+    (@sort $cfg:tt $attr:tt $name:tt $meta:tt #[key $($other:tt)*] $($rest:tt)*) => {
+        compile_error!("expected `#[key(name = \"a.name\")]`, once");
+    };
+    (@sort $cfg:tt [$($attr:tt)*] $name:tt $meta:tt #[$other:meta] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg [$($attr)* #[$other]] $name $meta $($rest)* }
+    };
+    (
+        @sort [$($cfg:tt)*] [$($attr:tt)*] [$($given:expr)?] $meta:tt
+        $vis:vis $name:ident: $type:ty = $value:expr $(; $($more:tt)*)?
+    ) => {
         $($cfg)*
         #[allow(non_snake_case)]
         mod $name {
@@ -198,7 +277,10 @@ macro_rules! __static_key {
             use super::*;
             $($attr)*
             pub static $name: $type = $value;
-            $crate::__key_record!($name, $type);
+            $crate::__key_record!(
+                $name, $name, 0,
+                $crate::key::declaration::Texts::of_static(module_path!(), &[$($given)?], file!()), $meta
+            );
             $($($more)*)?
         }
         $($cfg)*
@@ -206,46 +288,6 @@ macro_rules! __static_key {
         $vis use $name::$name;
     };
     ($($declaration:tt)*) => {
-        $crate::__static_key! { @sort [] [] $($declaration)* }
+        $crate::__static_key! { @sort [] [] [] [] $($declaration)* }
     };
-}
-
-/// The record of a key in `__jump_keys`; see `site::record`. Its path is that of the module around it.
-#[cfg(jumplabel_sites)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __key_record {
-    ($name:ident, $type:ty) => {
-        static __JUMPLABEL_PATH: [u8; module_path!().len()] = $crate::key::bytes_of(module_path!());
-        static __JUMPLABEL_FILE: [u8; file!().len()] = $crate::key::bytes_of(file!());
-        ::core::arch::global_asm!(
-            ".pushsection __jump_keys, \"aR\", %progbits",
-            ".balign 4",
-            $crate::__once_asm!(),
-            $crate::__key_word_asm!(),
-            ".long {name} - .",
-            ".long {file} - .",
-            ".long {name_len}, {file_len}, {line}, {count}, {shape}",
-            ".popsection",
-            key = sym $name,
-            name = sym __JUMPLABEL_PATH,
-            file = sym __JUMPLABEL_FILE,
-            name_len = const module_path!().len(),
-            file_len = const file!().len(),
-            line = const line!(),
-            count = const <$type as $crate::key::Keys>::COUNT,
-            shape = const $crate::format::shape(
-                <$type as $crate::key::Keys>::DEFAULT,
-                <$type as $crate::key::Keys>::STRIDE,
-            ),
-        );
-    };
-}
-
-/// No records without sites.
-#[cfg(not(jumplabel_sites))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __key_record {
-    ($($ignored:tt)*) => {};
 }

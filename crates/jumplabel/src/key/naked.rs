@@ -1,5 +1,4 @@
-//! Naked keys: a check is a call of a function of the key's own, two instructions long, and that function is what a flip
-//! changes.
+//! Naked keys: a check calls a function of the key's own, two instructions long, and a flip changes that function.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
@@ -10,7 +9,7 @@
 //!                                                      ret
 //! ```
 //!
-//! The key is an ordinary one, with a record and a table entry; its only site is the function. So all that changes keys and
+//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So all that changes keys and
 //! lists sites works on naked keys too, and a batch may hold both kinds.
 //!
 //! ```
@@ -39,14 +38,15 @@
 //! | a function that checks | stays a leaf | is aligned as one that calls (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
-//! Use `static_key!` where checks must cost next to nothing. Use `naked_key!` for keys whose checks must change together, or are
-//! so many that their table and their flips are too much, and that must not lie in data which a stray store can change, or
-//! which is not in the cache. Where none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
+//! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` if all checks must change together, or if the checks are so
+//! many that their table and their flips cost too much; and if the state must not lie in data, which a stray store can change and
+//! which may not be in the cache. If none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use super::{Keys, RawKey};
+use super::RawKey;
+use super::declaration::Keys;
 
 /// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
 /// it.
@@ -76,9 +76,9 @@ impl<F: Function> NakedKey<F> {
     /// A call of the key's function and no load: it writes the register with the result, what the call itself takes, and no
     /// flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
     ///
-    /// All checks change at one instant: when one on this thread has yielded the new state of a flip, no later one on this
-    /// thread yields the old one. When the flip has returned, none on any thread does (see
-    /// [`Visibility`](crate::Visibility) for the one exception). While it is going on, two threads may differ.
+    /// All checks change at one instant: when a check on this thread has yielded the new state of a flip, no later check on this
+    /// thread yields the old one. When the flip has returned, no check on any thread does (see
+    /// [`Visibility`](crate::Visibility) for the one exception). While the flip is going on, two threads may differ.
     ///
     /// [`is_enabled`](RawKey::is_enabled) loads the count instead; it changes after the checks.
     #[must_use]
@@ -139,12 +139,15 @@ impl<F: Function> Keys for NakedKey<F> {
 /// naked keys, because each has a function of its own.
 ///
 /// Costs, for each key, 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table
-/// and 32 of read-only record, no relocation, no start-up work; for a check, nothing but its code.
+/// and 40 of read-only record with its texts, no relocation, no start-up work; for a check, nothing but its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$($array:tt)*]; $($rest:tt)*) => {
         compile_error!("there are no arrays of naked keys: each has a function of its own; declare them one by one");
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load $($rest:tt)*) => {
+        compile_error!("a naked key cannot load: an atomic costs less than a call of a function that loads; use `static_key!` or an atomic");
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $($rest:tt)*) => {
         compile_error!("a naked key has no deferred `dec`: its flips cost the same for any number of checks");
@@ -152,33 +155,35 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
         compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
     };
-    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr; $($rest:tt)*) => {
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
-            $(#[$($attr)*])* $vis $name: $crate::NakedKey<__Function> = $crate::NakedKey::new();
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
             $crate::__naked_function!($name, $default);
         }
         $crate::naked_key! { $($rest)* }
     };
 }
 
-/// The function, and the type that stands for it.
+/// The function, and the type that stands for it: in a module of its own, so that it can have the name that messages and the
+/// documentation of the user's crate show.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        #[doc(hidden)]
-        pub enum __Function {}
+        pub mod __type {
+            pub enum $key {}
+        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: the entry of the function below names the key, whose type has this one in it.
-        unsafe impl $crate::key::naked::Function for __Function {
+        unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
             #[inline(always)]
             fn call() -> bool {
                 $crate::__naked_call!(__function)
             }
         }
-        $crate::__naked_function_asm!(__function, $key, <__Function as $crate::key::naked::Function>::DEFAULT);
+        $crate::__naked_function_asm!(__function, $key, <__type::$key as $crate::key::naked::Function>::DEFAULT);
     };
 }
 
@@ -188,11 +193,12 @@ macro_rules! __naked_function {
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        #[doc(hidden)]
-        pub enum __Function {}
+        pub mod __type {
+            pub enum $key {}
+        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: nothing is called.
-        unsafe impl $crate::key::naked::Function for __Function {
+        unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
         }
     };

@@ -52,7 +52,7 @@ impl RawKey {
         self.flag(Self::EVENTUAL)
     }
 
-    /// Under the lock, and before the count is published: who comes by a lock-free `inc` has to see it.
+    /// Under the lock, and before the count is published: whoever comes by a lock-free `inc` has to see it.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.set_flag(Self::EVENTUAL, eventual);
     }
@@ -74,24 +74,24 @@ impl RawKey {
     }
 
     /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
-    /// sites are on, and false after all sites are off. The answer may be stale at once, unless the caller keeps others from
-    /// flipping the key.
+    /// sites are on, and false after all sites are off. Another thread may flip the key as soon as this returns,
+    /// unless the caller keeps it from that.
     #[must_use]
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.word.load(Ordering::Relaxed) & i32::MAX != 0
     }
 
-    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. Stale at once, like [`Self::is_enabled`].
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. May be stale at once, like [`Self::is_enabled`].
     #[must_use]
     #[inline]
     pub fn count(&self) -> i32 {
         count::users(self.word.load(Ordering::Relaxed))
     }
 
-    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false where it is off, going off,
-    /// sealed or full. Never patches, never blocks, and does not tell [`Visibility`](crate::Visibility), as
-    /// [`inc`](Self::inc) does.
+    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false if the key is off, going off,
+    /// sealed or full. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not tell the
+    /// [`Visibility`](crate::Visibility).
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {
         count::fast(&self.word, Change::Inc).is_some()
@@ -104,10 +104,12 @@ impl RawKey {
     }
 }
 
+/// `StaticKey(on, count 2)`, for keys of all types.
 impl core::fmt::Debug for RawKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let sealed = if self.is_sealed() { ", sealed" } else { "" };
-        write!(f, "StaticKey(count {}, default {}{sealed})", self.count(), self.default_state())
+        let (state, sealed) =
+            (["off", "on"][usize::from(self.is_enabled())], ["", ", sealed"][usize::from(self.is_sealed())]);
+        write!(f, "StaticKey({state}, count {}{sealed})", self.count())
     }
 }
 

@@ -1,19 +1,19 @@
-//! The transaction that is being carried out, for whoever finds it unfinished: a child that was copied in the middle of it, and
-//! the next to take the lock if a process that shares this memory was killed in the middle of it.
+//! The transaction that is being carried out, for whoever finds it unfinished: a child that was copied in the middle of it; or,
+//! if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
 //!
 //! ```text
 //!            begin                  writing              publishing             end
 //!   NOTHING ───────► COLLECTING ──────────► WRITING ────────────► PUBLISHING ───────► NOTHING
-//!                    to be forgotten        to be undone          to be finished
+//!                    to be dropped          to be undone          to be finished
 //! ```
 //!
 //! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
 //!
-//! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. What it needs
-//! to know is kept in memory of the copy's own: the stack of the thread that flipped may be gone.
+//! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. The lists
+//! that are needed for that are in memory of the copy's own: the stack of the thread that flipped may be gone.
 //!
-//! A child of an ordinary fork never sees a phase, because `fork` waits for the lock (`text::linux::fork` has the
-//! exceptions). In a copied process the phase alone is not enough: see `settle_copy`.
+//! `fork` waits for the lock (`text::linux::fork` has the exceptions), so its child never sees a phase. If a process was copied
+//! in another way, the phase alone is not enough: see `settle_copy`.
 
 use core::sync::atomic::Ordering;
 
@@ -50,8 +50,8 @@ impl InFlight {
         self.0.truncate(0);
         self.0.reserve(requests.len(), text)?;
         requests.iter().try_for_each(|request| {
-            // SAFETY: a subject outlives the transaction, and whoever finds that unfinished is given it by the same caller's
-            // right: the object of a key must not be unloaded while the key is flipped.
+            // SAFETY: a subject outlives the transaction. Whoever finds that unfinished may use it by the caller's right: the
+            // object of a key must not be unloaded while the key is flipped.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
             self.0.push(request, text)
         })
@@ -131,7 +131,7 @@ extern "C" fn recover_here() {
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let text = lock.text();
-    // Whoever was changing the lists does not exist here.
+    // The thread that was changing the lists does not exist here.
     let State { plan, in_flight } = STATE.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -139,7 +139,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // An object of another copy of the library may have gone since: that copy knows nothing of this list.
+        // An object of another copy of the library may have gone since: that copy does not know this list.
         plan.retain(&|address| object::contains_code(address, &lock.objects));
         let held = &mut lock.platform;
         undone = match plan.work(text) {
@@ -152,7 +152,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             }),
         };
     }
-    // Whatever the request says: the copy may have come between the counter's change and its note.
+    // Whatever the request says: the process may have been copied between the counter's change and its note.
     in_flight.0.iter().for_each(|request| request.subject.abandon());
     if !undone {
         in_flight.stuck();

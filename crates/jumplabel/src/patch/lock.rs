@@ -8,13 +8,14 @@ use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 
 /// The process-wide lock, held: nobody else flips, and no object that has sites comes or goes (Linux: `jump_label_lock`).
 ///
-/// For several flips and looks with nobody in between; a set of changes that shall be all or nothing is a
-/// [`Batch`](crate::Batch). While it lives, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like; what
-/// takes the lock itself returns [`Error::Reentrant`] on this thread, and waits on others.
+/// Take it for several flips and looks with nobody in between. (If a set of changes shall be all or nothing, use a
+/// [`Batch`](crate::Batch).) While you hold it, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
+/// Functions that take the lock themselves return [`Error::Reentrant`] on this thread, and wait on others.
 ///
 /// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile, and it cannot be cancelled.
 /// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
-/// `fork` does not hold it, and must neither use nor drop it.
+/// `fork` does not hold it, and must neither use nor drop it. On Linux, if a thread ends without dropping it, whoever waits
+/// takes it over after 100 ms.
 pub struct Lock {
     text: &'static dyn Text,
     token: Token,
@@ -27,14 +28,14 @@ impl Lock {
     /// Waits for the lock.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`], [`Error::NoText`] in a kernel that has not
+    /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`], [`Error::NoText`] in a kernel that has not
     /// called [`set_text`](crate::set_text).
     pub fn take() -> Result<Lock, Error> {
         let text = text::text();
         let token = text.lock()?;
         // SAFETY: the lock is held.
         unsafe { in_flight::recover_all(text) };
-        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // There is nothing that could disagree.
+        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, none can disagree with its key.
         // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
         let mut lock = unsafe { Lock::new(text, token) };
         #[cfg(jumplabel_sites)]

@@ -5,16 +5,17 @@
 //!  begin     each key's counter says what the change comes to; keys that go off close their lock-free way
 //!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
 //!  verify    each site holds one of its legal states, all bytes, else ForeignBytes; nothing is written yet
-//!  open      the writer makes all pages writable (mprotect), or its own (procmem), or copies them (swap)
-//!  steps     the writes of each step, a core sync after each: one step, or three where a site is pristine;
-//!            a refused write undoes the steps before it, and the next writer is tried
+//!  open      the writer makes all pages writable (mprotect), or only its own descriptor (procmem), or copies them (swap)
+//!  steps     the writes of each step, a core sync after each: one step, or three if a site is pristine;
+//!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     protections back
 //!  publish   counts change only now
 //! ```
 //!
-//! On an error after `begin`, counts and sites are as before. Nothing here allocates between `open` and `close`, calls
-//! the dynamic loader, or runs code of the user's.
+//! On an error after `begin`, counts and sites are as before. Between `open` and `close` nothing here allocates, calls the
+//! dynamic loader, or runs the program's code.
 
+mod edit;
 pub(crate) mod in_flight;
 mod lock;
 mod plan;
@@ -25,7 +26,7 @@ pub(crate) mod subject;
 use core::time::Duration;
 
 use crate::error::{Errno, Error, Refusals};
-use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind};
+use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object};
 pub use lock::Lock;
@@ -51,13 +52,16 @@ pub struct Outcome {
     pub pages: usize,
     /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
     pub primed: usize,
-    /// What wrote, `None` where no site had to change.
+    /// Sites of keys declared `or_load` that could do without loading and go on with it, because the system refused to patch them; see
+    /// [`OrLoadKey`](crate::OrLoadKey).
+    pub loading: usize,
+    /// What wrote; `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see it. Where there was nothing to write: when they see the flip that wrote it.
+    /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
     pub visibility: Visibility,
     /// What went less than well without being an error.
     pub warnings: Warnings,
-    /// From taking the lock to the last protection being back.
+    /// From the moment at which the lock is held until the last protection is back.
     pub time: Duration,
 }
 
@@ -78,12 +82,12 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Once in a program is enough.
 pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, held))
+    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, false, held))
 }
 
-/// In a process that was copied while somebody could flip: memory is copied page by page, so that the note of what was in
-/// flight, the counts and the sites can be of different moments. The counts decide. A site that is refused is met again by
-/// the next flip of its key.
+/// In a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts and the
+/// sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next flip of
+/// the key meets the same error.
 #[cfg(jumplabel_sites)]
 #[cold]
 fn settle_copy(lock: &mut Lock) {
@@ -100,20 +104,21 @@ pub(crate) fn settle(subject: &dyn Subject) -> Result<Outcome, Error> {
     match outcome.writer {
         Some(_) if outcome.visibility == Visibility::Immediate => subject.set_eventual(false),
         Some(_) => {}
-        None => outcome.visibility = sync_again(core::iter::once(subject), &mut lock.platform),
+        None => outcome.visibility = sync_again(&[Request::new(subject, 0)], &mut lock.platform),
     }
     Ok(outcome)
 }
 
 /// Under the lock: whether all threads see the sites of these subjects as they are, at the latest by a core sync now.
-pub(crate) fn sync_again<'s>(subjects: impl Iterator<Item = &'s dyn Subject> + Clone, held: &mut Held) -> Visibility {
-    if !subjects.clone().any(Subject::is_eventual) {
+#[inline(never)] // Once in a program is enough.
+pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
+    if !requests.iter().any(|request| request.subject.is_eventual()) {
         return Visibility::Immediate;
     }
     if held.text().core_sync(held).is_err() {
         return Visibility::Eventual;
     }
-    subjects.for_each(|subject| subject.set_eventual(false));
+    requests.iter().for_each(|request| request.subject.set_eventual(false));
     Visibility::Immediate
 }
 
@@ -125,13 +130,13 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses` is about to be unloaded: what could not be restored in it needs to be restored no more.
+/// The object at `addresses` is about to be unloaded: nobody has to restore any more what could not be restored in it.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
 }
 
-/// Fills the plan. Called by way of a pointer, so that there is one `transaction` and not one for each caller.
+/// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.
@@ -146,27 +151,32 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     plan.clear();
     in_flight.begin(requests, text)?;
     let mut outcome = collect(requests, plan, objects).and_then(|()| {
-        requests.iter().for_each(|request| request.aim.into_iter().for_each(|aim| request.subject.expose(aim)));
-        let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
-        // Not before: who finds a plan that is being sorted must not undo it.
-        in_flight::writing();
-        write(work, platform)
+        requests.iter().for_each(Request::expose);
+        carry_out(plan, platform)
     });
     match &mut outcome {
         Ok(outcome) => {
             in_flight.publishing(requests, text);
-            if outcome.writer.is_none() {
-                outcome.visibility = sync_again(requests.iter().map(|request| request.subject), platform);
+            // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever comes
+            // by a lock-free `inc` waits for it.
+            let loads = plan.loads();
+            if loads {
+                outcome.visibility = Visibility::Eventual;
+            } else if outcome.writer.is_none() {
+                outcome.visibility = sync_again(requests, platform);
             }
             requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            if loads {
+                outcome.visibility = sync_again(requests, platform);
+            }
             outcome.time = text.now().saturating_sub(start);
         }
         Err(error) => {
-            // What was undone without a core sync is seen like what is done without one.
+            // Other threads see what was undone without a core sync as they see what is done without one.
             if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !text.is_synced() {
                 requests.iter().for_each(|request| request.subject.set_eventual(true));
             }
-            // Those behind one that was refused were not begun: nothing is done to them.
+            // Requests behind one that was refused were not begun: `abandon` does nothing to them.
             requests.iter().for_each(|request| request.subject.abandon());
         }
     }
@@ -179,6 +189,19 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     outcome
 }
 
+/// Writes what is planned, or, if all sites do without it what is wanted, lets them.
+#[inline(never)]
+fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
+    let Some(work) = plan.work(held.text())? else { return Ok(Outcome::default()) };
+    // Not before: whoever finds a plan that is being sorted must not undo it.
+    in_flight::writing();
+    let written = write(work, held);
+    if written.is_ok() {
+        return written;
+    }
+    plan.do_without().map_or(written, |loading| Ok(Outcome { loading, ..Outcome::default() }))
+}
+
 /// Writes with the first writer that can.
 #[inline(never)]
 fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
@@ -189,8 +212,9 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let (mut stuck, mut core_sync) = (None, None);
     let mut refused = Refusals::default();
     'list: loop {
-        for kind in text.writers(&summary, held).iter() {
-            // What another writer could not undo is undone by this one, which then goes on as if nothing had been.
+        let writers = text.writers(&summary, held);
+        for kind in writers.iter() {
+            // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
             let mut body = |writer: &mut dyn Writer| {
                 if stuck.is_some() {
                     steps::undo(edits, writer)?;
@@ -205,6 +229,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                         sites,
                         pages: summary.pages,
                         primed: several,
+                        loading: 0,
                         writer: Some(kind),
                         visibility: written.visibility,
                         warnings: written.warnings,
@@ -224,16 +249,16 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 }
             }
         }
-        return Err(refusal(stuck, core_sync, refused));
+        return Err(refusal(stuck, core_sync, refused, &writers));
     }
 }
 
 /// What the refusals of all writers come to.
-fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals) -> Error {
+fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, writers: &Writers) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
         (None, Some(core_sync)) => Error::MultiThreaded { core_sync },
-        _ if refused.iter().next().is_none() => Error::NoWriter,
+        _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }
 }

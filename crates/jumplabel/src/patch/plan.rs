@@ -1,8 +1,9 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
+use super::edit::{Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
-use crate::arch::{self, Arch, Change, Code, Kind, Native, State, Template};
+use crate::arch::{self, Change};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::site::{index, object};
@@ -10,13 +11,13 @@ use crate::sort::sort_unstable_by;
 use crate::text::list::List;
 use crate::text::{Extent, Held, Objects, SPAN_GAP_PAGES, Summary, Text};
 
-/// Keeps the last request for each subject. The result is in the order of their addresses.
+/// Keeps the last request for each subject. The result is in the order of the subjects' addresses.
 pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
     for (request, order) in requests.iter_mut().zip(0..) {
         request.order = order;
         request.aim = None;
     }
-    // A subject is where it is, whatever entries call it.
+    // A subject is known by its address, whatever the types of the references to it.
     let address = |request: &Request<'_>| core::ptr::from_ref(request.subject).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
     // The last one for a subject replaces those before it.
@@ -33,138 +34,6 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
     requests.get_mut(..kept).unwrap_or_default()
 }
 
-/// A change of one site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edit {
-    pub(super) address: usize,
-    pub(super) change: Change,
-}
-
-impl Edit {
-    /// Begins at what the site holds now. A writer that has core sync refused to it has written there, and nowhere else.
-    #[cold]
-    pub(super) fn look_again(&mut self) {
-        let old = self.change.old;
-        // SAFETY: a site that was verified, of an object that the lock keeps loaded.
-        self.change.old = unsafe { Code::read(old.kind(), self.address, old.len()) };
-    }
-}
-
-/// What a site is to do: what its subject says, or what it does, in the state that the compiler emits for that.
-#[derive(Clone, Copy)]
-enum Wanted {
-    Aim(usize),
-    Settled,
-}
-
-/// A site that holds one of its states.
-#[derive(Clone, Copy)]
-struct Found<'held> {
-    entry: &'held Entry,
-    displacement: Option<i32>,
-    code: Code,
-    state: State,
-}
-
-impl<'held> Found<'held> {
-    /// What holds the site of `entry`, which is `subject`'s. `None` where it holds none of its states.
-    ///
-    /// # Safety
-    /// The entry is from the index of an object that the lock keeps loaded.
-    #[inline(never)]
-    unsafe fn at(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
-        let kind = Kind::of(entry.kind())?;
-        let displacement = displacement(kind, entry, subject.goal(subject.aim(), entry));
-        // SAFETY: by the contract, the site is mapped.
-        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
-    }
-
-    /// The state to bring it to, and the displacement there.
-    fn toward(&self, wanted: Wanted, subject: &dyn Subject) -> (State, Option<i32>) {
-        match wanted {
-            Wanted::Settled => (self.state.settled::<Native>(), self.displacement),
-            Wanted::Aim(aim) => {
-                let goal = subject.goal(aim, self.entry);
-                let displacement = displacement(self.state.kind(), self.entry, goal);
-                (self.state.toward::<Native>(goal, displacement), displacement)
-            }
-        }
-    }
-
-    /// The edit that brings the site there, `None` where it is.
-    #[inline(never)]
-    fn edit(&self, (to, displacement): (State, Option<i32>)) -> Option<Edit> {
-        if self.state == to && self.displacement == displacement {
-            return None;
-        }
-        let new = to.encode::<Native>(displacement.unwrap_or_default());
-        Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } })
-    }
-}
-
-/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
-fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
-    let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
-    Native::displacement(entry.code() as u64, target as u64)
-}
-
-/// Sites of one kind and arm that go from one state to another.
-struct Run {
-    traits: u32,
-    kind: u8,
-    bytes: usize,
-    from: Template,
-    to: Template,
-}
-
-impl Run {
-    /// As `entry` does; `None` if it stays where it is.
-    fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
-        if from == to {
-            return None;
-        }
-        let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
-        Some(Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to })
-    }
-
-    /// The edit of `entry`, if it is one of them.
-    ///
-    /// # Safety
-    /// As for [`Found::at`].
-    #[inline]
-    unsafe fn edit(&self, entry: &Entry) -> Option<Edit> {
-        let address = entry.code();
-        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
-        let old = self.from.fill::<Native>(displacement);
-        // SAFETY: by the contract, the site is mapped.
-        let is_one = entry.traits() == self.traits && unsafe { Code::read(self.kind, address, self.bytes) } == old;
-        is_one.then(|| Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
-    }
-}
-
-/// What was found at an entry's site instead of a state of it that does what `goal` says.
-///
-/// # Safety
-/// As for [`Found::at`].
-#[cold]
-unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
-    let address = entry.code();
-    let expected = |kind: Kind| {
-        let displacement = displacement(kind, entry, goal).ok_or(Error::OutOfRange { address })?;
-        let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
-        Ok(state.unwrap_or(Code::NONE))
-    };
-    match entry.known_kind().and_then(expected) {
-        Err(error) => error,
-        Ok(expected) => {
-            // SAFETY: by the contract.
-            let found = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
-            Error::ForeignBytes { address, expected, found }
-        }
-    }
-}
-
 /// A list up to this size is kept between transactions.
 const KEPT_BYTES: usize = 384 * 1024;
 
@@ -172,11 +41,15 @@ const KEPT_BYTES: usize = 384 * 1024;
 pub(super) struct Plan {
     edits: List<Edit>,
     extents: List<Extent>,
+    /// Some site loads its key, once the plan is carried out.
+    loads: bool,
+    /// All sites do what is wanted without it: each edit is of one that loads, and shall fall through.
+    spare: bool,
 }
 
 /// What is to be written, in order.
 pub(super) struct Work<'a> {
-    /// What a site holds is corrected, if a way back ends before it.
+    /// If a way back ends before a site's first state, `steps` notes here what the site holds.
     pub(super) edits: &'a mut [Edit],
     pub(super) extents: &'a [Extent],
     pub(super) summary: Summary,
@@ -188,11 +61,23 @@ pub(super) struct Work<'a> {
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan { edits: List::new(), extents: List::new() }
+        Plan { edits: List::new(), extents: List::new(), loads: false, spare: false }
     }
 
     pub(super) fn clear(&mut self) {
         self.edits.truncate(0);
+        (self.loads, self.spare) = (false, false);
+    }
+
+    /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
+    pub(super) fn loads(&self) -> bool {
+        self.loads
+    }
+
+    /// The plan was refused: how many sites it was for, if all do without it what is wanted, by loading.
+    pub(super) fn do_without(&mut self) -> Option<usize> {
+        self.loads |= self.spare;
+        self.spare.then_some(self.edits.len())
     }
 
     /// The address of the first edit.
@@ -202,42 +87,52 @@ impl Plan {
 
     /// The edits that carry out `requests`.
     pub(super) fn collect(&mut self, requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
+        self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            self.add(subject, Wanted::Aim(aim), held)?;
+            self.add(subject, aim, false, held)?;
         }
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do.
+    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
+    /// long as they were not patched, is more than they have to.)
     pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
-        self.add(subject, Wanted::Settled, held)
+        self.add(subject, subject.aim(), true, held)
     }
 
-    /// The edits that bring the sites of `object` to what their subjects say. A site that cannot be brought there keeps no
-    /// other from it; the next change of its subject says what is wrong.
+    /// The edits that bring the sites of `object` to what their subjects say: those of sites that are wrong now, or, if `loading`, of
+    /// the others, which load. If a site cannot be brought there, the others are all the same; the next change of its subject says
+    /// what is wrong.
     #[cfg(jumplabel_sites)]
-    pub(super) fn collect_object(&mut self, object: &crate::format::Object, held: &Held<Objects>) -> Result<(), Error> {
+    pub(super) fn collect_object(
+        &mut self,
+        object: &crate::format::Object,
+        loading: bool,
+        held: &Held<Objects>,
+    ) -> Result<(), Error> {
         self.edits.reserve(object.table().len(), held.text())?;
         for (entry, address) in index::sound(object, held) {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
             let Some(found) = (unsafe { Found::at(entry, subject) }) else { continue };
-            if let Some(edit) = found.edit(found.toward(Wanted::Aim(subject.aim()), subject)) {
+            let to = found.toward(subject, subject.aim(), false);
+            if let Some(edit) = found.edit(&to).filter(|_| found.is_right() == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
         Ok(())
     }
 
-    /// The edits that bring each site of `subject` to what is wanted.
-    fn add(&mut self, subject: &dyn Subject, wanted: Wanted, held: &Held<Objects>) -> Result<(), Error> {
+    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `settled`.
+    /// All entries of a kind and an arm go to one state.
+    fn add(&mut self, subject: &dyn Subject, aim: usize, settled: bool, held: &Held<Objects>) -> Result<(), Error> {
         for object in object::all(held) {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, subject, wanted) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, settled) } {
                 // SAFETY: the same.
                 return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
@@ -245,8 +140,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The part of [`add`](Self::add) that runs for each site: nothing here may cost more than the site itself, which other
-    /// processors execute. Stops at an entry whose site holds none of its states.
+    /// The part of [`add`](Self::add) that runs for each site. Nothing here may cost more than the site itself: other processors
+    /// execute it, so to read it is slow. Stops at an entry whose site holds none of its states.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
@@ -254,12 +149,14 @@ impl Plan {
         &mut self,
         entries: index::Entries<'held>,
         subject: &dyn Subject,
-        wanted: Wanted,
+        aim: usize,
+        settled: bool,
     ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut run: Option<Run> = None;
-        self.edits.extend(|| {
+        let Plan { edits, loads, spare, .. } = self;
+        edits.extend(|| {
             while let Some(entry) = entries.get(at) {
                 if let Some(later) = entries.get(at + arch::AHEAD) {
                     arch::prefetch_to_read(later.code());
@@ -271,9 +168,11 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
-                let to = found.toward(wanted, subject);
-                run = Run::of(entry, found.state, to.0);
-                if let Some(edit) = found.edit(to) {
+                let to = found.toward(subject, aim, settled);
+                run = Run::of(entry, found.state, to.state);
+                *loads |= to.is_right();
+                if let Some(edit) = found.edit(&to) {
+                    *spare &= found.is_right();
                     return Ok(Some(edit));
                 }
             }
@@ -294,13 +193,13 @@ impl Plan {
         self.extents.free(text);
     }
 
-    /// Makes room for the edits of any subject, if all objects have `sites` sites, as far as the list would be kept.
+    /// Makes room for the edits of any subject, if all objects have `sites` sites, but no more than would be kept.
     pub(super) fn prepare(&mut self, sites: usize, text: &dyn Text) -> Result<(), Error> {
         self.edits.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), text)?;
         self.extents.reserve(1, text)
     }
 
-    /// Gives memory back that is not worth keeping.
+    /// Gives memory back, if it is too much to be kept.
     pub(super) fn shrink(&mut self, text: &dyn Text) {
         if self.edits.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.edits.free(text);
@@ -308,7 +207,7 @@ impl Plan {
         }
     }
 
-    /// What is to be written, in the order of addresses, each once. `None` where there is nothing to do.
+    /// What is to be written, in the order of addresses, each once. `None` if there is nothing to do.
     #[inline(never)]
     pub(super) fn work(&mut self, text: &dyn Text) -> Result<Option<Work<'_>>, Error> {
         if self.edits.is_empty() {
@@ -329,7 +228,7 @@ impl Plan {
                 (last, last_end) = (edit.address, end);
                 continue;
             }
-            // Those of one subject in one object are in order: the index is.
+            // The sites of one subject in one object are in order, because the index is.
             if edit.address <= last {
                 self.sort();
                 return self.work(text);

@@ -5,17 +5,19 @@ use crate::error::{Error, Refusals};
 use crate::site::{index, object};
 use crate::text::{Held, Summary, WriterKind};
 
-/// Does ahead what the first flip of a process does beside flipping: shared pages, registration for core sync (milliseconds,
-/// where there are threads), the index of all objects that are loaded, the list of edits, and the trial of the writers that are
-/// chosen for few and for many sites. For programs whose first flip comes when there is no time; no flip needs it.
+/// Does ahead what the first flip of a process does beside flipping: the shared pages, the registration for core sync
+/// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of edits, and the trial of
+/// the writers that are chosen for few and for many sites. No flip needs it; it is for programs that have no time at their
+/// first flip. It also patches the sites of keys declared `or_load` that load, as the compiler emitted them, and need not: from
+/// then on they cost what others do.
 ///
-/// What is left to a first flip is a private copy of each page that it changes. A child of `fork` has all but the registration,
-/// and an object that is loaded later has no index: call it again there, which costs little where there is nothing to do.
+/// What is left to a first flip is a private copy of each page that it changes. Call it again in a child of `fork`, which has
+/// all but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
 ///
 /// # Errors
-/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`],
-/// [`Error::DamagedTable`], [`Error::OutOfMemory`], and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal). That core sync is
-/// refused is no error here: flips say what it means for them.
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, as for
+/// [`RawKey::seal`](crate::RawKey::seal). A refused core sync is no error here: each flip says what it means for that flip.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
     let text = lock.text();
@@ -34,16 +36,21 @@ pub fn prepare() -> Result<(), Error> {
     plan.prepare(sites, text)?;
     in_flight.prepare(text)?;
     prepare_writer(1, &mut lock.platform)?;
-    prepare_writer(usize::MAX, &mut lock.platform).map(drop)
+    prepare_writer(usize::MAX, &mut lock.platform)?;
+    #[cfg(jumplabel_sites)]
+    super::transaction(&mut [], &mut lock, &|_, plan, held| {
+        object::all(held).try_for_each(|object| plan.collect_object(object, true, held))
+    })?;
+    Ok(())
 }
 
-/// The writer that a flip of one site would take, after it has shown that it works: on a function of the library's own, so that no site
-/// changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the first time, and next to
-/// nothing later.
+/// Returns the writer that a flip of one site would take, after that has shown that it works. It shows that on a function of the
+/// library's own, so no site changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the
+/// first time, and next to nothing later.
 ///
 /// # Errors
-/// [`Error::Denied`] where the system refuses all writers, so that flips would fail; [`Error::NoWriter`] where there is none,
-/// as in the fallback; and where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the
+/// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     prepare_writer(1, &mut Lock::take()?.platform)
 }
@@ -52,11 +59,12 @@ pub fn probe() -> Result<WriterKind, Error> {
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, unsynced: false };
     let mut refused = Refusals::default();
-    for kind in held.text().writers(&summary, held).iter() {
+    let writers = held.text().writers(&summary, held);
+    for kind in writers.iter() {
         match held.text().prepare(kind, held) {
             Ok(()) => return Ok(kind),
             Err(errno) => refused.note(kind, errno),
         }
     }
-    Err(refusal(None, None, refused))
+    Err(refusal(None, None, refused, &writers))
 }

@@ -3,18 +3,18 @@
 //! ```text
 //!   for each step of the arch                    for each step that was begun, last first
 //!     write its piece at every site                write what undoes its piece at every site that has it
-//!     core sync, if anything was written           core sync; where it is refused, sites of several steps stay there
+//!     core sync, if anything was written           core sync; if it is refused, sites of several steps stay there
 //! ```
 //!
 //! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`. Here edits become
 //! [`Write`]s: a writer knows nothing of steps.
 
-use super::plan::Edit;
+use super::edit::Edit;
 use crate::arch::{self, Arch, Change, Native, Piece};
 use crate::error::Errno;
 use crate::text::{Failure, Write, Writer};
 
-/// How many writes are handed over at once: few, because they are on the stack, which may be a signal handler's.
+/// How many writes a writer is given at once: few, because they are on the stack, which may be a signal handler's.
 const BLOCK: usize = 32;
 
 /// What a change writes in a step, or on the way back from it.
@@ -33,8 +33,8 @@ pub(super) fn run(edits: &mut [Edit], steps: u8, writer: &mut dyn Writer) -> Res
         }
         let Err(errno) = writer.sync() else { continue };
         if steps >> number > 1 {
-            // A thread may still run what it fetched before this step, so the next one must not be taken. This step's
-            // undo is as harmless as the step was.
+            // A thread may still run what it fetched before this step, so the next step must not be taken. To undo this step
+            // is as harmless as the step was.
             take_back(edits, number, edits.len(), writer)?;
             return Err(Failure::Unsynced(errno));
         }
@@ -48,10 +48,11 @@ pub(super) fn undo(edits: &mut [Edit], writer: &mut dyn Writer) -> Result<(), Fa
     take_back(edits, Native::STEPS - 1, edits.len(), writer)
 }
 
-/// Undoes step `last` at the first `count` sites, and the steps before it at all sites. Where core sync is refused on the
-/// way, a site that takes several steps stays in between, where it does what it did at first, and its edit begins there from now
-/// on: whoever tries next must not take it for what it was. A site that takes a single step is restored all the same, because
-/// that needs no core sync before it.
+/// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
+///
+/// If core sync is refused on the way, a site that takes several steps stays in between, where it does what it did at first. From
+/// then on its edit begins there: whoever tries next must not take the site for what it was. A site that takes a single step is
+/// restored all the same, because that needs no core sync before it.
 fn take_back(edits: &mut [Edit], last: u8, count: usize, writer: &mut dyn Writer) -> Result<(), Failure> {
     let mut synced = true;
     for number in (0..=last).rev() {

@@ -10,7 +10,7 @@
 //!     not code of the object
 //!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
 //!   no key                                    no              flips of all keys that it may be of: those in its object,
-//!                                                             or all, where the way to the key's address is lost
+//!                                                             or all, if the way to the key's address is lost
 //! ```
 //!
 //! So an entry that a tool has broken blocks the flips that may need its site, and no others.
@@ -48,7 +48,7 @@ impl<'held> Entries<'held> {
         self.numbers.len()
     }
 
-    /// One of them, in the order of their addresses.
+    /// The entry at a place in the order of the sites' addresses.
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
         // SAFETY: the numbers of an index are those of the table's entries, each once.
@@ -62,6 +62,7 @@ impl<'held> Entries<'held> {
 }
 
 /// How many entries say that their key is at `key`.
+#[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
     Ok(numbers(object, key, held)?.len())
 }
@@ -83,17 +84,17 @@ fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
     numbers.partition_point(|&number| key_of(table, number) < limit)
 }
 
-/// The key of an entry by its number. All numbers are of entries; the key of none that there is not is the largest.
+/// The key of an entry by its number. All numbers are of entries; for a number without an entry, the largest address.
 fn key_of(table: &[Entry], number: u32) -> usize {
     table.get(number as usize).map_or(usize::MAX, Entry::key)
 }
 
-/// Builds the index of `object`, where it is missing.
+/// Builds the index of `object`, if it is missing.
 pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> {
     order(object, held).map(drop)
 }
 
-/// The index, built where it is missing.
+/// The index; builds it if it is missing.
 fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let built = object.index.load(Ordering::Acquire);
@@ -123,7 +124,7 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
     Ok(order)
 }
 
-/// Notes whether an entry is damaged, before any of them is believed. How many say which key is theirs.
+/// Notes whether an entry is damaged, before the library believes any of them. Returns how many say which key is theirs.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -137,7 +138,7 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Refuses to flip the key at `key` where an entry of `object` is damaged that is, or may be, of that key.
+/// Refuses to flip the key at `key` if an entry of `object` is damaged that is, or may be, of that key.
 #[cold]
 fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
     let image = object.image(held);
@@ -156,10 +157,10 @@ fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error
     Ok(())
 }
 
-/// What an entry is worth. Where the platform knows no bounds, all that it says is believed.
+/// What an entry is worth. If the platform cannot tell the object's bounds, all that the entry says is believed.
 #[derive(Clone, Copy)]
 enum Verdict {
-    /// It is right, as far as one can see, and its key is here.
+    /// As far as one can see, it is right; its key is here.
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
@@ -167,12 +168,12 @@ enum Verdict {
     Damaged(usize),
     /// Its key is here; its kind is not known.
     Unknown(usize),
-    /// It does not lead to a key. The key is one of the object, or it may be anywhere.
+    /// It does not lead to a key. Its key is one of the object's, or may be any.
     Lost { anywhere: bool },
 }
 
 impl Verdict {
-    /// Reads nothing but the entry and, of an indirect one, a slot that lies in the object.
+    /// Reads nothing but the entry and, if the entry is indirect, a slot that lies in the object.
     fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         let word = format::relative(&raw const entry.key);
         let Some(image) = image else {
@@ -215,7 +216,8 @@ impl Verdict {
 /// What every object begins with: the ELF header and a few program headers.
 const HEADERS: usize = 256;
 
-/// Whether `address` is NULL, or of a field of what lies there: below what systems let anybody map (`vm.mmap_min_addr`).
+/// Whether `address` is NULL, or of a field of what would lie there: below the lowest address that systems let anybody map
+/// (`vm.mmap_min_addr`).
 const fn is_null(address: usize) -> bool {
     address < 0x8000
 }

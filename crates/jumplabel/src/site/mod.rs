@@ -10,10 +10,10 @@
 //!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
 //! ```
 //!
-//! All words are relative to themselves: no relocation, no work at start-up, never written. What is needed to find the
-//! sites of a key, the [`index`], is built at the first flip. The format is in docs/table-format.md.
+//! All words are relative to themselves: no relocation, no work at start-up, never written. The first flip builds the
+//! [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
 //!
-//! Nothing here takes the lock: who asks has it. [`inspect`](crate::inspect) is for users.
+//! Nothing here takes the lock: the caller holds it. [`inspect`](crate::inspect) is for users.
 
 pub mod index;
 pub mod object;
@@ -23,8 +23,8 @@ use crate::error::Error;
 use crate::format::Entry;
 
 impl Entry {
-    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. A naked function, whose arm is false, "jumps"
-    /// while it returns true.
+    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. A naked key's function, whose arm is false,
+    /// "jumps" while it returns true.
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
@@ -36,7 +36,7 @@ impl Entry {
         Kind::of(self.kind()).ok_or(unknown)
     }
 
-    /// Bytes of the site; of a kind that nobody knows, as many as of any.
+    /// Bytes of the site; if its kind is not known, those of a check.
     pub(crate) fn bytes(&self) -> usize {
         Kind::of(self.kind()).map_or(Native::SIZE, Kind::bytes::<Native>)
     }

@@ -18,12 +18,12 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// What is address 0 to its linker; 0 where the platform does not know.
+    /// Where address 0 of its linker lies; 0 if the platform does not know.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// Its bounds in memory; `None` where the platform has none.
+    /// Its bounds in memory; `None` if the platform cannot tell them.
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: its own words; an object of the list is loaded.
         unsafe { held.text().image(self.place()) }
@@ -65,7 +65,7 @@ impl<I: Iterator> Iterator for All<I> {
     }
 }
 
-/// Whether a site can lie at `address`: some object's code does, as far as the platform knows.
+/// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))

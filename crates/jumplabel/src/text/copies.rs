@@ -7,9 +7,9 @@
 //!                       Object ──► Object ──► ...      one record in each, linked in by its constructor
 //! ```
 //!
-//! The record is emitted by the macros, once in each object (a COMDAT group), with a constructor that links it into the
-//! list of the copy of this library that the object was linked with. Copies find each other by the platform, so that a flip
-//! reaches all objects whichever copy they belong to.
+//! The macros emit the record, once in each object (a COMDAT group), with a constructor that links it into the list of the
+//! copy of this library that the object was linked with. Copies find each other through the platform, so a flip reaches all
+//! objects, whatever copy they belong to.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -21,7 +21,7 @@ pub(crate) const UNLISTED: u32 = 0;
 /// On the list.
 #[cfg(jumplabel_linux)]
 pub(crate) const LISTED: u32 = 1;
-/// Taken off: the last object has gone, and what still runs (a destructor behind ours) must not put it back.
+/// Taken off: the last object has gone. Code that still runs (a destructor behind ours) must not put it back.
 #[cfg(jumplabel_linux)]
 pub(crate) const LEFT: u32 = 2;
 
@@ -59,12 +59,12 @@ impl Runtime {
         self.objects.load(Ordering::Acquire).is_null()
     }
 
-    /// How the copy undoes or finishes what it had begun, if it ever began something.
+    /// Says how the copy undoes or finishes a transaction that it has begun.
     pub(crate) fn set_recover(&self, recover: extern "C" fn()) {
         self.recover.store(recover as *mut (), Ordering::Relaxed);
     }
 
-    /// Undoes or finishes what the copy had begun. The lock is held.
+    /// Undoes or finishes the transaction that the copy has begun. The lock is held.
     pub(crate) fn recover(&self) {
         let recover = self.recover.load(Ordering::Relaxed);
         if !recover.is_null() {
@@ -73,7 +73,7 @@ impl Runtime {
         }
     }
 
-    /// Goes from one membership to another; whether it was the first. A kernel has one copy.
+    /// Goes from membership `from` to another; returns whether it was in `from`. A kernel has one copy.
     #[cfg(jumplabel_linux)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from

@@ -1,4 +1,4 @@
-//! The lock as a type: who has a [`Held`] has the lock, and what the lock guards is reached with it and not without.
+//! The lock as a type: whoever has a [`Held`] has the lock, and can reach what the lock guards. Nobody else can.
 //!
 //! ```text
 //!   Lock ──► Held<Objects>    nobody loads or unloads objects
@@ -6,7 +6,7 @@
 //!        ──► Held<Platform>   what the platform keeps between flips
 //! ```
 //!
-//! There is one of each, so that a layer can use what is its own while it calls those below it.
+//! There is one of each, so that a layer can use its own while it calls the layers below it.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;

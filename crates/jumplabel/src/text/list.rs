@@ -1,5 +1,5 @@
-//! A list in memory from [`Text::allocate`]: what the patcher keeps its edits and spans in, because the program's allocator
-//! may have sites of its own, or locks that a signal handler must not take.
+//! A list in memory from [`Text::allocate`]. The patcher keeps its edits and spans in such lists, because the program's
+//! allocator may have sites of its own, or locks that a signal handler must not take.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -9,10 +9,10 @@ use core::sync::atomic::{Ordering, fence};
 use super::Text;
 use crate::error::Error;
 
-/// A list that grows. Not dropped by itself: [`free`](Self::free).
+/// A list that grows. A drop does not free it: [`free`](Self::free) does.
 ///
-/// Whoever finds a transaction unfinished goes on with its lists as they are: a process that is killed, or copied, in the middle
-/// of a change leaves a list that says of its memory no more than is there.
+/// Whoever finds a transaction unfinished goes on with its lists as they are. So at each moment of a change, a list claims no more
+/// memory than it has: a process may be killed, or copied, in the middle.
 pub(crate) struct List<T: Copy> {
     raw: Raw,
     entries: PhantomData<T>,
@@ -21,7 +21,7 @@ pub(crate) struct List<T: Copy> {
 // SAFETY: the list owns its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// A list of entries of any type: what it does is in the program once, and not for each of them.
+/// A list of entries of any type. Its code is in the program once, not once for each type.
 struct Raw {
     memory: Option<NonNull<u8>>,
     /// In entries, as `len` is.
@@ -119,7 +119,7 @@ impl<T: Copy> List<T> {
         self.raw.len = self.raw.len.min(len);
     }
 
-    /// Keeps the entries that `keep` says, which is shown those that are kept before, too.
+    /// Keeps the entries for which `keep` says so; `keep` is also shown those that are kept before.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
         self.raw.len = retain(self.as_mut_slice(), keep);
     }
@@ -142,7 +142,29 @@ impl<T: Copy> List<T> {
     }
 }
 
-/// Moves the entries that `keep` says to the front, and counts them. It is shown those that are kept before, too.
+/// A list that is freed when it goes, also in unwinding.
+pub(crate) struct Owned<T: Copy> {
+    pub(crate) list: List<T>,
+    text: &'static dyn Text,
+}
+
+impl<T: Copy> Owned<T> {
+    pub(crate) const fn new(text: &'static dyn Text) -> Self {
+        Owned { list: List::new(), text }
+    }
+
+    pub(crate) fn push(&mut self, entry: T) -> Result<(), Error> {
+        self.list.push(entry, self.text)
+    }
+}
+
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        self.list.free(self.text);
+    }
+}
+
+/// Moves the entries for which `keep` says so to the front, and counts them. `keep` is also shown those that are kept before.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;
     for at in 0..entries.len() {

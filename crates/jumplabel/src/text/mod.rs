@@ -1,15 +1,15 @@
 //! The contract with the place that the library runs in: a lock, memory, what lies where, writers, core sync.
 //!
 //! ```text
-//!              ┌──────────────────────── Text: the contract ────────────────────────┐
-//!              │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
-//!              └─────────────────────────────────────────────────────────────────────┘
-//!     linux (feature std)      your kernel (set_text)     portable (no sites: a lock, nothing else)
+//!   ┌────────────────────────────── Text: the contract ───────────────────────────────┐
+//!   │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
+//!   └─────────────────────────────────────────────────────────────────────────────────┘
+//!     linux (feature linux) your kernel (set_text)   portable (no sites: a lock, nothing else)
 //! ```
 //!
 //! The engine above decides what is written, in which steps, and when it is undone. A [`Text`] sees [`Write`]s: an address and bytes. It
-//! knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Text`] over its own page tables and interrupts and
-//! hands it to [`set_text`](crate::set_text); tests hand over broken ones and must then fail.
+//! knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Text`] over its own page tables and interrupts, and
+//! hands it to [`set_text`](crate::set_text). Tests hand over broken ones, and must then fail.
 
 pub(crate) mod copies;
 mod held;
@@ -18,6 +18,7 @@ mod place;
 #[cfg(windows)]
 mod windows;
 mod write;
+mod writer;
 
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -26,13 +27,15 @@ use core::time::Duration;
 pub use crate::error::WriterKind;
 use crate::error::{Errno, Error};
 pub use crate::format::Runtime;
+#[doc(hidden)] // What `Text::runtimes` returns unless it is overridden.
 pub use copies::RUNTIME;
 pub(crate) use held::{Guarded, Objects, Patch};
 pub use held::{Held, Platform};
 pub use place::{Image, Place, SEGMENTS};
 pub use write::{Extent, Write};
+pub use writer::{Body, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, Writer, Writers, Written};
 
-// Without sites no object registers, so that a part of it is never called.
+// Without sites no object registers, so a part of `linux` is never called.
 #[cfg(jumplabel_linux)]
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod linux;
@@ -46,139 +49,38 @@ mod portable;
 #[cfg(not(jumplabel_linux))]
 use portable as platform;
 
-/// When other threads see a flip. What needed no flip reports what the last flip of the key did, until a core sync has
-/// succeeded: each change that takes the lock tries one, and so does an `inc` that does not, where the last one succeeded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Visibility {
-    /// At once: every check that starts after the flip returned takes the new arm.
-    #[default]
-    Immediate,
-    /// Soon: core sync was refused by the system, so that a processor may finish what it has already fetched.
-    Eventual,
-}
-
-/// What went less than well in a flip that succeeded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Warnings {
-    /// A page could not be given its protection back (a seccomp filter installed in mid-flip, a limit on mappings).
-    pub left_writable: bool,
-}
-
-/// What [`Text::open`] reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// When other threads see it.
-    pub visibility: Visibility,
-    /// What went less than well.
-    pub warnings: Warnings,
-}
-
-/// Why a writer did not finish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It refused, and all sites are as before; where core sync was refused on the way back, some are in a state in
-    /// between that does the same.
-    Refused(Errno),
-    /// Core sync was refused between two steps. The sites are as after `Refused`.
-    Unsynced(Errno),
-    /// It refused, and refused to undo what it had written.
-    Stuck {
-        /// The first site that was not restored.
-        address: usize,
-        /// What it met.
-        errno: Errno,
-    },
-}
-
-/// Pages between two sites that cost less to open with them (65 ns each) than another pair of system calls would, with an
-/// interrupt of the other processors each.
-pub const SPAN_GAP_PAGES: usize = 16;
-
-/// What a writer is chosen by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Sites to change.
-    pub sites: usize,
-    /// Pages that they begin on.
-    pub pages: usize,
-    /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
-    pub spans: usize,
-    /// How many times something is written at a site at most, with a core sync after each.
-    pub steps: u32,
-    /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs none will do.
-    pub unsynced: bool,
-}
-
-/// Writers in the order in which they are to be tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writers([Option<WriterKind>; 3]);
-
-impl Writers {
-    /// At most three.
-    #[must_use]
-    pub fn of(kinds: &[WriterKind]) -> Writers {
-        let mut writers = Writers::default();
-        writers.0.iter_mut().zip(kinds).for_each(|(place, kind)| *place = Some(*kind));
-        writers
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
-        self.0.into_iter().flatten()
-    }
-}
-
 /// What [`Text::lock`] hands to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
-/// Writes the bytes of one transaction.
-pub trait Writer {
-    /// Carries `writes` out, in order, and does what caches need. On a refusal: which one, and why; those before it are carried out.
-    ///
-    /// # Safety
-    /// They lie in the extents that the writer was opened for.
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)>;
-
-    /// Makes every processor that runs this code serialise: nothing fetched before is executed after.
-    ///
-    /// # Errors
-    /// Where another thread may go on running what it fetched before.
-    fn sync(&mut self) -> Result<(), Errno>;
-}
-
-/// What is done with a [`Writer`] while it is open.
-pub type Body<'a> = dyn FnMut(&mut dyn Writer) -> Result<(), Failure> + 'a;
-
-/// What a platform calls the library for, from [`Text::start`] on.
+/// What a platform tells the library, from [`Text::start`] on.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
-    /// In a child that was made by a copy of this process. `unsettled`: somebody may have been flipping while it was copied.
+    /// This process is a child, a copy of the process before. `unsettled`: somebody may have been flipping while it was copied.
     pub forked: fn(unsettled: bool),
-    /// The process ends, while other threads go on: asks `keep` for the record of each object that could be unloaded.
+    /// The process ends, while other threads go on. Asks `keep` to keep each object that could be unloaded, by its record.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
 /// What the patcher needs of the place that it runs in.
 ///
-/// [`Held`] stands for the lock: who is given one is called with the lock held.
+/// [`Held`] stands for the lock: a method that is given one is called with the lock held.
 ///
 /// # Safety
-/// `lock` excludes all other callers of this trait in the process, whichever copy of the library they use, until
-/// `unlock`. No method unwinds. `open` lets `body` write to exactly the given sites and leaves the protection of all memory as it was. None
-/// of the methods runs code that has sites, nor, with the lock held, calls the dynamic loader.
+/// From `lock` to `unlock`, no other caller in the process has the lock, whichever copy of the library it uses. No method unwinds.
+/// `open` lets `body` write to exactly the given sites, and leaves the protection of all memory as it was. No method runs code that
+/// has sites. No method calls the dynamic loader while the lock is held.
 pub unsafe trait Text: Sync {
     /// Takes the process-wide lock; nothing may interrupt this thread with a flip until `unlock`.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] where this thread holds it, [`Error::OutOfMemory`] where there is none for it,
-    /// [`Error::NoText`] where there is no platform.
+    /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`] if there is no memory for it,
+    /// [`Error::NoText`] if there is no platform.
     fn lock(&self) -> Result<Token, Error>;
 
     /// Releases the lock.
     ///
     /// # Safety
-    /// With the token of the `lock` that this thread called last.
+    /// The token is from the `lock` that this thread called last.
     unsafe fn unlock(&self, token: Token);
 
     /// Zeroed memory, aligned to a page, from somewhere that has no sites (not the program's allocator). Called with and
@@ -188,7 +90,7 @@ pub unsafe trait Text: Sync {
     /// Takes memory back.
     ///
     /// # Safety
-    /// From `allocate`, with the same size.
+    /// The memory is from `allocate`, with the same size.
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize);
 
     /// Bytes of a page.
@@ -201,7 +103,7 @@ pub unsafe trait Text: Sync {
     fn writers(&self, summary: &Summary, held: &mut Held) -> Writers;
 
     /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the
-    /// pages. An error from `body`, or of its own, means that no site has changed.
+    /// pages. On an error, from `body` or of its own, no site has changed.
     ///
     /// # Errors
     /// What was refused.
@@ -216,7 +118,7 @@ pub unsafe trait Text: Sync {
         body: &mut Body<'_>,
     ) -> Result<Written, Failure>;
 
-    /// Does ahead what [`open`](Self::open) does the first time that it is called for `kind`.
+    /// Does ahead what the first [`open`](Self::open) for `kind` does.
     ///
     /// # Errors
     /// What was refused: `open` would refuse, too.
@@ -224,16 +126,16 @@ pub unsafe trait Text: Sync {
         Ok(())
     }
 
-    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does: once more, after a flip that
-    /// reported [`Visibility::Eventual`].
+    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does, with no writer open: after a
+    /// count was published that sites load, and once more after a flip that reported [`Visibility::Eventual`].
     ///
     /// # Errors
-    /// Where that is still refused.
+    /// The system still refuses.
     fn core_sync(&self, _held: &mut Held) -> Result<(), Errno> {
         Err(Errno::NONE)
     }
 
-    /// Whether the last core sync was not refused, so that it is worth to try another. Called with and without the lock.
+    /// Whether the last core sync was not refused: then it is worth to try another. Called with and without the lock.
     fn is_synced(&self) -> bool {
         true
     }
@@ -241,20 +143,20 @@ pub unsafe trait Text: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// The first object of this copy of the library is loaded: called without the lock, by a constructor, and again if another is loaded
-    /// after the last one went. A platform that is set later is started then.
+    /// The first object of this copy of the library is loaded. A constructor calls this, without the lock; and again, if an object is
+    /// loaded after the last one went. A platform that is set later is started then.
     ///
     /// # Safety
-    /// `hooks` are the library's: nobody else calls this, but a platform that passes it on.
+    /// `hooks` are the library's: only the library calls this, or a platform that passes it on.
     unsafe fn start(&self, _in_program: bool, _hooks: &'static Hooks) {}
 
-    /// The object of the record at this address: where it is, in words that [`image`](Self::image) understands; words of 0 if it does not
-    /// know. Called without the lock, when the object is loaded, or the platform is set.
+    /// Where the object of the record at this address lies, in words that [`image`](Self::image) understands; words of 0 if the platform
+    /// cannot tell. Called without the lock, when the object is loaded, or the platform is set.
     fn place(&self, _record: usize) -> Place {
         Place { words: [0; 3], in_program: false, guarded: false }
     }
 
-    /// The bounds of an object, by its words; `None` if nobody knows. Tables are checked against them.
+    /// The bounds of an object, by its words; `None` if the platform cannot tell. Tables are checked against them.
     ///
     /// # Safety
     /// The words are 0, or from [`place`](Self::place), for an object that is still loaded.
@@ -262,13 +164,13 @@ pub unsafe trait Text: Sync {
         None
     }
 
-    /// What lies at `addresses` is about to be unloaded: nothing there is to be given its protection back later.
+    /// What lies at `addresses` is about to be unloaded: do not give anything there its protection back later.
     fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 
     /// The last object of this copy is about to be unloaded. The lock is released before the code goes.
     ///
     /// # Safety
-    /// Nothing of this copy is used any more.
+    /// Nobody uses anything of this copy any more.
     unsafe fn stop(&self, _held: &mut Held) {}
 
     /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
@@ -282,8 +184,8 @@ pub unsafe trait Text: Sync {
         false
     }
 
-    /// Calls `start`, which starts a thread of the library's own: with all signals blocked, so that it is not given the program's, and
-    /// after the object that contains this copy was kept from being unloaded. Called without the lock.
+    /// Calls `start`, which starts a thread of the library's own. Blocks all signals meanwhile, so that the thread is not given the
+    /// program's; and first keeps the object that contains this copy from being unloaded. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();
     }
@@ -294,9 +196,9 @@ pub(crate) fn text() -> &'static dyn Text {
     custom::get().unwrap_or(&platform::TEXT)
 }
 
-/// Picks the writer for all flips from now on, like the environment variable `JUMPLABEL_WRITER` (which a program that
-/// runs with raised privileges ignores): `None` goes back to the automatic choice, and so does `Custom`. For tests and
-/// measurements, and for the strict mode, [`WriterKind::Swap`].
+/// Picks the writer for all flips from now on, as the environment variable `JUMPLABEL_WRITER` does (which the library ignores in a
+/// program with raised privileges). `None` goes back to the automatic choice, and so does `Custom`. For tests and measurements, and
+/// for programs that never want a running page modified: [`WriterKind::Swap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     text().set_writer(kind);
 }
@@ -317,7 +219,7 @@ pub(crate) mod custom {
     }
 }
 
-/// The built-in platform, for one of your own that changes only a part of it.
+/// The built-in platform: for a platform of your own that changes only a part of it.
 #[must_use]
 pub fn builtin() -> &'static dyn Text {
     &platform::TEXT

@@ -9,11 +9,11 @@ pub struct Place {
     pub words: [usize; 3],
     /// It is the program, or the kernel, which is never unloaded.
     pub in_program: bool,
-    /// Its code has a protection that a change of protection would take away (aarch64: `PROT_BTI`).
+    /// Its code has something in its protection that a change of protection would take away (aarch64: `PROT_BTI`).
     pub guarded: bool,
 }
 
-/// How many segments are told apart. A linker makes four or five.
+/// How many segments are kept apart. A linker makes four or five.
 pub const SEGMENTS: usize = 8;
 
 /// The bounds of an object.
@@ -21,7 +21,7 @@ pub const SEGMENTS: usize = 8;
 pub struct Image {
     /// From its first segment to its last. There may be holes between them.
     all: (usize, usize),
-    /// Its segments, and whether each is executable; those that are too many are taken for one.
+    /// Its segments, and whether each is executable. If there are too many, the rest counts as one.
     segments: [((usize, usize), bool); SEGMENTS],
 }
 

@@ -1,5 +1,5 @@
-//! The platform of last resort: a lock and nothing else. Enough for builds without sites, where a flip is a store; with
-//! sites it refuses with [`Error::NoText`] until a kernel calls `set_text`.
+//! The platform of last resort: a lock and nothing else. That is enough for builds without sites, where a flip is a store. With
+//! sites, it refuses flips with [`Error::NoText`] until a kernel calls `set_text`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ pub(super) static TEXT: Portable = Portable { owner: AtomicUsize::new(FREE) };
 
 const FREE: usize = 0;
 
-/// Names the calling thread where there is a way to; else all threads share a name, and waiting for oneself is not found.
+/// Names the calling thread, if there is a way to. If not, all threads share a name, and a thread that waits for itself is not found.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -38,6 +38,30 @@ fn now() -> Duration {
 const fn now() -> Duration {
     Duration::ZERO
 }
+
+/// There are no sites: the program's allocator has none. A page is one byte here, so that both are told the same number of bytes.
+#[cfg(feature = "std")]
+const fn layout(bytes: usize) -> std::alloc::Layout {
+    // SAFETY: the alignment is a power of two. No list comes near the largest size.
+    unsafe { std::alloc::Layout::from_size_align_unchecked(bytes, 64) }
+}
+#[cfg(feature = "std")]
+fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: nobody asks for nothing.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)) })
+}
+#[cfg(feature = "std")]
+unsafe fn release(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: from `allocate`, by the contract.
+    unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
+}
+/// No memory.
+#[cfg(not(feature = "std"))]
+const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
+    None
+}
+#[cfg(not(feature = "std"))]
+const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
 
 // SAFETY: the owner word excludes; nothing is ever opened.
 unsafe impl Text for Portable {
@@ -61,11 +85,14 @@ unsafe impl Text for Portable {
         self.owner.store(FREE, Ordering::Release);
     }
 
-    fn allocate(&self, _bytes: usize) -> Option<NonNull<u8>> {
-        None
+    fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        allocate(bytes)
     }
 
-    unsafe fn release(&self, _memory: NonNull<u8>, _bytes: usize) {}
+    unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { release(memory, bytes) };
+    }
 
     fn page_size(&self) -> usize {
         1

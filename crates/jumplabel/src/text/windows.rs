@@ -1,9 +1,9 @@
-//! A sketch of Windows, to see that the contract is not Linux's alone. It is compiled for x86_64-pc-windows-gnu by `make lint`, and was never
-//! run: there are no sites on that system yet, and the platform there is `portable`. What is missing is said where it is.
+//! A sketch of Windows, to see that the contract is not Linux's alone. `make lint` compiles it for x86_64-pc-windows-gnu. Nobody has
+//! run it: there are no sites on that system yet, and the platform there is `portable`. Comments below say what is missing.
 //!
 //! | contract | here |
 //! |---|---|
-//! | lock | a word with the owner's thread; copies of the library would share it by a section that a name leads to |
+//! | lock | a word with the owner's thread; copies of the library would share it by a named section |
 //! | memory, pages | `VirtualAlloc`, `GetSystemInfo` |
 //! | writer | `VirtualProtect` there and back around plain stores, `FlushInstructionCache` |
 //! | core sync | `FlushProcessWriteBuffers` interrupts all processors that run the process; that they serialise is not promised |

@@ -1,4 +1,4 @@
-//! What writers are given: data, and nothing of what it means.
+//! What writers are given: addresses and bytes, and nothing of what they mean.
 
 /// Bytes to be written at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Write {
     pub address: usize,
     /// What: `len` of them count.
     pub(crate) bytes: [u8; 15],
-    /// And, in the highest bit, whether they must be one store.
+    /// The length, and, in the highest bit, whether one store must write them.
     pub(crate) len: u8,
 }
 
@@ -17,7 +17,7 @@ impl Write {
     /// Nothing, nowhere.
     pub(crate) const NONE: Write = Write { address: 0, bytes: [0; 15], len: 0 };
 
-    /// At most 15 bytes. `whole`: they are an aligned word that must not be seen in parts.
+    /// At most 15 bytes. `whole`: they are an aligned word, of which no thread may see a part.
     #[must_use]
     #[inline]
     pub fn new(address: usize, bytes: &[u8], whole: bool) -> Write {
@@ -27,7 +27,7 @@ impl Write {
         write
     }
 
-    /// The first `len` of eight bytes: without a loop, for what is made for each site.
+    /// The first `len` of eight bytes: without a loop, because one is made for each site.
     #[inline]
     pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, whole: bool) -> Write {
         let [a, b, c, d, e, f, g, h] = bytes;
@@ -59,7 +59,7 @@ impl Write {
     }
 }
 
-/// A page with sites that change, or several, if a site lies across two of them: what has to be opened together.
+/// What has to be opened together: a page with sites that change, or several pages, if a site lies across two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Address of the first site in it.

@@ -38,6 +38,8 @@ pub struct Binary<'data> {
 }
 
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
+/// Bytes of a key record.
+const RECORD: u64 = 12;
 /// The entry is of a naked key's function.
 const NAKED: u32 = 4;
 
@@ -98,20 +100,24 @@ impl<'data> Binary<'data> {
     }
 
     fn records(&self) -> Result<Vec<Record>, String> {
-        let (start, end) = self.read_only("__jump_keys", 32)?;
+        let (start, end) = self.read_only("__jump_keys", RECORD)?;
         let record = |at: u64| {
-            let [key, name, count, shape] = [self.relative(at)?, self.relative(at + 4)?, at + 24, at + 28];
-            let name = self.bytes(name, self.word(at + 12)? as usize)?;
-            let shape = self.word(shape)?;
+            let about = self.relative(at + 4)?;
+            let word = |place: u64| Ok::<u64, String>(u64::from(self.word(about + place)?));
+            let lengths = self.bytes(about + 20, 8)?;
+            let [module, path, name, file] =
+                [0, 2, 4, 6].map(|at| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]])));
+            let text = String::from_utf8(self.bytes(about + 28, path + name + file)?.to_vec()).unwrap();
+            assert!(text[module..].starts_with("::") && text.ends_with(".rs"), "{text}");
             Ok(Record {
-                key,
-                name: String::from_utf8_lossy(name).into_owned(),
-                count: u64::from(self.word(count)?),
-                stride: u64::from(shape >> 8),
-                default: shape & 1 != 0,
+                key: self.relative(at)? + word(16)?,
+                name: text[if name == 0 { 0..path } else { path..path + name }].to_owned(),
+                count: word(8)?,
+                stride: word(12)? >> 8,
+                default: word(12)? & 1 != 0,
             })
         };
-        (start..end).step_by(32).map(record).collect()
+        (start..end).step_by(RECORD as usize).map(record).collect()
     }
 
     /// Checks each entry, and the bytes that it leads to. Returns how many there are.
@@ -164,7 +170,7 @@ impl<'data> Binary<'data> {
     }
 
     fn no_relocation(&self) -> Result<(), String> {
-        let [table, keys] = [self.read_only("__jump_table", 16)?, self.read_only("__jump_keys", 32)?];
+        let [table, keys] = [self.read_only("__jump_table", 16)?, self.read_only("__jump_keys", RECORD)?];
         for &place in self.relocations.keys() {
             if (table.0..table.1).contains(&place) || (keys.0..keys.1).contains(&place) || self.is_code(place) {
                 return Err(format!("a relocation at {place:#x}"));

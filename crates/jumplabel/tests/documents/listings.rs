@@ -128,15 +128,15 @@ pub fn readme(listing: &str) {
 /// docs/table-format.md's reader of tables, on the README's example.
 pub fn table_reader(script: &str) {
     write(&example().join("table.py"), script);
-    let sites = sites();
-    assert_eq!(sites.lines().count(), 1, "{sites}");
+    let listed = listed();
+    assert_eq!(listed.lines().count(), 2, "{listed}");
 }
 
-fn sites() -> String {
+fn listed() -> String {
     printed("python3 table.py target/release/example", example())
 }
 
-/// Numbers of the line: `site 0x18a38 jumps to 0x18a46 ...`, and the line without those that are addresses.
+/// Numbers of the lines: `site 0x18a38 jumps to 0x18a46 ...`, and the lines without those that are addresses.
 fn addresses(line: &str) -> (Vec<u64>, String) {
     let (mut numbers, mut shape) = (Vec::new(), String::new());
     let mut parts = line.split("0x");
@@ -151,8 +151,9 @@ fn addresses(line: &str) -> (Vec<u64>, String) {
 
 /// What it prints there: other addresses, the same distance from the site to its target; and objdump shows the nop there.
 pub fn table(listing: &str) {
-    let (documented, today) = (addresses(listing.trim()), addresses(sites().trim()));
+    let (documented, today) = (addresses(listing.trim()), addresses(listed().trim()));
     assert_eq!(documented.1, today.1);
+    assert_eq!(today.0[2], today.0[3], "the key of the site is the key of the record");
     if is_documented_compiler("README.md") {
         assert_eq!(documented.0[1] - documented.0[0], today.0[1] - today.0[0], "{listing}{today:x?}");
     }

@@ -39,9 +39,9 @@ pub fn commands(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     let words = spans.map(|span| span.split_whitespace().collect::<Vec<_>>());
     let is_command = |words: &Vec<&str>| match words[..] {
-        [program, ..] if program.starts_with("ci/") || program.starts_with(".ci/") => !program.ends_with('/'),
         ["cargo" | "make", _, ..] => true,
-        _ => false,
+        [program, ..] => program.starts_with(".ci/"),
+        [] => false,
     };
     words.filter(is_command).map(|words| words.join(" ")).collect()
 }

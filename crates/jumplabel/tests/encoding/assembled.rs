@@ -56,7 +56,7 @@ pub(super) fn assemble<M: Machine>(triple: &str, jump: &str) -> Option<Vec<u8>> 
     }
     let clang =
         ["clang-16", "clang-19"].into_iter().find(|clang| Command::new(clang).arg("--version").output().is_ok());
-    let mut child = Command::new(clang.expect("clang 16 or 19, which ci/setup installs"))
+    let mut child = Command::new(clang.expect("clang 16 or 19, which make setup installs"))
         .args(["-target", triple, "-c", "-x", "assembler", "-o"])
         .arg(&path)
         .arg("-")

@@ -344,14 +344,14 @@ mod interrupted {
             assert_eq!(libc::kill(child, libc::SIGKILL), 0);
             wait_for(child);
         }
-        // SAFETY: no conditions.
-        let me = unsafe { libc::pthread_self() };
+        // SAFETY: no conditions. Musl's is a pointer.
+        let me = unsafe { libc::pthread_self() } as usize;
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     // SAFETY: that thread waits for this one.
-                    unsafe { libc::pthread_kill(me, libc::SIGUSR1) };
+                    unsafe { libc::pthread_kill(me as libc::pthread_t, libc::SIGUSR1) };
                     std::thread::sleep(Duration::from_millis(5));
                 }
             });

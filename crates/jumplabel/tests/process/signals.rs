@@ -39,11 +39,11 @@ static HANDLING: AtomicU32 = AtomicU32::new(0);
 static ONE_BY_ONE: AtomicBool = AtomicBool::new(false);
 
 /// From one signal to the next, in microseconds.
-const PAUSE: libc::suseconds_t = 700;
+const PAUSE: i16 = 700;
 
 /// 0: no more signals.
-fn set_timer(pause: libc::suseconds_t) {
-    let value = libc::timeval { tv_sec: 0, tv_usec: pause };
+fn set_timer(pause: i16) {
+    let value = libc::timeval { tv_sec: 0, tv_usec: pause.into() };
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let interval = if ONE_BY_ONE.load(Ordering::SeqCst) { none } else { value };
     let timer = libc::itimerval { it_interval: interval, it_value: value };

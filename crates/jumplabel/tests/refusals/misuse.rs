@@ -7,7 +7,8 @@ use jumplabel::arch::{Arch, Code, Kind, Native, State};
 use jumplabel::format::{BRANCH, VALUE};
 use jumplabel::text::{Write, Writer, builtin};
 use jumplabel::{
-    Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, set_writer, static_key, text_reserved,
+    Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, prepare, probe, set_writer, static_key,
+    text_reserved,
 };
 
 use crate::scenario::{fork, passes, reap};
@@ -217,7 +218,7 @@ fn foreign_bytes_in_a_naked_function() {
             let state = Kind::of(VALUE).unwrap().emitted::<Native>(usize::from(on)).unwrap();
             let old = state.encode::<Native>(displacement);
             let others = STATES.iter().map(|&(state, _)| Code::new(VALUE, &state.encode::<Native>(-8)));
-            let foreign = |code: &Code| Kind::of(VALUE).unwrap().decode::<Native>(*code, displacement).is_none();
+            let foreign = |code: &Code| Kind::of(VALUE).unwrap().decode::<Native>(*code, Some(displacement)).is_none();
             for found in others.filter(foreign).chain((0..old.len()).map(|at| broken(old, VALUE, at))) {
                 write_site(address, &found);
                 for_each_site(&NAKED, |site| assert_eq!((site.state, site.bytes), (None, found))).unwrap();
@@ -226,7 +227,7 @@ fn foreign_bytes_in_a_naked_function() {
                 write_site(address, &old);
                 assert_eq!((NAKED.get(), NAKED.count()), (on, i32::from(on)));
             }
-            if Kind::of(BRANCH).unwrap().decode::<Native>(Code::new(BRANCH, &old), displacement).is_some() {
+            if Kind::of(BRANCH).unwrap().decode::<Native>(Code::new(BRANCH, &old), Some(displacement)).is_some() {
                 continue; // The function has a site like a check's.
             }
             // A site that has become a function.
@@ -281,8 +282,16 @@ fn foreign_bytes_on_two_pages() {
 fn writer_forced_by_an_unknown_name() {
     crate::scenario::Scenario::new().env("JUMPLABEL_WRITER", "bogus").passes(|| {
         let watch = Watch::new(sites().raw());
-        assert_eq!(watch.refused(|| sites().set(true)), Error::NoWriter);
-        assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::NoWriter);
+        assert_eq!(watch.refused(|| sites().set(true)), Error::UnknownWriter);
+        assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::UnknownWriter);
+        assert_eq!(prepare(), Err(Error::UnknownWriter));
+        assert_eq!(probe(), Err(Error::UnknownWriter));
+        for name in ["bogus", "", "custom", "Swap", "swap "] {
+            assert_eq!(WriterKind::named(name), Err(Error::UnknownWriter), "{name:?}");
+        }
+        for kind in WRITERS {
+            assert_eq!(WriterKind::named(kind.map_or("auto", WriterKind::name)), Ok(kind));
+        }
         // What needs no writer works.
         static_key! { static LONELY: false; }
         LONELY.enable().unwrap();

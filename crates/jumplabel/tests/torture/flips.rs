@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use jumplabel::arch::{Arch, Code, Native, State};
 use jumplabel::{Batch, Error, Outcome, Visibility, WriterKind, for_each_site, settle};
 
 use crate::cells::{CELLS, Kind};
-use crate::random::Random;
-use crate::readers::{Watch, chunk};
+use crate::readers::{Watch, chunk, seeded};
 use crate::sites::Array;
 use crate::{clock, promise, refusing, scenario, twins};
 
@@ -77,7 +77,7 @@ fn batch(changes: &[Change]) -> Batch<'static> {
 /// Visits a cell until the time is over. What the calling thread flips, it flips on the processor that it is on.
 pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Tally {
     watch.cell.store(cell, Ordering::Relaxed);
-    let random = Random::new(100 + watch.executions(cell));
+    let random = seeded(100 + watch.executions(cell));
     let mut flipper = Flipper { watch, cell, writer, random, tally: Tally::default() };
     match CELLS[cell].kind {
         Kind::Single => flipper.until(until, Flipper::single),
@@ -92,7 +92,7 @@ struct Flipper<'a> {
     watch: &'a Watch,
     cell: usize,
     writer: WriterKind,
-    random: Random,
+    random: Rng,
     tally: Tally,
 }
 
@@ -127,7 +127,7 @@ impl Flipper<'_> {
     fn single(&mut self) {
         for array in self.arrays() {
             for key in 0..array.keys.len() {
-                if self.random.one_in(3) || (Native::STEPS > 1 && self.tally.settled == 0) {
+                if self.random.u8(..3) == 0 || (Native::STEPS > 1 && self.tally.settled == 0) {
                     self.settle(array, key);
                 }
                 let change = Change::toggle(array, key);
@@ -139,7 +139,7 @@ impl Flipper<'_> {
     /// The first key of each array at once; now and then one of them alone, or pristine.
     fn batch(&mut self) {
         for array in self.arrays() {
-            match self.random.below(12) {
+            match self.random.u8(..12) {
                 0 | 1 => self.settle(array, 0),
                 2 => {
                     let change = Change::toggle(array, 0);
@@ -155,7 +155,7 @@ impl Flipper<'_> {
     /// One transaction over all keys, refused at a site and step somewhere in it. On the error, all sites must be old.
     fn refused(&mut self) {
         for array in self.arrays() {
-            if self.random.one_in(3) {
+            if self.random.u8(..3) == 0 {
                 self.settle(array, 0);
             }
         }
@@ -163,10 +163,10 @@ impl Flipper<'_> {
         let before = self.bytes();
         let sites = self.arrays().len() * CELLS[self.cell].sites;
         refusing::after(match self.tally {
-            Tally { refused: 0, .. } => self.random.below(sites) as i64, // each site has one piece at least
+            Tally { refused: 0, .. } => self.random.usize(..sites) as i64, // each site has one piece at least
             Tally { site_flips: 0, .. } => i64::MAX,
             // On x86 at most three, of which the second is one of half of the sites.
-            _ => self.random.below(sites * usize::from(Native::STEPS).max(2)) as i64,
+            _ => self.random.usize(..sites * usize::from(Native::STEPS).max(2)) as i64,
         });
         changes.iter().for_each(|change| change.array.promises[change.key].withdraw());
         let result = self.timed(|| batch(&changes).commit());
@@ -269,7 +269,7 @@ impl Flipper<'_> {
         let shared = &array.keys[0];
         let mut results = vec![self.timed(|| shared.inc())];
         self.on(array, "inc");
-        if self.random.one_in(2) {
+        if self.random.u8(..2) == 0 {
             results.push(self.timed(|| shared.inc()));
             self.on(array, "a second inc");
             results.push(self.timed(|| shared.dec()));
@@ -277,7 +277,7 @@ impl Flipper<'_> {
         }
         let change = Change::toggle(array, own);
         self.flip(&[change], || change.carry_out());
-        if self.random.one_in(4) {
+        if self.random.u8(..4) == 0 {
             self.settle(array, own);
         }
         self.on(array, "a flip of another key");
@@ -298,7 +298,7 @@ impl Flipper<'_> {
     fn on(&mut self, array: &Array, after: &str) {
         promise::serialise();
         for _ in 0..16 {
-            let site = self.random.below(array.sites_of_key()) * array.keys.len();
+            let site = self.random.usize(..array.sites_of_key()) * array.keys.len();
             let result = array.execute(site);
             if result != site as u32 * 2 + 1 || !array.keys[0].is_enabled() {
                 self.fail(format!("site {site} returned {result} after {after}"));
@@ -316,7 +316,7 @@ fn counted(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Ta
         let threads: Vec<_> = (1..array.keys.len())
             .map(|own| {
                 scope.spawn(move || {
-                    let random = Random::new(200 + own as u64);
+                    let random = seeded(200 + own as u64);
                     let mut flipper = Flipper { watch, cell, writer, random, tally: Tally::default() };
                     flipper.until(until, |flipper| {
                         flipper.count(own);

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use fastrand::Rng;
+
 use crate::cells::CELLS;
 use crate::clock;
 use crate::promise::Promise;
-use crate::random::Random;
 use crate::sites::Array;
 
 /// Sites that a reader executes under one promise.
@@ -21,6 +22,11 @@ pub const ANY: usize = usize::MAX;
 
 /// A restless reader does something else after so many chunks, on average.
 const RESTLESS: u64 = 2000;
+
+/// Random numbers that no other run has, and no other thread of this one.
+pub fn seeded(thread: u64) -> Rng {
+    Rng::with_seed(u64::from(std::process::id()) << 32 | thread)
+}
 
 /// What the threads of a run share.
 pub struct Watch {
@@ -83,25 +89,25 @@ impl Watch {
 
     /// One reader's life.
     pub fn read(&self, reader: usize, restless: bool) {
-        let mut random = Random::new(reader as u64 + 1);
+        let mut random = seeded(reader as u64 + 1);
         let processors = clock::processors();
         let mut away = ANY;
         while !self.stop.load(Ordering::Relaxed) {
             let cell = self.cell.load(Ordering::Relaxed);
-            let array = random.pick(CELLS[cell].arrays);
-            let key = random.below(array.keys.len());
+            let array = random.choice(CELLS[cell].arrays).unwrap();
+            let key = random.usize(..array.keys.len());
             if let Err(message) = chunk(array, key, &mut random) {
                 self.fail(cell, format!("reader {reader}: {message}"));
             }
             let count = &self.executions[reader].0[cell];
             count.store(count.load(Ordering::Relaxed) + CHUNK as u64, Ordering::Relaxed);
-            if restless && random.one_in(RESTLESS) {
-                match random.below(3) {
-                    0 => std::thread::sleep(Duration::from_micros(random.below(300) as u64)),
-                    1 => clock::move_to(&[*random.pick(&processors)]),
+            if restless && random.u64(..RESTLESS) == 0 {
+                match random.u8(..3) {
+                    0 => std::thread::sleep(Duration::from_micros(random.u64(..300))),
+                    1 => clock::move_to(&[*random.choice(&processors).unwrap()]),
                     _ => clock::fault(),
                 }
-                if random.one_in(2) {
+                if random.u8(..2) == 0 {
                     clock::move_to(&processors);
                 }
             }
@@ -117,9 +123,9 @@ impl Watch {
 }
 
 /// Executes some sites of a key, one after the other, and compares with what was promised.
-pub fn chunk(array: &Array, key: usize, random: &mut Random) -> Result<(), String> {
+pub fn chunk(array: &Array, key: usize, random: &mut Rng) -> Result<(), String> {
     let (promise, keys, sites) = (&array.promises[key], array.keys.len(), array.sites_of_key());
-    let mut at = random.below(sites);
+    let mut at = random.usize(..sites);
     let mut met = [None; 2];
     let before = promise.read();
     for _ in 0..CHUNK {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How many times slower than a processor the machine is, if it is an emulated one (ci/guests).
+/// How many times slower than a processor the machine is, if it is an emulated one (cargo xtask guests).
 fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }

@@ -23,7 +23,10 @@ static void *come_and_go_naked(void *failures)
 
 static void naked(void)
 {
-	struct jumplabel_batch batch;
+	struct jumplabel_change changes[] = { { &naked_off.key, false },
+					      { &naked_on.key, true },
+					      { &naked_elsewhere.key, false },
+					      { &counted.key, true } };
 	pthread_t thread[3];
 	int failures = 0;
 
@@ -39,12 +42,7 @@ static void naked(void)
 	CHECK(naked_state() == 5);
 
 	/* Together with a key of the other kind. */
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, &naked_off.key, false);
-	jumplabel_batch_set(&batch, &naked_on.key, true);
-	jumplabel_batch_set(&batch, &naked_elsewhere.key, false);
-	jumplabel_batch_set(&batch, &counted.key, true);
-	STEP(CHECK(jumplabel_batch_commit(&batch) == 0));
+	STEP(CHECK(jumplabel_set_all(changes, 4) == 0));
 	CHECK(naked_state() == 2 && counted_is_on());
 	STEP(static_branch_disable(&counted));
 	WARNS("dec without its inc", static_key_slow_dec(&naked_off.key));

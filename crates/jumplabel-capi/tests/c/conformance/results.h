@@ -5,6 +5,8 @@
 
 static DEFINE_STATIC_KEY_FALSE(first);
 static DEFINE_STATIC_KEY_TRUE(second);
+enum { MANY = 300 };
+static DEFINE_STATIC_KEY_ARRAY_FALSE(array, MANY);
 
 struct listed {
 	int sites, jumps;
@@ -27,7 +29,9 @@ static void list_key(const struct jumplabel_key_info *info, void *data)
 
 static void results(void)
 {
-	struct jumplabel_batch batch;
+	static struct jumplabel_change many[MANY];
+	struct jumplabel_change both[] = { { &first.key, true }, { &second.key, false } };
+	struct jumplabel_change back[] = { { &second.key, true }, { &first.key, false } };
 	struct listed listed = { 0, 0 };
 	int keys = 0;
 
@@ -40,25 +44,41 @@ static void results(void)
 	CHECK(jumplabel_dec_deferred(NULL) == -EINVAL);
 
 	/* All or nothing. */
-	jumplabel_batch_init(&batch);
-	CHECK(jumplabel_batch_commit(&batch) == 0);
-	jumplabel_batch_set(&batch, &first.key, true);
-	jumplabel_batch_set(&batch, &second.key, false);
-	STEP(CHECK(jumplabel_batch_commit(&batch) == 0));
+	CHECK(jumplabel_set_all(NULL, 0) == 0 && jumplabel_set_all(both, 0) == 0);
+	STEP(CHECK(jumplabel_set_all(both, 2) == 0));
 	CHECK(static_branch_unlikely(&first) && !static_branch_likely(&second));
 	STEP(CHECK(jumplabel_inc(&first.key) == 0));
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, &second.key, true);
-	jumplabel_batch_set(&batch, &first.key, false);
-	STEP(CHECK(jumplabel_batch_commit(&batch) == -EBUSY));
+	STEP(CHECK(jumplabel_set_all(back, 2) == -EBUSY));
 	CHECK(static_branch_unlikely(&first) && !static_branch_likely(&second));
-	for (int i = 0; i < JUMPLABEL_BATCH_CAPACITY; i++)
-		jumplabel_batch_set(&batch, &second.key, true);
-	STEP(CHECK(jumplabel_batch_commit(&batch) == -E2BIG));
-	CHECK(jumplabel_batch_commit(NULL) == -EINVAL);
-	jumplabel_batch_init(&batch);
-	jumplabel_batch_set(&batch, NULL, true);
-	CHECK(jumplabel_batch_commit(&batch) == -EINVAL);
+	/* Any length; the last change of a key wins, wherever it is. */
+	for (int length = 30; length <= MANY; length += length < 36 ? 1 : 7) {
+		for (int i = 0; i < length; i++) {
+			many[i].key = &array[i].key;
+			many[i].enable = (i + length) % 5 == 0;
+		}
+		many[length / 2].key = &second.key;
+		many[length / 2].enable = length % 2 == 0;
+		many[length - 1].key = &second.key;
+		many[length - 1].enable = length % 2;
+		STEP(CHECK(jumplabel_set_all(many, length) == 0));
+		CHECK(static_key_enabled(&second.key) == (length % 2 != 0));
+		for (int i = 0; i < length - 1; i++)
+			CHECK(i == length / 2 || static_key_enabled(&array[i].key) == ((i + length) % 5 == 0));
+		/* What is no key is found before anything changes, wherever it is; so is what the last one refuses. */
+		many[length - 1].key = NULL;
+		many[0].key = &second.key;
+		many[0].enable = length % 2 == 0;
+		STEP(CHECK(jumplabel_set_all(many, length) == -EINVAL));
+		many[length - 1].key = (struct static_key *)((char *)&first + 1);
+		STEP(CHECK(jumplabel_set_all(many, length) == -EINVAL));
+		many[length - 1].key = &first.key;
+		many[length - 1].enable = false;
+		STEP(CHECK(jumplabel_set_all(many, length) == -EBUSY));
+		CHECK(static_key_enabled(&second.key) == (length % 2 != 0) && static_key_count(&first.key) == 2);
+	}
+	STEP(CHECK(jumplabel_disable(&second.key) == 0));
+	CHECK(jumplabel_set_all(NULL, 1) == -EINVAL && jumplabel_set_all(both, (size_t)-1) == -EINVAL);
+	CHECK(jumplabel_set_all((const struct jumplabel_change *)((const char *)both + 1), 1) == -EINVAL);
 
 	CHECK(strstr(jumplabel_strerror(-EBUSY), "several users") && !strcmp(jumplabel_strerror(0), "success"));
 	CHECK(strstr(jumplabel_strerror(-12345), "not an error of jumplabel"));
@@ -81,7 +101,7 @@ static void results(void)
 	CHECK(jumplabel_for_each_site(NULL, list_site, &listed) == -EINVAL);
 	CHECK(jumplabel_for_each_key(list_key, &keys) == keys);
 
-	CHECK(jumplabel_set_writer("no such writer") == -ENOSYS);
+	CHECK(jumplabel_set_writer("no such writer") == -ENOENT);
 	for (int i = 0; i < 5; i++) {
 		static const char *const writers[] = { "procmem", "mprotect", "swap", "auto", NULL };
 

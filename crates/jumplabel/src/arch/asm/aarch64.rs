@@ -28,6 +28,20 @@ impl Machine for Native {
     }
 }
 
+/// A site. No state of it changes anything.
+///
+/// The stub saves its register: nothing lies below the stack pointer. Its `.inst` is cbnz, or, where falling through means on,
+/// cbz, of w16, over two instructions.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): str x16,[sp,#-16]!;adrp x16,\\k+\\m/256;ldr w16,[x16,:lo12:\\k+\\m/256];lsl w16,w16,#1;\
+            .inst 0x35000070-((\\m)&1)*0x1000000;ldr x16,[sp],#16;b .Ljump_site_\\n+4;ldr x16,[sp],#16;b \\t",
+            ".Ljump_site_\\n\\(): b \\t", ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
 /// Returns `$value` from a C function.
 #[doc(hidden)]
 #[macro_export]
@@ -37,8 +51,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: where
-/// branch targets are checked, the loader's call must find one.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: if the
+/// processor checks branch targets, the loader's call must find one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __entry_asm {

@@ -1,5 +1,5 @@
-//! The canary: a C function of our own with one site, on which a writer proves itself. Returns 0 where the site falls through
-//! and 1 where it jumps.
+//! The canary: a C function of our own with one site, on which a writer proves itself. Returns 0 if the site falls through and
+//! 1 if it jumps.
 
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(

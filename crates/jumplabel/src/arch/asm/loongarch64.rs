@@ -1,8 +1,8 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
 //! [`arch::loongarch64`](crate::arch::loongarch64).
 //!
-//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it: they see a flip soon, or,
-//! where the program opts in to core sync by signal, at once.
+//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it. They see a flip soon; if the program
+//! opts in to core sync by signal, at once.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -25,6 +25,20 @@ impl Machine for Native {
     }
 }
 
+/// A site. No state of it changes anything.
+///
+/// The stub saves its register: nothing lies below the stack pointer.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): addi.d $sp,$sp,-16;st.d $t0,$sp,8;pcalau12i $t0,%pc_hi20(\\k+\\m/256);\
+            ld.w $t0,$t0,%pc_lo12(\\k+\\m/256);slli.w $t0,$t0,1;.if (\\m)&1;beqz $t0,2f;.else;bnez $t0,2f;.endif;\
+            ld.d $t0,$sp,8;addi.d $sp,$sp,16;b %b26(.Ljump_site_\\n+4);2:ld.d $t0,$sp,8;addi.d $sp,$sp,16;b \\t",
+            ".Ljump_site_\\n\\(): b \\t", ".Ljump_site_\\n\\(): nop", $($site)*)
+    };
+}
+
 /// Returns `$value` from a C function.
 #[doc(hidden)]
 #[macro_export]
@@ -34,7 +48,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. As far as rustc's own calls.
+/// The body of a constructor that takes nothing: calls `$function` with the object's record. The call reaches as far
+/// as rustc's own calls do.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __entry_asm {

@@ -15,9 +15,10 @@
 //! | `__trampoline_leads_to` | where that site leads at first |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
-//! What is the same for all of them is beside them: a site and its entry in `site`, the object's record in `object`, the entry of a
-//! naked key's function in `naked`, the function on which writers prove themselves in `canary`. What is the same for several is there,
-//! too: the first three macros of those with a `nop` and a `b` of one word in `word`, `__naked_asm` in `naked`.
+//! What is the same for all of them is in files beside them: a site and its table entry in `site`, the object's record in `object`, the
+//! table entry of a naked key's function in `naked`, the function on which writers prove themselves in `canary`. What is the same for
+//! several is there, too. `word` has the first three macros for instruction sets with a `nop` and a `b` of one word; `naked` has
+//! `__naked_asm` for those whose manual lets only a site change.
 
 mod call;
 pub(crate) mod canary;

@@ -4,7 +4,7 @@
 /// A naked key's function, `$function`, with its table entry.
 ///
 /// Its section has a relocation that does nothing but name the key: a linker that folds identical functions (`--icf`) must not
-/// take two keys' functions for one. It ends on a multiple of 8 bytes, and so begins on one where it has a section of its own:
+/// take two keys' functions for one. It ends on a multiple of 8 bytes, and so begins on one if it has a section of its own:
 /// what is written does not cross a line of cache.
 #[doc(hidden)]
 #[macro_export]

@@ -19,11 +19,16 @@ impl Machine for Native {
 }
 
 /// A site. No state of it changes anything.
+///
+/// The stub saves its register: nothing lies below the stack pointer.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): addi sp,sp,-16;sd t0,8(sp);lw t0,\\k+\\m/256;slliw t0,t0,1;\
+            .if (\\m)&1;beqz t0,2f;.else;bnez t0,2f;.endif;\
+            ld t0,8(sp);addi sp,sp,16;j .Ljump_site_\\n+4;2:ld t0,8(sp);addi sp,sp,16;j \\t",
+            ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
             ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): nop;.option pop", $($site)*)
     };
 }

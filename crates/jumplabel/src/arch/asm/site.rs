@@ -4,16 +4,23 @@
 //! Rust's inline assembly is LLVM's on every target, so that directives are the same: `%progbits` (`@` begins a comment on
 //! Arm), words relative to themselves, an assembler counter for unique labels.
 //!
-//! Each check in a program comes through here, so that the compiler's work for one is what counts. It grows with the length of
-//! the text and with its number of lines, with each operand (a constant is a function of its own to the borrow checker),
-//! with each macro on the way, and with attributes. So there is one constant, and the text is short and has few lines.
+//! Each check in a program comes through here, so the compiler's work for one check matters. It grows with the length of the text and
+//! its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the way, and
+//! with attributes. So there is one constant, and the text is short and has few lines.
 //! tests/compile_cost.rs counts them.
 //!
 //! ```text
 //!  .ifndef .Ljump_sites                  once in each assembler file
 //!    .set .Ljump_sites, 0                  the number of the last site
 //!    __once_asm!                           refers to the object's record, so that there is one
-//!    .macro jumplabel_site n, m, t         a site and the beginning of its entry: number, word, target
+//!    .macro jumplabel_site n, m, t, k      a site and the beginning of its entry: number, word, target, key
+//!      .if \m & 64                           of a key declared `or_load`:
+//!        .subsection 1                          behind the function
+//!        .Ljump_load_\n: load, test,            the stub: to the target, or back behind the site
+//!        .previous
+//!        jumplabel_site, with that as target
+//!        .exitm
+//!      .endif
 //!      .if \m & 128                          the first state
 //!        .Ljump_site_\n: jump \t
 //!      .else
@@ -25,11 +32,13 @@
 //!    .endm
 //!  .endif
 //!  .set .Ljump_sites, .Ljump_sites + 1
-//!  jumplabel_site %.Ljump_sites, word, target
+//!  jumplabel_site %.Ljump_sites, word, target, key
 //!  key, meta
 //!  .popsection
 //! ```
 //!
+//! * A stub is in the section of its site, so that it lives and dies with it, and behind all functions that are there, where the
+//!   processor does not fetch it with them. It keeps all registers: it is not the check's compiler that knows whether there is one.
 //! * The entry's section is tied (link order) to the site's by a label, which a counter makes unique.
 //! * The relocation does nothing but be there: without it, functions that check different keys can look alike to a linker
 //!   that folds identical code (`--icf`), which would leave one site for both.
@@ -38,30 +47,32 @@
 
 /// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
 /// true), `$sym` the static that the key is or lies in, `[$word]` of references to each `$argument` what the
-/// assembler is told of it ([`site_word`](crate::branch::site_word)). `$option`, `$jump` and `$nop` are what the arch file says of its instruction,
-/// `$once` and `$key` what is different in a `dylib`.
+/// assembler is told of it ([`site_word`](crate::branch::site_word)). `$option`, `$load`, `$jump` and `$nop` are what the arch file says of its stub
+/// and its instruction, `$once` and `$key` what is different in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_text {
     (
-        ($($once:tt)*), $key:literal, ($($option:tt)*), $jump:literal, $nop:literal,
+        ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         $($outside)*
-        // SAFETY: falls through or jumps to the label; writes nothing but flags, where the arch's options allow it.
+        // SAFETY: falls through or jumps to the label; writes nothing but flags, if the arch's options allow it.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
                 $($once)*,
-                ".macro jumplabel_site n,m,t;.if (\\m)&128",
+                ".macro jumplabel_site n,m,t,k;.if (\\m)&64;.subsection 1",
+                $load,
+                ".previous;jumplabel_site \\n,\\m-64,.Ljump_load_\\n;.exitm;.endif;.if (\\m)&128",
                 $jump,
                 ".else",
                 $nop,
                 ".endif;.reloc .Ljump_site_\\n,BFD_RELOC_NONE,.Ljump_entry_\\n;\
                 .pushsection __jump_table,\"ao?\",%progbits,.Ljump_site_\\n;.balign 4;\
                 .Ljump_entry_\\n\\():.long .Ljump_site_\\n-.,\\t-.;.endm;.endif;\
-                .set .Ljump_sites,.Ljump_sites+1;.altmacro;jumplabel_site %.Ljump_sites,{m},{t};.noaltmacro",
+                .set .Ljump_sites,.Ljump_sites+1;.altmacro;jumplabel_site %.Ljump_sites,{m},{t},{k};.noaltmacro",
                 $key,
                 t = label { break 'site !$arm },
                 k = sym $sym,
@@ -73,7 +84,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site where all keys are in this object, which has its record from the library.
+/// A site, if all keys are in this object, which has its record from the library.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

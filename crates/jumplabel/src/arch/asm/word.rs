@@ -1,14 +1,5 @@
-//! The assembler of sites of one word, for instruction sets whose assemblers call the two `nop` and `b`.
-
-/// A site. No state of it changes anything.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __site_options {
-    ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_site_\\n\\(): b \\t",
-            ".Ljump_site_\\n\\(): nop", $($site)*)
-    };
-}
+//! The assembler of sites of one word, for instruction sets whose assemblers call the two `nop` and `b`. (A check has them
+//! in one line with the stub, which each has of its own.)
 
 /// A pristine site behind `$label`.
 #[doc(hidden)]

@@ -13,12 +13,41 @@ impl Machine for Native {
     unsafe fn act(_: Act) {}
 }
 
-/// A site. A jump changes no flags; a primed site does.
+/// A site. A jump changes no flags; a primed site does, and so does a stub.
+///
+/// The stub: test dword ptr [key], 0x7fffffff; jnz, or, where falling through means on, jz to the target; jmp behind the site.
+#[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem), ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
+        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): .byte 247,5;.long \\k+\\m/256-.-8,0x7fffffff;\
+            .byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
+            ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
+    };
+}
+
+/// The same where the key may be in another object: by way of the GOT, in a register that is saved behind the red zone.
+#[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): lea rsp,[rsp-128];push rax;mov rax,[rip+\\k\\()@GOTPCREL];\
+            test dword ptr [rax+\\m/256],0x7fffffff;pop rax;lea rsp,[rsp+128];\
+            .byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
+            ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
+    };
+}
+
+/// The same where nothing is relative to the instruction: the address is found by a call.
+#[cfg(target_arch = "x86")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): push eax;call 2f;2:pop eax;.byte 247,128;.long \\k+\\m/256-2b,0x7fffffff;\
+            pop eax;.byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
             ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
     };
 }

@@ -1,7 +1,7 @@
-//! What transactions change: keys and static calls. A subject is a file here, and a line in [`of`].
+//! What transactions change: keys and static calls. Each kind of subject has a file here, and a line in [`of`].
 //!
 //! ```text
-//!   begin     what the change comes to: nothing to be patched, or an aim
+//!   begin     tells what the change comes to: nothing to patch, or an aim
 //!   goal      what the site of an entry is to do then
 //!   expose    the sites are about to be patched
 //!   publish   the sites are patched: the subject says so from now on
@@ -24,7 +24,8 @@ pub(crate) trait Subject: Sync {
     /// What entries name.
     fn address(&self) -> usize;
 
-    /// Under the lock: what `change`, a number of the subject's own, comes to. `None` if nothing has to be patched: then it is done.
+    /// Under the lock: begins `change`, a number of the subject's own, and returns the aim. `None` if nothing has to be patched: then
+    /// the change is done.
     fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
 
     /// What its sites do now: the aim of the last change.
@@ -85,7 +86,14 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// The sites are patched, and other threads see them as `visibility` says; `None` where that is not known.
+    /// Nothing but a writer can refuse any more.
+    pub(super) fn expose(&self) {
+        if let Some(aim) = self.aim {
+            self.subject.expose(aim);
+        }
+    }
+
+    /// The sites are patched, and other threads see them as `visibility` says; `None` if that is not known.
     #[inline(never)] // Once in a program is enough.
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {

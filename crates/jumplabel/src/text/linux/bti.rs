@@ -1,17 +1,17 @@
-//! Guarded code: where a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page
-//! that has `PROT_BTI` must meet an instruction that says it is a target. A change of protection takes that away unless it
-//! asks for it again, and the kernel does not say that it was there: neither its map nor `PROCMAP_QUERY` does, and smaps
-//! walks all pages before those that are asked for.
+//! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has
+//! `PROT_BTI` must meet an instruction that says it is a target. A change of protection takes `PROT_BTI` away unless it asks for it
+//! again. The kernel has no cheap way to say that it was there: neither its map nor `PROCMAP_QUERY` tells, and smaps walks all pages
+//! before those that are asked for.
 //!
-//! What sets it is known. An object says in its property note that all of its code keeps to the rule. The kernel sets it
-//! for the program's code where that has no interpreter (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`), glibc 2.32 and
-//! later for every object that it loads; musl does not.
+//! But it is known who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
+//! interpreter, the kernel then sets `PROT_BTI` for its code (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and
+//! later sets it for every object that it loads; musl does not.
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
 use rustix::mm::MprotectFlags;
 
-/// What text at `address` has besides. The lock is held.
+/// What the protection of text at `address` has besides. The lock is held.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn protection(address: usize) -> MprotectFlags {
     use crate::format::{GUARDED, Runtime};
@@ -31,7 +31,7 @@ pub(super) fn protection(address: usize) -> MprotectFlags {
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 
-/// What text at `address` has besides: nothing, on other instruction sets.
+/// What the protection of text at `address` has besides: nothing, on other instruction sets.
 #[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
 pub(super) const fn protection(_address: usize) -> MprotectFlags {
     MprotectFlags::empty()

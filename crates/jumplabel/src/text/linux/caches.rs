@@ -1,8 +1,8 @@
 //! Cache maintenance after stores to code, before the core sync; see [`arch::maintain`] for the order.
 //!
-//! A page that `swap` moves over the text needs none: the kernel makes a page's caches agree when it becomes executable for
-//! the first time. Nor does RISC-V: there core sync is a system call that does both (see [`sync`](super::sync)). On 32-bit Arm
-//! it is a system call of its own, which reaches all processors.
+//! A page that `swap` moves over the text needs none: the kernel makes caches agree when a page becomes executable for the first
+//! time. RISC-V needs none either: there core sync is a system call that does both (see [`sync`](super::sync)). On 32-bit Arm cache
+//! maintenance is a system call of its own, which reaches all processors.
 
 use super::events::{self, Event};
 use crate::arch::{self, Machine, Native};

@@ -1,8 +1,8 @@
 //! The canary: a function of our own with one site. A writer must make it jump and fall through again, and the processor
 //! must notice, before the writer may touch anything else.
 //!
-//! An emulator that caches translated code lets `pwrite` to /proc/self/mem change the bytes and goes on running the old
-//! ones (qemu-user does): such a writer is off for good. One that was merely refused is asked again at the next flip.
+//! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes and goes on running the old
+//! ones. Such a writer is off for good. A writer that was merely refused is tried again at the next flip.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -30,7 +30,7 @@ pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
         if canary::sing() == jumps { Ok(()) } else { Err(Errno::LIED) }
     };
     let proof = match sing(State::JUMP, true) {
-        // Back in any case, if only it is not refused.
+        // Back in any case, unless that is refused.
         there @ (Ok(()) | Err(Errno::LIED)) => there.and(sing(State::NOP, false)),
         refused => refused,
     };
@@ -49,8 +49,8 @@ pub(super) fn doubt(kind: WriterKind, failure: Failure) {
     }
 }
 
-/// Brings the canary's site to `state`, from whatever it holds: all of it at once, because no other thread runs it. So nobody has to
-/// see it where core sync is refused, either.
+/// Brings the canary's site to `state`, from whatever it holds: all of it at once, because no other thread runs it. For the same
+/// reason a refused core sync does no harm here.
 fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Errno> {
     let first = canary::site();
     let target = canary::target() as u64;

@@ -1,9 +1,9 @@
 //! Cancellation (`pthread_cancel`) of the calling thread, off while it holds the lock.
 //!
-//! To close a descriptor is a cancellation point, and so are more calls where `rustix` goes by way of the C library. A thread
-//! that ended there would leave sites that are written and counts that are not, and a note of requests on a stack that is gone.
+//! Closing a descriptor is a cancellation point, and so are more calls if `rustix` calls the C library for them. A thread that ended
+//! there would leave sites that are written, counts that are not, and references to a stack that is gone.
 //!
-//! What the thread had before is a part of the lock's token. The C library's `pthread_setcancelstate` makes no system call, and is
+//! The state that the thread had before is a part of the lock's token. The C library's `pthread_setcancelstate` makes no system call, and is
 //! safe in signal handlers.
 
 use core::ffi::c_int;

@@ -1,4 +1,4 @@
-//! What writers do to code, in order, written down for a test: no emulator, and hardly any processor, shows that a flush was left out.
+//! A log of what writers do to code, in order, for a test: no emulator, and hardly any processor, shows that a flush was left out.
 
 use crate::arch::Act;
 
@@ -104,7 +104,7 @@ mod tests {
             }
         }
         assert!(used > 0);
-        // Only where there are caches to be maintained does the above say something of them.
+        // The above says something of caches only if the processor has caches to maintain.
         let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);

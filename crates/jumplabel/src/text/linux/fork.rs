@@ -1,9 +1,10 @@
-//! Fork: the lock is held while the process is copied, so that no child ever sees a half-written batch. A child made by a
-//! raw `clone` runs no handlers; see `patch::in_flight`.
+//! Fork: a handler holds the lock while the system copies the process, so no child ever sees half a batch. A raw `clone` runs no
+//! handlers; see `patch::in_flight`.
 //!
-//! One copy of the library in a process holds the lock for all: the program's, or, if that has none, the first plugin's. Its
-//! handlers must never be unloaded: the C library calls a handler that it has looked up even if another thread unloads it
-//! before, returns into one that was unloaded meanwhile, and forgets one that has begun. So that plugin stays loaded.
+//! One copy of the library in a process has the handlers for all: the program's, or, if the program has none, the first plugin's. The
+//! handlers must never be unloaded, so that plugin stays loaded. The C library calls a handler that it has looked up even if another
+//! thread unloads it before the call; it returns into one that was unloaded meanwhile; and if a handler is unloaded after its `prepare`
+//! ran, its `parent` is never called.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +18,7 @@ pub(super) fn is_child() -> bool {
 }
 
 pub(super) fn register() {
-    // Without memory for the entry there is nothing to be done in a constructor; a child then settles by itself.
+    // If there is no memory for the handlers, a constructor cannot report that; a child then puts its sites right by itself.
     // SAFETY: this copy is never unloaded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }

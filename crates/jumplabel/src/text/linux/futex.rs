@@ -1,4 +1,4 @@
-//! Sleeping on a word, and waking. What [`lock`](super::lock) is built from; a model check puts its own in its place.
+//! Sleeping on a word, and waking. [`lock`](super::lock) is built from these; the model check puts its own in their place.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,9 +14,9 @@ use super::libc;
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
-/// Sleeps while `word` is `expected`, or not at all; may also return for no reason. False if it slept for [`LONGEST`] in vain.
+/// Sleeps while `word` is `expected`, or not at all; may also return for no reason. False if nobody woke it for [`LONGEST`].
 ///
-/// A signal's handler does not count: if a timer sends signals faster than that, every sleep would end before it was in vain.
+/// A signal's handler does not end the sleep: if it did, and a timer sent signals faster than that, no sleep would ever last that long.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     let until = libc::now() + Duration::from_millis(LONGEST.into());
     let until = Timespec { tv_sec: until.as_secs() as _, tv_nsec: until.subsec_nanos() as _ };

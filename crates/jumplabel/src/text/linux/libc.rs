@@ -1,5 +1,5 @@
-//! The few functions and types of the C library and of ELF that `rustix` has no stable name for, or asks the dynamic loader
-//! for when they are first called: its clock and its size of a page do, and a flip may do neither that nor wait for who does.
+//! The few functions and types of the C library and of ELF that `rustix` has no stable name for, or looks up by the dynamic loader at
+//! their first call (its clock and its size of a page). A flip must not call the loader, nor wait for a thread that does.
 
 use crate::error::Errno;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -43,8 +43,8 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// `dlopen`, by its name: glibc's linker warns of each reference to it in a static program, and the C library's archive is linked
-/// into such programs, too. They have no use for it; there it returns null.
+/// `dlopen`, looked up by its name: with glibc, the linker warns of each reference to it in a static program, and our archive for C is
+/// linked into such programs, too. They have no use for it; there it returns null.
 ///
 /// # Safety
 /// As `dlopen`.
@@ -90,7 +90,7 @@ pub(super) struct Phdr {
     pub(super) p_align: usize,
 }
 
-/// What both numbers of a `struct timespec` are under this name: x32 has 64 bits, too.
+/// Each of the two numbers of a `struct timespec`: x32 has 64 bits, too.
 #[cfg(any(target_pointer_width = "64", target_arch = "x86_64"))]
 type Number = i64;
 #[cfg(not(any(target_pointer_width = "64", target_arch = "x86_64")))]
@@ -124,8 +124,8 @@ pub(super) fn this_thread() -> usize {
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another. `rustix` asks for `MAP_FIXED` where it means `MREMAP_FIXED` on the instruction sets on which
-/// it goes by way of the C library (1.1.6). Leaves `errno` as it is: the caller may be in a signal handler.
+/// Moves a mapping over another. On instruction sets for which `rustix` calls the C library, it passes `MAP_FIXED` for `MREMAP_FIXED`
+/// (1.1.6). Leaves `errno` as it is: the caller may be in a signal handler.
 ///
 /// # Safety
 /// As `mremap`.

@@ -7,15 +7,15 @@
 //!   ... | WAITERS   and another thread may sleep
 //! ```
 //!
-//! The owner blocks all its signals, so that no handler finds the lock held by the thread that it interrupted. A thread that
-//! waits does not: it blocks them only to look, and sleeps with the mask that it had. What is left of re-entry (a fault in
-//! the patcher, an atfork handler behind ours) is found by the owner's name and refused.
+//! The owner blocks all its signals, so no handler finds the lock held by the thread that it interrupted. A thread that waits blocks
+//! signals only to look, and sleeps with the mask that it had. If the owner comes back to the lock in another way (a fault in the
+//! patcher, an atfork handler behind ours), it is found by its number and refused.
 //!
-//! No sleep is for ever. When one ends in vain, the waiter judges the owner, and may take the lock over: from an owner that
-//! no longer exists, and from a fork that takes too long (see [`fork`](super::fork)).
+//! No sleep is for ever. If nobody woke it, the waiter judges the owner. It may take the lock over, from an owner that does not exist any
+//! more, and from a fork that takes too long (see [`fork`](super::fork)).
 //!
-//! The word lies in a page that fork wipes: a child made by a raw `clone` finds the lock free. Nothing here calls the
-//! system but [`futex`](super::futex) and the waiter, so that the lock can be model-checked as it stands.
+//! The word lies in a page that fork wipes: a child made by a raw `clone` finds the lock free. Only [`futex`](super::futex) and the
+//! waiter call the system, so the model check can run this file as it is.
 
 use super::futex::{AtomicU32, Ordering, wait, wake_one};
 
@@ -54,7 +54,7 @@ pub(super) trait Waiter {
     fn block(&mut self);
     /// Lets them come: the thread does not have the lock.
     fn unblock(&mut self);
-    /// What to do about the owner that `word` names, after a sleep in vain.
+    /// What to do about the owner that `word` names, after a sleep that nobody ended.
     fn judge(&mut self, word: u32) -> Verdict;
 }
 

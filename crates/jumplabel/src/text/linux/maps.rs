@@ -1,5 +1,5 @@
-//! What the kernel knows of the mapping at an address: its bounds, protection, file. By the `PROCMAP_QUERY` ioctl (Linux
-//! 6.11), else by reading /proc/self/maps, or /proc/thread-self/maps where the first thread has ended.
+//! What the kernel knows of the mapping at an address: its bounds, protection, file. By the `PROCMAP_QUERY` ioctl (Linux 6.11), or by
+//! reading /proc/self/maps; if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;
 
@@ -11,7 +11,7 @@ use rustix::mm::MprotectFlags;
 use super::procfs::is_procfs;
 use crate::error::Errno;
 
-/// What text is taken for where the system does not say.
+/// What text is taken for if the system does not say.
 pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
 
 /// The longest path, with its zero (include/uapi/linux/limits.h).
@@ -29,13 +29,13 @@ pub(super) struct Mapping {
     pub(super) offset: u64,
     /// 0 for memory without a file.
     pub(super) inode: u64,
-    /// Length of the file's path in the caller's buffer, without a zero; 0 where there is none or it does not fit.
+    /// Length of the file's path in the caller's buffer, without a zero; 0 if there is none or it does not fit.
     pub(super) path_len: usize,
 }
 
 impl Mapping {
-    /// Whether this is how the program sees its text. An emulator (qemu-user) shows its own mapping, which need not be
-    /// executable, nor end where the program's does: to restore that would take the program's text away.
+    /// Whether this is how the program sees its text. An emulator (qemu-user) shows its own mapping, which need not be executable, nor
+    /// end where the program's does. If a writer restored that, it would take the program's text away.
     pub(super) fn is_text(&self) -> bool {
         self.protection.contains(MprotectFlags::EXEC)
     }
@@ -49,9 +49,9 @@ impl Mapping {
 
 pub(super) struct Maps(OwnedFd);
 
-/// What [`Maps::find`] fails with where the file is not the kernel's.
+/// What [`Maps::find`] fails with if the file is not the kernel's.
 pub(super) const NOT_PROCFS: Errno = Errno(rustix::io::Errno::NOTTY.raw_os_error());
-/// The same as /proc/self/maps, by a longer way, and also where the first thread has ended.
+/// The same as /proc/self/maps, by a longer way, even if the first thread has ended.
 const THREADS: &CStr = c"/proc/thread-self/maps";
 
 impl Maps {
@@ -74,7 +74,7 @@ impl Maps {
                 .filter(|found| (found.start..found.end).contains(&address))
                 .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // Also where /proc/self has no memory any more and older kernels open it all the same.
+            // Also if /proc/self has no memory any more, and an older kernel opens it all the same.
             Err(_) => Maps::open_at(THREADS)?.read(address, path),
         }
     }
@@ -84,7 +84,7 @@ impl Maps {
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Errno> {
-        // Only the kernel's file knows the query, so that one that answered is its.
+        // Only the kernel's file knows the query, so a file that answered is the kernel's.
         if !is_procfs(rustix::fs::fstatfs(&self.0)) {
             return Err(NOT_PROCFS);
         }
@@ -169,7 +169,7 @@ impl Line {
         }
     }
 
-    /// What the line says, whose path is in `path` where it fits.
+    /// What the line says; its path is in `path`, if it fits.
     fn mapping(mut self, path: &[u8]) -> Option<Mapping> {
         if self.word < Line::PATH {
             self.add(b' ', &mut []); // A number may be the last.

@@ -1,4 +1,4 @@
-//! Linux user space: three writers, each proven by a canary before it is trusted, and the choice between them.
+//! Linux user space: three writers, each of which must prove itself on a canary, and the choice between them.
 //!
 //! | writer | cost in interrupts of other processors | refused under |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | [`mprotect`] | 3 (open, core sync, close) | MDWE, seccomp as systemd sets it, SELinux execmod, mseal |
 //! | [`swap`] | 2 and more, and a copy of the pages | MDWE, SELinux, mseal, a file that is gone |
 //!
-//! Where one refuses, the next is tried before an error is reported.
+//! If one refuses, the next is tried before an error is reported.
 
 mod bti;
 mod caches;
@@ -50,9 +50,9 @@ pub use sync::{core_sync_by_signal, core_sync_handler};
 pub(super) struct Linux;
 pub(super) static TEXT: Linux = Linux;
 
-/// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the
-/// other processors twice. Where it lies depends on what an interrupt costs: at 20 and at 90 sites on two machines;
-/// `cargo run --release -p jumplabel-bench -- flips` shows it.
+/// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the other
+/// processors twice. The right number depends on what an interrupt costs: 13 and 90 sites on two machines. `cargo run --release -p
+/// jumplabel-bench -- flips` shows it.
 const PROCMEM_SITES: usize = 32;
 
 impl From<rustix::io::Errno> for Errno {
@@ -101,7 +101,7 @@ unsafe impl Text for Linux {
 
     fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
         use WriterKind::{Mprotect, Procmem, Swap};
-        let Some(forced) = forced(FORCED.load(Ordering::Relaxed)) else { return Writers::default() };
+        let Some(forced) = forced(FORCED.load(Ordering::Relaxed)) else { return Writers::unknown() };
         match forced {
             // It never writes to running code.
             None | Some(Swap) if summary.unsynced => Writers::of(&[Swap]),
@@ -126,14 +126,14 @@ unsafe impl Text for Linux {
         canary::prove(kind, held).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
         unsafe { open(kind, extents, held, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
-        // Whoever left it: this writer, its canary, one that was tried before, an earlier flip.
+        // Whatever left it open: this writer, its canary, one that was tried before, an earlier flip.
         let left_writable = !mprotect::close_remaining(held);
         Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })
     }
 
     fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
         mprotect::close_remaining(held);
-        let _ = sync::register(); // Where it is refused, the flips that need it say so.
+        let _ = sync::register(); // If it is refused, the flips that need it say so.
         canary::prove(kind, held)
     }
 
@@ -147,16 +147,15 @@ unsafe impl Text for Linux {
     }
 
     fn set_writer(&self, kind: Option<WriterKind>) {
-        let number = KINDS.iter().position(|&known| Some(known) == kind).map_or(AUTOMATIC, |at| at as u8 + 1);
-        FORCED.store(number, Ordering::Relaxed);
+        FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
     }
 
-    /// Finds other copies of the library, and, if none of them does, asks to be told of forks and of the end of the process.
-    /// No system call, if this copy is the only one.
+    /// Finds other copies of the library. If none of them is told of forks and of the end of the process, asks to be told of them. Makes
+    /// no system call if this copy is the only one.
     unsafe fn start(&self, in_program: bool, hooks: &'static Hooks) {
         HOOKS.store(core::ptr::from_ref(hooks).cast_mut(), Ordering::Release);
         if RUNTIME.stays() {
-            return; // It has its handlers.
+            return; // It has the handlers.
         }
         let one_stays = shared::announce();
         if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
@@ -227,8 +226,8 @@ fn hooks() -> Option<&'static Hooks> {
     unsafe { HOOKS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static
-/// program has no loader, and nothing is unloaded.
+/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static program has
+/// no loader, and unloads nothing.
 fn keep_loaded(address: usize) -> bool {
     #[cfg(not(target_feature = "crt-static"))]
     {
@@ -255,19 +254,21 @@ const BAD: u8 = UNKNOWN - 1;
 /// What [`set_writer`](super::set_writer) or the environment asks for.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-const KINDS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+/// What stands for a writer in [`FORCED`], and for the automatic choice.
+fn number(kind: Option<WriterKind>) -> u8 {
+    kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
+}
 
-/// The writer that `number` in [`FORCED`] stands for; `Some(None)` for the automatic choice, `None` for a name that is no
-/// writer's.
+/// What `number` stands for; `None` for a name that is no writer's.
 fn forced(number: u8) -> Option<Option<WriterKind>> {
     match number {
         UNKNOWN | AUTOMATIC => Some(None),
         BAD => None,
-        number => Some(KINDS.get(usize::from(number) - 1).copied()),
+        number => Some(WriterKind::ALL.get(usize::from(number) - 1).copied()),
     }
 }
 
-/// Read once, in the first constructor: in a program, before another thread can be changing it.
+/// Read once, in the first constructor: in a program, no other thread can change it at that time.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
     // SAFETY: reads of the auxiliary vector and of the environment, once.
@@ -282,7 +283,7 @@ fn from_environment() -> u8 {
         core::ffi::CStr::from_ptr(value)
     };
     match value.to_bytes() {
-        b"" | b"auto" => AUTOMATIC,
-        name => KINDS.iter().position(|kind| kind.name().as_bytes() == name).map_or(BAD, |at| at as u8 + 1),
+        b"" => AUTOMATIC,
+        name => WriterKind::named_by(name).map_or(BAD, number),
     }
 }

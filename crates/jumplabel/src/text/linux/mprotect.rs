@@ -1,4 +1,4 @@
-//! The `mprotect` writer: the pages are made writable for the batch, stored to, and given the protection back that they
+//! The `mprotect` writer: it makes the pages writable for the batch, stores to them, and gives them the protection back that they
 //! really had.
 //!
 //! ```text
@@ -9,10 +9,10 @@
 //!   close   the span's own protection
 //! ```
 //!
-//! *Priming*: the first time a mapping is met, all of it is opened, one page of it is written to, and all of it is closed. A
-//! part of a private file mapping that was ever writable is accounted differently from the rest, and one that was ever
-//! written to has an `anon_vma` of its own (which Linux before 6.16 does not merge with none: `is_mergeable_anon_vma`);
-//! neither merges back with the rest. Without priming, each single flip leaves two mappings behind.
+//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. Without that,
+//! each single flip would leave two mappings behind, for two reasons. Linux accounts a part of a private file mapping that was ever
+//! writable differently from the rest. And a part that was ever written to has an `anon_vma` of its own, which Linux before 6.16 does not
+//! merge with none (`is_mergeable_anon_vma`). Neither part merges back with the rest. In the code below, this is called *priming*.
 
 use core::ffi::c_void;
 
@@ -43,21 +43,21 @@ impl Open for Mprotect {
 /// What is open, and what could not be closed.
 static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), primed: Primed { list: [(0, 0); 64], len: 0 } });
 
-/// Closes what is still open: because closing was refused, or because a process that this one is a copy of had it open.
-/// False where something stays open.
+/// Closes what is still open: because closing was refused, or because this process was copied from one that had it open. False if
+/// something stays open.
 pub(super) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
-/// What lies in `addresses` is about to be unmapped: something else may be mapped there when the next flip comes.
+/// What lies in `addresses` is about to be unmapped. At the next flip something else may lie there, so drop what is known of it.
 pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
-    spans.keep(|span| is_other(span.start, span.end));
+    spans.keep(&|span| is_other(span.start, span.end));
     spans.primed.retain(is_other);
 }
 
-/// This copy is about to be unloaded: gives the memory of the list back, unless something is still open.
+/// This copy of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
 pub(super) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
@@ -99,7 +99,7 @@ impl Span {
     }
 
     fn open(&mut self) -> Result<(), Errno> {
-        // A process that is copied during the call has to close it. Volatile, because to the compiler nobody else looks.
+        // If the process is copied during the call, the copy has to close it. Volatile, because to the compiler nobody else looks.
         // SAFETY: a place of ours.
         unsafe { (&raw mut self.open).write_volatile(true) };
         let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
@@ -107,7 +107,7 @@ impl Span {
         result
     }
 
-    /// False where it stays open.
+    /// False if it stays open.
     fn close(&mut self) -> bool {
         self.open = self.open && self.protect(self.protection).is_err();
         !self.open
@@ -165,7 +165,7 @@ impl Spans {
         if found.shared {
             return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
         }
-        // On the list while it is open, for a process that is copied meanwhile; and longer, where it cannot be closed.
+        // On the list while it is open, because the process may be copied meanwhile; and longer, if it cannot be closed.
         self.push(Span { start: found.start, end: found.end, protection, open: false })?;
         let primed = &mut self.primed;
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| primed.prime(mapping, address)) {
@@ -179,18 +179,19 @@ impl Spans {
         self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
     }
 
-    /// Closes all, the latest first: an earlier one knows better what a page once was. Those that are refused stay on the
-    /// list, for the next flip. False where there are any.
+    /// Closes all, the latest first: an earlier one knows better what a page once was. If a span cannot be closed, it stays on the list,
+    /// for the next flip, and the result is false.
     fn close(&mut self) -> bool {
         for span in self.list.as_mut_slice().iter_mut().rev() {
             span.close();
         }
-        self.keep(|span| span.open);
+        self.keep(&|span| span.open);
         self.list.is_empty()
     }
 
-    /// Keeps the spans that `keep` says, without those that lie in one before them.
-    fn keep(&mut self, keep: impl Fn(&Span) -> bool) {
+    /// Keeps the spans for which `keep` says so, without those that lie in one before them.
+    #[inline(never)] // Once in a program is enough.
+    fn keep(&mut self, keep: &dyn Fn(&Span) -> bool) {
         self.list.retain(|span, kept| {
             let known = kept.iter().any(|other| other.start <= span.start && span.end <= other.end);
             keep(span) && !known
@@ -206,7 +207,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Where the system does not tell (no /proc, an emulator's), a span does not grow beyond its page.
+    /// If the system does not tell (no /proc, or an emulator's), a span does not grow beyond its page.
     fn page(address: usize) -> Bounds {
         Bounds { end: pages::floor(address) + pages::size(), protection: TEXT | bti::protection(address) }
     }
@@ -223,7 +224,7 @@ struct Primed {
 }
 
 impl Primed {
-    /// Primes `mapping` by its page at `address`. False where it could be opened and not closed again.
+    /// Primes `mapping` by its page at `address`. False if it could be opened and not closed again.
     fn prime(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {

@@ -43,11 +43,11 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// From [`allocate`] with the same size, and not in use.
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: by the contract. It can only fail where the limit on mappings forbids to split one; then it stays.
+    // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Whether this is the only thread. Where /proc does not tell, there may be more.
+/// Whether this is the only thread. If /proc does not tell, false: there may be more.
 pub(super) fn single_threaded() -> bool {
     const TASKS: &str = "/proc/thread-self/../";
     // A directory has two links and one for each directory in it.

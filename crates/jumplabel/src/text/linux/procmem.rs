@@ -1,8 +1,8 @@
 //! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c,
 //! `__access_remote_vm` with `FOLL_FORCE`). No protection changes, so nothing has to be put back.
 //!
-//! The descriptor is opened for each batch: one that was kept would write the parent's memory after a fork, or, closed
-//! behind our back and its number used again, write our bytes into somebody's file.
+//! The writer opens its descriptor for each batch. If it kept one, that would write the parent's memory after a fork. And if somebody
+//! closed it and its number was used again, our bytes would go into another file.
 
 use core::ffi::CStr;
 
@@ -22,7 +22,7 @@ impl Open for Procmem {
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
         let mut writer = Procmem { memory };
-        // The first write to a single page says as much.
+        // For a single page, the first write tells as much.
         if extents.len() > 1 || extents.iter().any(|extent| extent.end > pages::floor(extent.first) + pages::size()) {
             writer.prepare(extents).map_err(Failure::Refused)?;
         }
@@ -30,7 +30,7 @@ impl Open for Procmem {
     }
 }
 
-/// The same as /proc/self/mem, by a longer way. That one cannot be opened, or is empty, where the first thread has ended.
+/// The same as /proc/self/mem, by a longer way. If the first thread has ended, that one cannot be opened, or is empty.
 const THREADS: &CStr = c"/proc/thread-self/mem";
 
 fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
@@ -38,8 +38,8 @@ fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 impl Procmem {
-    /// Makes this process's own copy of each page, by writing a byte of a site that is there already, so that a lack of memory or
-    /// a refusal shows before anything has changed.
+    /// Makes this process's own copy of each page: writes a byte of a site, with the value that is there. So a lack of memory or a
+    /// refusal shows before anything has changed.
     fn prepare(&mut self, extents: &[Extent]) -> Result<(), Errno> {
         for extent in extents {
             let mut address = extent.first;

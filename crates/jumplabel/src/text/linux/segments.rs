@@ -1,6 +1,6 @@
-//! The segments of a loaded object, by the dynamic loader's word. The ELF header in memory is not asked: tools that rewrite
-//! binaries move the header and the program headers (patchelf), and where the linker had put the header may be something
-//! else then, or nothing.
+//! The segments of a loaded object, as the dynamic loader tells them. The ELF header in memory is not asked: tools that rewrite
+//! binaries (patchelf) move the header and the program headers, and then something else, or nothing, is where the linker had put the
+//! header.
 
 use super::libc;
 use crate::text::Image;
@@ -21,7 +21,7 @@ pub(super) struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     /// # Safety
-    /// What is read by the result is mapped: every byte of the loadable segments among `headers`, moved by `base`.
+    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped: the result reads there.
     pub(super) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
         Segments { base, headers }
     }

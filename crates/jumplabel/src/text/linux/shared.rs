@@ -1,10 +1,9 @@
 //! What the copies of this library in one process share: the lock, and the list of copies.
 //!
-//! A program and a plugin can each contain a copy. They must not patch at the same time, and a flip by one must reach the
-//! sites of objects that belong to the other. Symbols cannot bring them together: an executable exports none, a plugin's
-//! are local. A GNU_UNIQUE symbol would also keep the plugin from ever being unloaded. So each copy carries an ELF [`note`]
-//! that leads to its [`Runtime`], and a copy looks for the notes of others when it starts, in its constructor, where the
-//! dynamic loader is at rest:
+//! A program and a plugin can each contain a copy. They must not patch at the same time, and a flip by one must reach the sites of
+//! objects that belong to the other. Symbols cannot bring them together: an executable exports none, and a plugin's are local; with a
+//! GNU_UNIQUE symbol, the plugin could never be unloaded. So each copy carries an ELF [`note`] that leads to its [`Runtime`]. A copy
+//! looks for the notes of others in its constructor, when it may call the dynamic loader:
 //!
 //! ```text
 //!   first copy            second copy, later
@@ -13,7 +12,7 @@
 //!   anonymous pages: │ lock (wiped on fork) │ list of copies │     they belong to no object and stay
 //! ```
 //!
-//! One copy alone makes `Shared` at its first flip.
+//! If there is only one copy, it makes `Shared` at its first flip.
 
 use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
@@ -40,9 +39,9 @@ pub(super) struct Shared {
 #[repr(C)]
 struct Wiped {
     lock: Lock,
-    /// 0 in a process that was copied, until somebody has seen that its sites agree with its keys.
+    /// 0 in a process that was copied, until somebody has made its sites agree with its keys.
     settled: AtomicU32,
-    /// 1, until fork wipes it. Old kernels do not, nor do emulators that accept the advice.
+    /// 1, until fork wipes it. Old kernels do not wipe; nor do emulators, though they accept the advice.
     kept: AtomicU32,
 }
 
@@ -56,7 +55,7 @@ struct Fork {
     takeovers: AtomicU32,
 }
 
-/// What a token holds besides the mask of signals: the number of the thread, and whether it could be cancelled.
+/// What a token holds beside the mask of signals: the number of the thread, and whether it could be cancelled.
 const CANCEL_SHIFT: u32 = 32;
 
 impl Shared {
@@ -77,7 +76,7 @@ impl Shared {
         let mut waiting = Waiting::new(role);
         self.wiped().lock.acquire(me, &mut waiting)?;
         if waiting.took_over() {
-            // Behind the takeover: a fork that comes between the judgement and that counts this one, too.
+            // Counted after the takeover: if a fork comes between the judgement and the takeover, it sees this count, too.
             self.takeovers.fetch_add(1, Ordering::AcqRel);
         }
         let (mask, cancellable) = waiting.before();
@@ -90,10 +89,10 @@ impl Shared {
         go_back(token);
     }
 
-    /// Takes the lock for a fork of this thread. Does without it if another fork has it, or if that takes too long; then
-    /// the child has to settle.
+    /// Takes the lock for a fork of this thread. If another fork has it, or if that takes too long, goes on without it; then the child
+    /// has to look at its sites.
     pub(super) fn begin_fork(&self) {
-        // Before it has the lock: it may be taken over before this thread goes on.
+        // Before this thread has the lock: another may take it over before this one goes on.
         let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take_as(FORKING) else { return };
         let Fork { thread, token: kept, takeovers } = &self.fork;
@@ -113,7 +112,7 @@ impl Shared {
 
     /// In the child: frees the lock, if fork has not wiped it. False if somebody may have flipped while the process was copied.
     ///
-    /// There may be other threads: those that handlers before ours have started, and one may have the lock.
+    /// There may be other threads, which handlers before ours have started, and one of them may have the lock.
     pub(super) fn begin_child(&self) -> bool {
         let Wiped { lock, settled, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
@@ -125,7 +124,7 @@ impl Shared {
             }
             go_back(token);
         } else {
-            // `begin_fork` went without the lock, or the handler of another copy was here before.
+            // `begin_fork` went on without the lock, or the handler of another copy was here before.
             if !is_wiped && !lock.is_free() {
                 settled.store(0, Ordering::Relaxed);
                 lock.reset();
@@ -146,7 +145,7 @@ impl Shared {
         Some(token)
     }
 
-    /// Under the lock: whether nobody has seen yet that the sites of this process agree with its keys. True once.
+    /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. True once.
     pub(super) fn is_unsettled(&self) -> bool {
         let settled = &self.wiped().settled;
         settled.load(Ordering::Relaxed) == 0 && settled.swap(1, Ordering::Relaxed) == 0
@@ -172,11 +171,11 @@ impl Shared {
         stays
     }
 
-    /// Two pages: the first is wiped on fork and holds the lock, the second the rest.
+    /// Two pages. The first holds the lock, and fork wipes it; the second holds the rest.
     fn make() -> Option<NonNull<Shared>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
-        // An old kernel refuses; then only a raw clone in mid-flip is not covered.
+        // An old kernel refuses; then a raw clone in mid-flip is not covered.
         // SAFETY: the page was allocated above.
         let _ =
             unsafe { rustix::mm::madvise(wiped.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
@@ -200,7 +199,7 @@ impl Shared {
         unsafe { pages::release(shared.as_ref().wiped.cast(), 2 * pages::size()) };
     }
 
-    /// Under the lock: puts a copy on the list, where it is not.
+    /// Under the lock: puts a copy on the list, if it is not there.
     fn list(&self, runtime: &Runtime) {
         if runtime.change_membership(UNLISTED, LISTED) {
             runtime.next.store(self.runtimes.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -215,7 +214,7 @@ fn go_back([mask, rest]: Token) {
     cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
 }
 
-/// What is shared, made where there is nothing yet; `None` without memory.
+/// What is shared; makes it, if there is nothing yet. `None` without memory.
 pub(super) fn get() -> Option<&'static Shared> {
     // SAFETY: shared states stay for ever.
     if let Some(shared) = unsafe { RUNTIME.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
@@ -227,7 +226,7 @@ pub(super) fn get() -> Option<&'static Shared> {
     settle(&RUNTIME, None)
 }
 
-/// Gives `runtime` the shared state: `with`, or a new one. Where two threads or copies try, one wins for both.
+/// Gives `runtime` the shared state: `with`, or a new one. If two threads or copies try at once, one wins, and both get its state.
 #[inline(never)]
 fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Shared> {
     // SAFETY: as above.
@@ -252,8 +251,8 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
     }
 }
 
-/// Looks for another copy and joins it. Called by this copy's first constructor. Returns whether a copy is known that stays,
-/// and has the handlers of fork and exit for all.
+/// Looks for another copy and joins it. This copy's first constructor calls it. Returns whether some copy stays, and has the handlers of
+/// fork and exit for all.
 pub(super) fn announce() -> bool {
     RUNTIME.change_membership(LEFT, UNLISTED);
     let other = note::find_other();
@@ -275,7 +274,7 @@ pub(super) fn announce() -> bool {
     shared.is_some_and(Shared::has_one_that_stays)
 }
 
-/// Takes this copy off the list: its last object goes. The lock is held.
+/// Takes this copy off the list, because its last object goes. The lock is held.
 pub(super) fn leave() {
     let Some(shared) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();

@@ -1,17 +1,17 @@
-//! The `swap` writer: never modifies a page that is being executed. Each run of pages is copied into a private mapping of
-//! the same file and offset, edited there, and moved over the text with `mremap`; threads run the old page or the new one.
+//! The `swap` writer: it never modifies a page that is being executed. It copies each run of pages into a private mapping of the same
+//! file and offset, edits the copy, and moves it over the text with `mremap`. Threads run the old page or the new one.
 //!
 //! ```text
 //!   text      [ old ]                  [ new ]   the file's name stays in the map
 //!   forward   [ copy ] edit, r-x ──mremap──▲
-//!   backward  [ copy ] r-x ── moved back where a later run is refused ── else unmapped
+//!   backward  [ copy ] r-x ── moved back if a later run is refused ── else unmapped
 //! ```
 //!
-//! A site lies in one run, so that a thread never fetches one half of it from an old page and the other from a new one: the
-//! kernel takes the old pages away, interrupts the processors that use them, and only then puts the new ones in their place.
+//! A site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
+//! new ones in their place. So a thread never fetches one half of a site from an old page and the other from a new one.
 //!
-//! What can be refused is asked for before the first move: both copies, their protection, and, for the way back, the four
-//! mappings that the kernel wants to have in reserve. What is lost: locks in memory (`mlock`) and advice on the pages.
+//! Before the first move the writer asks for everything that can be refused: both copies, their protection, and, for the way back, the
+//! four mappings that the kernel wants to have in reserve. The pages lose locks in memory (`mlock`) and advice.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -74,17 +74,17 @@ impl Swap {
             rest = others;
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
-                // A private copy would part it from its file, or lack what is written between the copy and the move.
+                // A private copy would part it from its file, or would lack what somebody writes between the copy and the move.
                 if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                // Wherever an extent is cut, a site is: it would be half old and half new between two moves.
+                // If an extent is cut, so is a site: it would be half old and half new between two moves.
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
-                // Room first: what is copied below must be on the list to be unmapped.
+                // Room first: a copy that is made below must be on the list, or nobody would unmap it.
                 self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
@@ -125,8 +125,8 @@ impl Swap {
         Ok(())
     }
 
-    /// Moves the backward copies of the runs before the one that was refused over the text; and that one's, where the
-    /// kernel had unmapped the text before it refused.
+    /// One run was refused: moves the backward copies of the runs before it over the text. Does the same for that run, if the kernel
+    /// had unmapped the text before it refused.
     fn take_back(&mut self, refused: usize, errno: Errno) -> Result<(), Failure> {
         for run in &mut self.runs()[refused + 1..] {
             run.unmap(); // makes room in the table of mappings
@@ -142,9 +142,8 @@ impl Swap {
     }
 }
 
-/// Where the run that begins in `first` ends, `wanted` at the most. Earlier swaps and changes of protection cut mappings in
-/// two; pages that continue each other in one file move together all the same: a thread may be fetching a site that lies
-/// across the cut.
+/// Where the run that begins in `first` ends, `wanted` at the most. Earlier swaps and changes of protection cut mappings in two. If pages
+/// continue each other in one file, they move together all the same, because a thread may be fetching a site that lies across the cut.
 fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {

@@ -1,10 +1,10 @@
 //! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and
 //! makes it serialise (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1).
 //!
-//! Where membarrier is refused (always on loongarch64: Linux 7.2 has none there that serialises), a program may opt in to a signal
-//! to each thread: the library installs no handler, the program does, and calls [`core_sync_handler`] in it. Else a flip of
-//! primed sites reports [`Visibility::Eventual`](crate::Visibility::Eventual), and one of pristine sites needs the `swap`
-//! writer or one thread.
+//! If membarrier is refused (always on loongarch64: Linux 7.2 has none there that serialises), a program may opt in to a signal to each
+//! thread. The library installs no handler: the program does, and calls [`core_sync_handler`] in it. If the program does not, a flip of
+//! primed sites reports [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `swap` writer or a
+//! single thread.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering, fence};
 use core::time::Duration;
@@ -27,13 +27,13 @@ pub(super) fn begin() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
-/// Registers this process, so that its first core sync need not. Costs milliseconds where there are threads.
+/// Registers this process, so that its first core sync need not. Costs milliseconds if there are several threads.
 pub(super) fn register() -> Result<(), Errno> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
 }
 
-/// A process that is not registered is told so (EPERM), and a child of fork is a new one: nobody has to be asked who this is.
-/// The kernel interrupts the others after the registration as it would have before.
+/// The kernel tells a process that is not registered (EPERM), and a child of fork is not: so nobody has to compare process numbers. After
+/// the registration, the kernel interrupts the others as it would have before.
 fn membarrier_sync() -> Result<(), Errno> {
     match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Err(rustix::io::Errno::PERM) => {
@@ -82,8 +82,8 @@ fn serialise_others() -> Result<(), Errno> {
     }
 }
 
-/// `riscv_flush_icache` for all threads: what was stored is fetched by all of them from now on, where they run later too.
-/// False where it is refused: the membarrier of newer kernels (6.10) does the same.
+/// `riscv_flush_icache` for all threads: from now on all of them fetch what was stored, whatever processor they run on later.
+/// False if it is refused; then the membarrier of newer kernels (6.10) does the same.
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
@@ -92,31 +92,31 @@ fn flush_all() -> bool {
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// [`ROUND`] from the opting in on: its code is not in a program that does not.
+/// [`ROUND`], once the program has opted in. If it never does, the linker drops the code.
 static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
 type Round = fn(i32) -> Result<(), Errno>;
 static ROUND: Round = signal_all;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 
-/// Allows core sync by signal where membarrier is refused: `signal` goes to each other thread, and the flip waits until
-/// each has answered. 0 forbids it again, which is the start. Costs about 7 us a thread.
+/// Allows core sync by signal if membarrier is refused: the flip sends `signal` to each other thread, and waits until each has answered.
+/// 0 forbids it again; at the start it is forbidden. Costs about 7 us a thread.
 ///
-/// A thread that blocks the signal for a second makes the flip give up on it, report
-/// [`Visibility::Eventual`](crate::Visibility::Eventual), and forbid core sync by signal from then on.
+/// If a thread blocks the signal for a second, the flip stops waiting, reports [`Visibility::Eventual`](crate::Visibility::Eventual), and
+/// forbids core sync by signal from then on.
 ///
 /// # Safety
 /// A handler for `signal` is installed, calls [`core_sync_handler`], and nothing else sends the signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
-    // A compiler that knew the only value would make this a flag, and call the function wherever the flag is looked at.
+    // If the compiler knew the only value, it would make this a flag, and put a call of the function wherever the flag is looked at.
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
-/// What the handler for the signal of [`core_sync_by_signal`] calls. It serialises, or the return from the handler does (x86:
-/// `iret`). Async-signal-safe.
+/// The handler for the signal of [`core_sync_by_signal`] calls this. It serialises, or the return from the handler does (x86: `iret`).
+/// Async-signal-safe.
 ///
 /// # Safety
-/// Once for each arrival of that signal: another call would pass for the answer of a thread that has not answered.
+/// Call it once for each arrival of that signal. Another call would pass for the answer of a thread that has not answered.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
     // SAFETY: changes nothing but what was fetched ahead.
@@ -126,10 +126,10 @@ pub unsafe fn core_sync_handler() {
     }
 }
 
-/// Signals each other thread and waits for its answer. A round that fails leaves answers that may still come and would
-/// count for the next round, so it is the last one.
+/// Signals each other thread and waits for its answer. After a round that fails, answers may still come, and would count for the next
+/// round. So a round that fails is the last one.
 fn signal_all(signal: i32) -> Result<(), Errno> {
-    // One more than are signalled, so that it does not reach 0 before all are.
+    // One more than the threads, so that the number does not reach 0 before all of them are signalled.
     PENDING.store(1, Ordering::Relaxed);
     let answered = send(signal).and_then(|()| {
         PENDING.fetch_sub(1, Ordering::AcqRel);
@@ -170,7 +170,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             }
         }
     }
-    // The /proc of another pid namespace names other threads.
+    // If /proc is of another pid namespace, it names other threads.
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 

@@ -7,12 +7,12 @@
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
-//! A flip that waited for a fork for ever would deadlock with a handler of fork that waits for what the flip's caller holds:
-//! the library does not know in which order a program takes its own locks. So a fork has the lock for the time that forks
-//! take. If the lock was taken over, or the fork gave up, the child finds out and settles (see `patch::in_flight`).
+//! If a flip waited for a fork for ever, it would deadlock with a handler of fork that waits for what the flip's caller holds: the library
+//! does not know in which order a program takes its own locks. So a fork keeps the lock only for the time that forks usually take. If the
+//! lock was taken over, or the fork gave up, the child finds that out and puts its sites right (see `patch::in_flight`).
 //!
-//! An owner ceases to exist when a process that shares this one's memory is killed in mid-flip: a child made by
-//! `clone(CLONE_VM)` or `vfork`. What it left is undone by whoever takes the lock over.
+//! An owner does not exist any more if it was in a process that shares this one's memory (a child made by `clone(CLONE_VM)` or `vfork`)
+//! and that was killed in mid-flip; or if it was a thread that ended with the lock. Whoever takes the lock over undoes what it left.
 
 use core::ffi::c_int;
 
@@ -26,13 +26,13 @@ pub(super) struct Waiting {
     role: u32,
     /// What the thread goes back to: its mask of signals, and whether it can be cancelled.
     before: (u64, c_int),
-    /// Sleeps in vain.
+    /// How often it slept and nobody woke it.
     sleeps: u32,
     /// Whether it may have taken the lock over from a fork.
     took_over: bool,
 }
 
-/// What a fork waits at most, in milliseconds.
+/// The longest that a fork waits, in milliseconds.
 const PATIENCE: u32 = 1000;
 
 impl Waiting {
@@ -79,9 +79,9 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether there is no such thread, or no more than a child that has ended and that nobody has waited for.
+/// Whether there is no such thread any more, or only a child that has ended and that nobody has waited for.
 fn is_gone(thread: u32) -> bool {
-    /// `__WALL`: children that send another signal than `SIGCHLD` when they end, or none, too.
+    /// `__WALL`: also children that send another signal than `SIGCHLD` when they end, or none.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;

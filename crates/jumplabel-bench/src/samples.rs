@@ -1,29 +1,6 @@
-//! Random orders and quantiles: the two things that every measurement here needs.
+//! A measurement, and the quantiles of many.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// A source of random orders (xorshift).
-pub struct Order(u64);
-
-impl Order {
-    pub fn new() -> Order {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
-        Order(now | 1)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % limit
-    }
-
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
+use std::time::Instant;
 
 /// Nanoseconds that `work` takes.
 pub fn time(work: impl FnOnce()) -> f64 {

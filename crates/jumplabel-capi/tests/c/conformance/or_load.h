@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Keys that work where nothing may be patched. A part of conformance.c. */
+
+static DEFINE_STATIC_KEY_FALSE_OR_LOAD(load_off);
+DECLARE_STATIC_KEY_TRUE_OR_LOAD(load_on);
+DEFINE_STATIC_KEY_TRUE_OR_LOAD(load_on);
+static DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(load_array, 3);
+static DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(load_array_on, 2);
+static struct {
+	int before;
+	struct static_key_true_or_load inner;
+} load_holder = { 0, { JUMPLABEL_KEY_INIT_TRUE_ } };
+/* In elsewhere.c. */
+DECLARE_STATIC_KEY_FALSE_OR_LOAD(load_elsewhere);
+
+#define BOTH_ARMS(x) (static_branch_likely(x) == static_branch_unlikely(x) ? static_branch_unlikely(x) : 2)
+
+/* One digit for each key, decimal; 2: its checks differ. */
+static int load_state(void)
+{
+	return BOTH_ARMS(&load_off) + BOTH_ARMS(&load_on) * 10 + BOTH_ARMS(&load_array[2]) * 100 +
+	       BOTH_ARMS(&load_array_on[1]) * 1000 + BOTH_ARMS(&load_holder.inner) * 10000 + BOTH_ARMS(&load_elsewhere) * 100000;
+}
+
+static void count_loading(const struct jumplabel_site *site, void *data)
+{
+	if (site->state && !strcmp(site->state, "load"))
+		++*(int *)data;
+}
+
+static int loading(struct static_key *key)
+{
+	int count = 0;
+
+	CHECK(jumplabel_for_each_site(key, count_loading, &count) >= 0);
+	return count;
+}
+
+static void *come_and_go_loading(void *failures)
+{
+	for (int i = 0; i < 100; i++) {
+		if (!static_branch_inc(&load_off) || load_state() % 10 != 1)
+			__atomic_fetch_add((int *)failures, 1, __ATOMIC_RELAXED);
+		static_branch_dec(&load_off);
+	}
+	return NULL;
+}
+
+static void or_load(void)
+{
+	const struct jumplabel_change changes[] = { { &load_off.key, false }, { &load_on.key, true }, { &counted.key, true } };
+	pthread_t thread[3];
+	int failures = 0;
+
+	STEP(CHECK(load_state() == 11010));
+#ifdef JUMPLABEL_FALLBACK
+	CHECK(loading(&load_off.key) == 0);
+#else
+	CHECK(loading(&load_off.key) > 2 && loading(&load_on.key) > 2);
+#endif
+	STEP(static_branch_enable(&load_off));
+	STEP(static_branch_disable(&load_on));
+	STEP(CHECK(static_branch_inc(&load_array[2]) && static_branch_inc(&load_array[2])));
+	STEP(static_branch_disable(&load_array_on[1]));
+	STEP(static_branch_disable(&load_holder.inner));
+	STEP(CHECK(static_branch_inc(&load_elsewhere)));
+	CHECK(load_state() == 100101 && !static_branch_likely(&load_array[0]) && static_branch_maybe(CONFIG_YES, &load_array_on[0]));
+	STEP(static_branch_dec(&load_array[2]));
+	CHECK(load_state() == 100101 && static_key_count(&load_array[2]) == 1);
+	STEP(static_branch_dec(&load_array[2]));
+	STEP(static_branch_dec(&load_elsewhere));
+	CHECK(load_state() == 1);
+	WARNS("dec without its inc", static_branch_dec(&load_elsewhere));
+
+	STEP(CHECK(jumplabel_set_all(changes, sizeof changes / sizeof *changes) == 0));
+	CHECK(load_state() == 10 && counted_is_on());
+	STEP(static_branch_disable(&counted));
+#ifndef JUMPLABEL_FALLBACK
+	/* All that shall fall through was patched, and does. */
+	STEP(CHECK(jumplabel_prepare() == 0));
+	CHECK(load_state() == 10 && loading(&load_on.key) > 0);
+	for (size_t i = 0; i < site_count(); i++) {
+		const struct jump_entry *entry = &jump_table_start[i];
+		bool jumps = static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
+		unsigned char found[JUMP_LABEL_NOP_SIZE], expected[JUMP_LABEL_NOP_SIZE];
+
+		memcpy(found, (const void *)jump_entry_code(entry), JUMP_LABEL_NOP_SIZE);
+		expect(expected, i, jumps, found);
+		CHECK(memcmp(found, expected, JUMP_LABEL_NOP_SIZE) == 0);
+	}
+	CHECK(jumplabel_settle(&load_on.key) == 0);
+	for (size_t i = 0; i < site_count(); i++)
+		if (jump_entry_key(&jump_table_start[i]) == &load_on.key)
+			has_jumped[i] = 0;
+#endif
+	CHECK(load_state() == 10);
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_create(&thread[i], NULL, come_and_go_loading, &failures) == 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_join(thread[i], NULL) == 0);
+	CHECK(failures == 0 && load_state() == 10);
+}

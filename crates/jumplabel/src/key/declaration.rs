@@ -1,0 +1,276 @@
+//! What `static_key!`, `naked_key!` and `record_key!` leave in a program for those who list and find its keys.
+//!
+//! ```text
+//!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
+//!   ┌────────────────────┐                       ┌─────────────────────────────────────────┐
+//!   │ key         - here ├──► the static         │ line  column  count  shape  offset      │
+//!   │ declaration - here ├──────────────────────►│ four lengths                            │
+//!   │ meta        - here ├──► a function, or 0   │ path, which begins with the module      │
+//!   └────────────────────┘                       │ name, if the declaration gives one      │
+//!                                                │ file                                    │
+//!                                                └─────────────────────────────────────────┘
+//! ```
+//!
+//! All that is constant is in the declaration, which the compiler lays out: the assembler is told of addresses and of no
+//! number, because each operand costs its compiler as much as a function. Without sites there is no assembler, and a
+//! constructor links a node with the same three into a list: see `record`.
+
+use super::Key;
+use crate::format::{Declaration, shape};
+
+/// One key, or an array of keys.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a static key",
+    label = "this is not a static key, nor an array of them",
+    note = "record_key! takes a place in a static: NAME.field, NAME[CONSTANT], with a key there or an array of keys"
+)]
+pub trait Keys {
+    const COUNT: usize;
+    const STRIDE: usize;
+    const DEFAULT: bool;
+}
+
+impl<K: Key> Keys for K {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = K::DEFAULT;
+}
+
+impl<K: Key, const N: usize> Keys for [K; N] {
+    const COUNT: usize = N;
+    const STRIDE: usize = size_of::<K>();
+    const DEFAULT: bool = K::DEFAULT;
+}
+
+/// The texts of a declaration.
+pub struct Texts {
+    /// They make up the path, without the spaces in them.
+    path: [&'static str; 3],
+    module_len: usize,
+    /// Empty if the declaration gives none.
+    name: &'static str,
+    file: &'static str,
+}
+
+impl Texts {
+    /// Of a static in a module of the same name, whose path is `path`.
+    #[must_use]
+    pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
+        let mut module_len = path.len();
+        while module_len > 0 && path.as_bytes()[module_len - 1] != b':' {
+            module_len -= 1;
+        }
+        let name = if let &[name] = name { checked(name) } else { "" };
+        Texts { path: [path, "", ""], module_len: module_len.saturating_sub(2), name, file }
+    }
+
+    /// Of `place`, as it is written in the module around `inner`.
+    #[must_use]
+    pub const fn of_place(
+        inner: &'static str,
+        place: &'static str,
+        name: &[&'static str],
+        file: &'static str,
+    ) -> Texts {
+        let Texts { module_len, name, .. } = Texts::of_static(inner, name, file);
+        Texts { path: [inner.split_at(module_len).0, "::", place], module_len, name, file }
+    }
+
+    const fn path_len(&self) -> usize {
+        let mut len = 0;
+        let mut part = 0;
+        while part < self.path.len() {
+            len = copy(self.path[part], false, &mut [], len);
+            part += 1;
+        }
+        len
+    }
+
+    /// Bytes of all of them.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub const fn len(&self) -> usize {
+        self.path_len() + self.name.len() + self.file.len()
+    }
+}
+
+/// Copies `part` to `text`, if there is one, from `at` on, with its spaces or without. Where that ends.
+const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> usize {
+    let bytes = part.as_bytes();
+    let mut from = 0;
+    while from < bytes.len() {
+        if with_spaces || bytes[from] != b' ' {
+            if !text.is_empty() {
+                text[at] = bytes[from];
+            }
+            at += 1;
+        }
+        from += 1;
+    }
+    at
+}
+
+/// A name that a declaration gives: what an operator types.
+const fn checked(name: &'static str) -> &'static str {
+    assert!(!name.is_empty(), "the name of a key is empty");
+    let mut at = 0;
+    while at < name.len() {
+        assert!(!name.as_bytes()[at].is_ascii_control(), "the name of a key is one line of text");
+        at += 1;
+    }
+    name
+}
+
+/// What is known of `keys`, which lie `offset` bytes into their static.
+#[must_use]
+pub const fn declare<K: Keys, const TEXT: usize>(
+    texts: &Texts,
+    [line, column]: [u32; 2],
+    _keys: &K,
+    offset: usize,
+) -> Declaration<TEXT> {
+    assert!(TEXT == texts.len() && TEXT <= u16::MAX as usize, "path, name and file of a key have at most 65535 bytes");
+    assert!(offset <= u32::MAX as usize, "a key lies at most 4 GiB into its static");
+    let mut text = [0; TEXT];
+    let at = copy(texts.path[0], false, &mut text, 0);
+    let at = copy(texts.path[1], false, &mut text, at);
+    let at = copy(texts.path[2], false, &mut text, at);
+    let at = copy(texts.name, true, &mut text, at);
+    copy(texts.file, true, &mut text, at);
+    Declaration {
+        line,
+        column,
+        count: K::COUNT as u32,
+        shape: shape(K::DEFAULT, K::STRIDE),
+        offset: offset as u32,
+        module_len: texts.module_len as u16,
+        path_len: texts.path_len() as u16,
+        name_len: texts.name.len() as u16,
+        file_len: texts.file.len() as u16,
+        text,
+    }
+}
+
+/// Where `key` lies in `symbol`.
+///
+/// # Safety
+/// It does. In a constant, anything else does not evaluate.
+#[must_use]
+pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
+    // SAFETY: by the contract.
+    let offset = unsafe { core::ptr::from_ref(key).byte_offset_from(core::ptr::from_ref(symbol)) };
+    assert!(offset >= 0);
+    offset as usize
+}
+
+/// Leaves the record of `$keys`, which lie `$offset` bytes into `$symbol`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record {
+    ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
+        const __JUMPLABEL_TEXTS: $crate::key::declaration::Texts = $texts;
+        static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
+            $crate::key::declaration::declare(&__JUMPLABEL_TEXTS, [line!(), column!()], &$keys, $offset);
+        $crate::__key_meta!($symbol, $($meta)?);
+    };
+}
+
+/// A record in `__jump_keys`.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link {
+    ($symbol:path, [$($meta:ident)?]) => {
+        ::core::arch::global_asm!(
+            ".pushsection __jump_keys, \"aR\", %progbits",
+            ".balign 4",
+            $crate::__once_asm!(),
+            $crate::__key_word_asm!(),
+            ".long {declaration} - .",
+            concat!(".long 0" $(, "+{", stringify!($meta), "} - .")?),
+            ".popsection",
+            key = sym $symbol,
+            declaration = sym __JUMPLABEL_DECLARATION,
+            $($meta = sym $meta,)?
+        );
+    };
+}
+
+/// A node of the list of records, and the constructor that puts it there.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link {
+    ($symbol:path, [$($meta:ident)?]) => {
+        $crate::__constructor!($crate::key::record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
+    };
+}
+
+/// Lets keys be listed and found that `static_key!` did not declare: a key in a field of a static, an element of one, or an
+/// array there.
+///
+/// ```
+/// use jumplabel::{StaticKey, find_key, record_key};
+///
+/// struct Config { trace: StaticKey<false>, hooks: [StaticKey<true>; 4] }
+/// static CONFIG: Config =
+///     Config { trace: StaticKey::new(), hooks: [const { StaticKey::new() }; 4] };
+///
+/// record_key! {
+///     #[key(name = "trace")]
+///     CONFIG.trace;
+///     CONFIG.hooks;
+/// }
+///
+/// # #[cfg(not(target_family = "wasm"))] {
+/// find_key("trace")?.key.enable()?;
+/// assert!(CONFIG.trace.is_enabled());
+/// let hook = find_key(concat!(module_path!(), "::CONFIG.hooks[3]"))?;
+/// assert!(std::ptr::eq(hook.key, CONFIG.hooks[3].raw()));
+/// # }
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// The path of such a key is that of the module, and the place as it is written. `#[key(name = "...")]` gives a name, and
+/// `, meta &META` adds something, as in [`static_key!`](crate::static_key). The compiler refuses what is not a key, or not in a
+/// static. A key with two records is listed twice, once under each name.
+///
+/// Names are looked up in the module around it, in a function too; `self::` and `super::` do not work.
+///
+/// Costs what the record of a declaration costs.
+#[macro_export]
+macro_rules! record_key {
+    ($(
+        $(#[key(name = $name:expr)])?
+        $($key:ident)::+ $(. $field:tt)* $([ $($index:tt)* ] $(. $inner:tt)*)* $(, meta $meta:expr)?;
+    )*) => { $(
+        const _: () = {
+            mod record {
+                #[allow(unused_imports)]
+                use super::*;
+                $crate::__place_record!(
+                    $($key)::+, [$($key)::+ $(. $field)* $([ $($index)* ] $(. $inner)*)*], [$($name)?], [$($meta)?]
+                );
+            }
+        };
+    )* };
+    ($($other:tt)*) => {
+        compile_error!("expected places of keys, each with `;` behind it: NAME.field; NAME[CONSTANT]; NAME;");
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __place_record {
+    ($symbol:path, [$($place:tt)*], [$($name:expr)?], [$($meta:expr)?]) => {
+        $crate::__key_record!(
+            $symbol,
+            $($place)*,
+            // SAFETY: the place is in the static that it begins with.
+            unsafe { $crate::key::declaration::offset_in(&$($place)*, &$symbol) },
+            $crate::key::declaration::Texts::of_place(module_path!(), stringify!($($place)*), &[$($name)?], file!()),
+            [$($meta)?]
+        );
+    };
+}

@@ -1,0 +1,124 @@
+//! A key as introspection shows it, and the names that it is shown by.
+
+use core::fmt;
+use core::ops::Range;
+
+use super::RawKey;
+use super::meta::MetaFn;
+use super::record::Record;
+use crate::format::Declaration;
+
+/// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
+#[derive(Clone, Copy)]
+pub struct KeyInfo {
+    /// The name that `#[key(name = "...")]` gives, else the path.
+    pub name: &'static str,
+    /// Path of the static, `crate::module::NAME`, or of a place that [`record_key!`](crate::record_key) names,
+    /// `crate::module::NAME.field`.
+    pub path: &'static str,
+    /// The module of the declaration: what the path begins with. A key that a function declares is in the module around it.
+    pub module: &'static str,
+    /// The element, for a key of an array.
+    pub element: Option<u32>,
+    /// Source file of the declaration.
+    pub file: &'static str,
+    /// Line of the `static_key!` that declares it, or of the macro of yours that has this one in it.
+    pub line: u32,
+    /// Its column.
+    pub column: u32,
+    /// Its default.
+    pub default: bool,
+    /// Whether it is on.
+    pub enabled: bool,
+    /// Its count.
+    pub count: i32,
+    /// How many sites check it; damaged entries that say so are counted.
+    pub sites: usize,
+    /// The key, to flip it or to list its sites.
+    pub key: &'static RawKey,
+    meta: Option<MetaFn>,
+}
+
+impl KeyInfo {
+    pub(crate) fn of(record: &Record, element: u32, sites: usize) -> KeyInfo {
+        let key = record.key(element);
+        let &Declaration { line, column, .. } = record.declaration();
+        KeyInfo {
+            name: record.name(),
+            path: record.path(),
+            module: record.module(),
+            element: record.is_array().then_some(element),
+            file: record.file(),
+            line,
+            column,
+            default: record.default(),
+            enabled: key.is_enabled(),
+            count: key.count(),
+            sites,
+            key,
+            meta: record.meta,
+        }
+    }
+
+    /// What the declaration adds: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or something of
+    /// another type, or if the key is of an object with another copy of the library: types of the same name can differ there.
+    ///
+    /// Costs a call of a function of the object that declares the key, which must not be unloaded meanwhile, nor while the result is
+    /// used. Safe anywhere, signal handlers included, if the expression behind `meta` is a reference to a static.
+    #[must_use]
+    pub fn meta<T: 'static>(&self) -> Option<&'static T> {
+        self.meta?().get()
+    }
+}
+
+/// The name, with the element in an array: `crate::module::NAME`, or `crate::module::NAMES[3]`. Alternate (`{:#}`): with the place
+/// of the declaration behind it, `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both.
+impl fmt::Display for KeyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        Tail { element: self.element, place: f.alternate().then_some((self.file, self.line, self.column)) }.fmt(f)
+    }
+}
+
+impl fmt::Debug for KeyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}: {:?}, {} sites", self.key, self.sites)
+    }
+}
+
+/// What follows the name.
+struct Tail {
+    element: Option<u32>,
+    place: Option<(&'static str, u32, u32)>,
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))?;
+        self.place.map_or(Ok(()), |(file, line, column)| write!(f, "@{file}:{line}:{column}"))
+    }
+}
+
+/// What is written to it must be how this begins, and is taken off.
+struct Expected<'a>(&'a str);
+
+impl fmt::Write for Expected<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+/// The element of `record` that `wanted` is displayed for, in one way or the other.
+pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
+    let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
+    let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();
+    let element = number().unwrap_or(0);
+    let &Declaration { line, column, count, .. } = record.declaration();
+    let is = |place| {
+        let mut expected = Expected(tail);
+        let tail = Tail { element: record.is_array().then_some(element), place };
+        element < count && fmt::write(&mut expected, format_args!("{tail}")).is_ok() && expected.0.is_empty()
+    };
+    if is(None) || is(Some((record.file(), line, column))) { element..element + 1 } else { 0..0 }
+}

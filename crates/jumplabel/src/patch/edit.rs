@@ -1,0 +1,136 @@
+//! The change of one site: what it holds, what it shall hold, and what is wrong if it holds neither.
+
+use super::subject::Subject;
+use crate::arch::{Arch, Change, Code, Kind, Native, State, Template};
+use crate::error::Error;
+use crate::format::Entry;
+
+/// A change of one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) address: usize,
+    pub(super) change: Change,
+}
+
+impl Edit {
+    /// The change begins at what the site holds now: a writer to which core sync was refused wrote to the site, not to a copy.
+    #[cold]
+    pub(super) fn look_again(&mut self) {
+        let old = self.change.old;
+        // SAFETY: a site that was verified, of an object that the lock keeps loaded.
+        self.change.old = unsafe { Code::read(old.kind(), self.address, old.len()) };
+    }
+}
+
+/// A site that holds one of its states.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'held> {
+    entry: &'held Entry,
+    /// To where it leads; `None` if that is out of reach.
+    displacement: Option<i32>,
+    code: Code,
+    pub(super) state: State,
+}
+
+impl<'held> Found<'held> {
+    /// What the site of `entry`, which is `subject`'s, holds. `None` if it holds none of its states.
+    ///
+    /// # Safety
+    /// The entry is from the index of an object that the lock keeps loaded.
+    #[inline(never)]
+    pub(super) unsafe fn at(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
+        let kind = Kind::of(entry.kind())?;
+        let displacement = displacement(kind, entry, subject.goal(subject.aim(), entry));
+        // SAFETY: by the contract, the site is mapped.
+        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
+        Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
+    }
+
+    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `settled`.
+    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, settled: bool) -> Self {
+        let goal = subject.goal(aim, self.entry);
+        self.displacement = displacement(self.state.kind(), self.entry, goal);
+        self.state = self.state.toward::<Native>(goal, self.displacement);
+        if settled {
+            self.state = self.state.settled::<Native>();
+        }
+        self
+    }
+
+    /// Whether it does what its subject says, whatever that is: it jumps to a stub that loads.
+    pub(super) fn is_right(&self) -> bool {
+        self.entry.loads() && self.state == State::JUMP
+    }
+
+    /// The edit that brings it to what it shall hold; `None` if it is there.
+    #[inline(never)]
+    pub(super) fn edit(&self, to: &Self) -> Option<Edit> {
+        if self.state == to.state && self.displacement == to.displacement {
+            return None;
+        }
+        let new = to.state.encode::<Native>(to.displacement.unwrap_or_default());
+        Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } })
+    }
+}
+
+/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
+fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
+    let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
+    Native::displacement(entry.code() as u64, target as u64)
+}
+
+/// Sites of one kind and arm that go from one state to another.
+pub(super) struct Run {
+    traits: u32,
+    kind: u8,
+    bytes: usize,
+    from: Template,
+    to: Template,
+}
+
+impl Run {
+    /// As `entry` does; `None` if it stays where it is.
+    pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
+        if from == to {
+            return None;
+        }
+        let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
+        Some(Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to })
+    }
+
+    /// The edit of `entry`, if it is one of them.
+    ///
+    /// # Safety
+    /// As for [`Found::at`].
+    #[inline]
+    pub(super) unsafe fn edit(&self, entry: &Entry) -> Option<Edit> {
+        let address = entry.code();
+        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+        let old = self.from.fill::<Native>(displacement);
+        // SAFETY: by the contract, the site is mapped.
+        let is_one = entry.traits() == self.traits && unsafe { Code::read(self.kind, address, self.bytes) } == old;
+        is_one.then(|| Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+    }
+}
+
+/// What was found at an entry's site instead of a state of it that does what `goal` says.
+///
+/// # Safety
+/// As for [`Found::at`].
+#[cold]
+pub(super) unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
+    let address = entry.code();
+    let expected = |kind: Kind| {
+        let displacement = displacement(kind, entry, goal).ok_or(Error::OutOfRange { address })?;
+        let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
+        Ok(state.unwrap_or(Code::NONE))
+    };
+    match entry.known_kind().and_then(expected) {
+        Err(error) => error,
+        Ok(expected) => {
+            // SAFETY: by the contract.
+            let found = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
+            Error::ForeignBytes { address, expected, found }
+        }
+    }
+}

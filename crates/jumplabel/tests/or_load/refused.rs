@@ -1,0 +1,278 @@
+//! A platform that refuses to write code, on command: what flips of keys declared `or_load` come to, alone and beside others.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jumplabel::arch::State;
+use jumplabel::text::{Body, Extent, Failure, Held, Write, Writer, Written, builtin};
+use jumplabel::{
+    Batch, Errno, Error, Outcome, RawKey, Visibility, WriterKind, find_key, for_each_site, prepare, settle,
+    static_branch_likely, static_branch_unlikely, static_key,
+};
+use jumplabel_testing::scenario::passes;
+use jumplabel_testing::twin::{Twin, install};
+
+static_key! {
+    static KEY: false, or_load;
+    static ON: true, or_load;
+    static ORDINARY: false;
+    static UNCHECKED: false;
+}
+
+/// How many writes are let through from now on.
+static WRITES: AtomicI64 = AtomicI64::new(0);
+const ALL: i64 = i64::MAX;
+
+fn allow(writes: i64) {
+    WRITES.store(writes, Ordering::SeqCst);
+}
+
+/// Writes as long as it is allowed, and refuses to undo, too, when it is not.
+struct Refusing;
+
+const EACCES: Errno = Errno(libc::EACCES);
+
+impl Twin for Refusing {
+    fn open(
+        &self,
+        kind: WriterKind,
+        extents: &[Extent],
+        held: &mut Held,
+        body: &mut Body<'_>,
+    ) -> Result<Written, Failure> {
+        if WRITES.load(Ordering::SeqCst) == 0 {
+            return Err(Failure::Refused(EACCES));
+        }
+        // SAFETY: called as `Text::open` is.
+        unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Counting(writer))) }
+    }
+}
+
+struct Counting<'a>(&'a mut dyn Writer);
+
+impl Writer for Counting<'_> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for (at, write) in writes.chunks(1).enumerate() {
+            if WRITES.load(Ordering::SeqCst) <= 0 {
+                return Err((at, EACCES));
+            }
+            WRITES.fetch_sub(1, Ordering::SeqCst);
+            // SAFETY: a part of what the writer was opened for.
+            unsafe { self.0.write(write) }.map_err(|(_, errno)| (at, errno))?;
+        }
+        Ok(())
+    }
+    fn sync(&mut self) -> Result<(), Errno> {
+        self.0.sync()
+    }
+}
+
+#[inline(never)]
+fn key() -> [bool; 3] {
+    [static_branch_likely!(KEY), static_branch_unlikely!(KEY), static_branch_unlikely!(KEY)]
+}
+
+#[inline(never)]
+fn on() -> [bool; 2] {
+    [static_branch_likely!(ON), static_branch_unlikely!(ON)]
+}
+
+#[inline(never)]
+fn ordinary() -> [bool; 2] {
+    [static_branch_likely!(ORDINARY), static_branch_unlikely!(ORDINARY)]
+}
+
+/// That all checks are as the counts say, and these are as expected.
+#[track_caller]
+fn is(key_is: bool, on_is: bool, ordinary_is: bool) {
+    assert_eq!((key(), on(), ordinary()), ([key_is; 3], [on_is; 2], [ordinary_is; 2]));
+    assert_eq!((KEY.is_enabled(), ON.is_enabled(), ORDINARY.is_enabled()), (key_is, on_is, ordinary_is));
+}
+
+/// How many sites of `key` load.
+fn loading(key: &RawKey) -> usize {
+    let mut loading = 0;
+    for_each_site(key, |site| {
+        let listed = format!("{site}");
+        let loads = site.loads && site.state == Some(State::JUMP);
+        assert_eq!(listed.contains(" load -> "), loads, "{listed}");
+        loading += usize::from(loads);
+    })
+    .unwrap();
+    loading
+}
+
+#[track_caller]
+fn denied(result: Result<Outcome, Error>) {
+    let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
+    assert!(refused.iter().count() > 0 && refused.iter().all(|(_, errno)| errno == EACCES), "{refused:?}");
+}
+
+fn begin() {
+    install(Refusing);
+    is(false, true, false);
+    assert_eq!((loading(&KEY), loading(&ON), loading(&ORDINARY)), (3, 2, 0), "as compiled");
+}
+
+/// Every change works and is seen, nothing is written, and the outcome says so. Ordinary keys are refused as ever.
+#[test]
+fn from_the_start() {
+    passes(|| {
+        begin();
+        assert!(matches!(prepare(), Err(Error::Denied { .. })));
+        let done = |result: Result<Outcome, Error>, loading| {
+            let outcome = result.unwrap();
+            assert_eq!((outcome.loading, outcome.sites, outcome.primed, outcome.writer), (loading, 0, 0, None));
+            assert_eq!(outcome.visibility, Visibility::Immediate);
+        };
+        for _ in 0..3 {
+            done(KEY.enable(), 1); // the likely check
+            is(true, true, false);
+            done(KEY.enable(), 0);
+            done(ON.disable(), 1);
+            is(true, false, false);
+            done(KEY.inc(), 0);
+            done(KEY.dec(), 0);
+            is(true, false, false);
+            done(KEY.dec(), 2);
+            is(false, false, false);
+            done(Batch::new().enable(&KEY).enable(&ON).commit(), 2);
+            is(true, true, false);
+            done(KEY.disable(), 2);
+            is(false, true, false);
+            denied(ORDINARY.enable());
+            // A key without sites is nobody's obstacle.
+            done(Batch::new().enable(&KEY).enable(&UNCHECKED).commit(), 1);
+            done(Batch::new().disable(&KEY).disable(&UNCHECKED).commit(), 2);
+            denied(settle(&KEY));
+            is(false, true, false);
+        }
+        assert_eq!((loading(&KEY), loading(&ON)), (3, 2));
+    });
+}
+
+/// All or nothing, whichever comes first, in both directions.
+#[test]
+fn beside_an_ordinary_key() {
+    passes(|| {
+        begin();
+        denied(Batch::new().enable(&KEY).enable(&ORDINARY).commit());
+        denied(Batch::new().enable(&ORDINARY).disable(&ON).commit());
+        denied(Batch::new().enable(&ORDINARY).enable(&KEY).disable(&ON).commit());
+        is(false, true, false);
+        KEY.enable().unwrap();
+        denied(Batch::new().disable(&KEY).enable(&ORDINARY).commit());
+        is(true, true, false);
+        allow(ALL);
+        Batch::new().disable(&KEY).disable(&ON).enable(&ORDINARY).commit().unwrap();
+        is(false, false, true);
+        allow(0);
+        denied(Batch::new().disable(&ORDINARY).enable(&KEY).commit());
+        is(false, false, true);
+    });
+}
+
+/// Sites that were patched cannot be made to load again: an error, and everything is as it was. Those that load still follow.
+#[test]
+fn later() {
+    passes(|| {
+        begin();
+        allow(ALL);
+        let outcome = KEY.enable().unwrap();
+        assert_eq!((outcome.sites, outcome.loading), (1, 0));
+        assert_eq!(loading(&KEY), 2);
+        KEY.disable().unwrap();
+        assert_eq!(loading(&KEY), 1);
+        allow(0);
+        for _ in 0..2 {
+            denied(KEY.enable());
+            denied(KEY.inc());
+            denied(Batch::new().enable(&KEY).disable(&ON).commit());
+            is(false, true, false);
+            assert_eq!(KEY.count(), 0);
+        }
+        let message = KEY.enable().unwrap_err().to_string();
+        assert!(message.contains("or_load") && message.contains("patched before"), "{message}");
+        assert_eq!(ON.disable().unwrap().loading, 1);
+        is(false, false, false);
+        allow(ALL);
+        KEY.enable().unwrap();
+        is(true, false, false);
+        allow(0);
+        denied(KEY.disable()); // the likely check was patched
+        is(true, false, false);
+    });
+}
+
+/// A refusal that ends: the next flip to a state that falls through patches what can be patched.
+#[test]
+fn not_any_more() {
+    passes(|| {
+        begin();
+        assert_eq!(ON.disable().unwrap().loading, 1);
+        assert_eq!(ON.enable().unwrap().loading, 1);
+        assert_eq!(loading(&ON), 2);
+        allow(ALL);
+        let outcome = ON.disable().unwrap();
+        assert_eq!((outcome.sites, outcome.loading), (1, 0));
+        let outcome = ON.enable().unwrap();
+        assert_eq!((outcome.sites, outcome.loading), (2, 0));
+        assert_eq!(loading(&ON), 1);
+        is(false, true, false);
+    });
+}
+
+/// `prepare` and `settle` patch what need not load, and nothing else.
+#[test]
+fn patched_ahead() {
+    passes(|| {
+        begin();
+        allow(ALL);
+        settle(&ON).unwrap();
+        let nops = |key: &RawKey| {
+            let mut nops = 0;
+            for_each_site(key, |site| nops += usize::from(site.state == Some(State::NOP))).unwrap();
+            nops
+        };
+        assert_eq!((nops(&ON), loading(&ON)), (1, 1));
+        is(false, true, false);
+        prepare().unwrap();
+        assert_eq!((loading(&KEY), loading(&ON)), (1, 1));
+        is(false, true, false);
+        let outcome = KEY.enable().unwrap();
+        assert_eq!(outcome.sites, 3);
+        is(true, true, false);
+        prepare().unwrap();
+        is(true, true, false);
+        assert_eq!(loading(&KEY), 2);
+        assert!(find_key("or_load::refused::KEY").is_ok_and(|key| key.sites == 3));
+    });
+}
+
+/// Refused in the middle, with no way back: the sites that were written are right in the new state, and so are those that
+/// load. Not so beside an ordinary key.
+#[test]
+fn in_the_middle() {
+    passes(|| {
+        begin();
+        KEY.enable().unwrap();
+        allow(1);
+        let outcome = KEY.disable().unwrap();
+        assert_eq!(outcome.loading, 2);
+        is(false, true, false);
+        allow(0);
+        // The one that was written is patched for good.
+        assert_eq!(loading(&KEY), 2);
+        denied(KEY.enable());
+        is(false, true, false);
+        allow(ALL);
+        KEY.enable().unwrap();
+        is(true, true, false);
+        allow(1);
+        let result = Batch::new().disable(&KEY).enable(&ORDINARY).commit();
+        assert!(matches!(result, Err(Error::RollbackFailed { .. })), "{result:?}");
+        assert!(matches!(ON.disable(), Err(Error::RollbackFailed { .. })));
+        allow(ALL);
+        ON.disable().unwrap();
+        is(true, false, false);
+    });
+}

@@ -1,0 +1,124 @@
+//! The core's tests for other instruction sets.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
+
+use crate::programs::{self, sum};
+use crate::targets::{C, Compiler, NOT_EMULATED, Target};
+use crate::{Skipped, has, in_ci, printed};
+
+pub fn run(sh: &Shell, targets: &[&Target], require: bool, release: bool, torture: bool) -> Result<()> {
+    let mut skipped = Skipped::default();
+    for target in targets {
+        let name = target.name;
+        if let Some(reason) = missing(sh, target)? {
+            skipped.push(target, format_args!("{reason} (cargo xtask setup {name})"));
+            continue;
+        }
+        println!("== {name}: {}", target.emulator.unwrap_or("natively"));
+        tests(sh, target, release, torture)?;
+        if !torture {
+            if let Some(c) = &target.c {
+                conformance(sh, target, c)?;
+            }
+            if let ("aarch64", Compiler::Gcc(gnu, _), Some(emulator)) = (name, &target.compiler, target.emulator) {
+                guarded(sh, target, gnu, emulator)?;
+            }
+        }
+    }
+    skipped.end(require || in_ci())
+}
+
+/// What it lacks here.
+fn missing(sh: &Shell, target: &Target) -> Result<Option<String>> {
+    let mut tools = [Some(target.cc()), target.emulator.map(String::from)].into_iter().flatten();
+    if let Some(tool) = tools.find(|tool| !has(tool)) {
+        return Ok(Some(format!("no {tool}")));
+    }
+    let (installed, std) = match target.compiler {
+        Compiler::Gcc(..) => (cmd!(sh, "rustup target list --installed"), target.rust),
+        Compiler::Zig(..) => (cmd!(sh, "rustup component list --toolchain nightly --installed"), "rust-src"),
+    };
+    let installed = installed.quiet().ignore_stderr().ignore_status().read()?;
+    Ok((!installed.lines().any(|line| line == std)).then(|| "no rust-std".into()))
+}
+
+fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()> {
+    let sets: Vec<_> = match (release, torture) {
+        (true, _) => vec!["keys", "plan", "threads"],
+        (_, true) => vec!["torture"],
+        _ => target.sets.iter().flat_map(|sets| sets.split(' ')).collect(),
+    };
+    let mut cargo = programs::cargo(sh, target, "test", "-Ctarget-feature=+crt-static")
+        .args(["--quiet", "-p", "jumplabel", "--lib"])
+        .args(release.then_some("--release"))
+        .args(sets.iter().flat_map(|set| ["--test", set]));
+    if let Some(emulator) = target.emulator {
+        cargo = cargo.env(programs::variable(target, "RUNNER"), emulator).env("JUMPLABEL_EMULATOR", emulator);
+        if sets.contains(&"process") {
+            cargo = cargo.arg("--").args(NOT_EMULATED.split(' ').flat_map(|tests| ["--skip", tests]));
+        }
+    }
+    // It starts programs that are not static.
+    if sets.contains(&"objects") {
+        let directory = format!("target/arches/objects-{}", target.name);
+        programs::objects(sh, target, &directory)?;
+        cargo = cargo.env("JUMPLABEL_OBJECTS", crate::root().join(directory).join("objects"));
+    }
+    let log = printed(cargo).with_context(|| target.name)?;
+    println!("{} passed, {} ignored", sum(&log, "passed"), sum(&log, "ignored"));
+    Ok(())
+}
+
+/// The semantics of the C API (crates/jumplabel-capi), with gcc and clang, or with zig; prints how many checks were made.
+fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
+    programs::c_library(sh, target)?;
+    let mut compilers = vec![(format!("{} {}", target.cc(), c.gcc), Some(""))];
+    if let (Compiler::Gcc(gnu, _), Some(options)) = (&target.compiler, c.clang) {
+        compilers.push((format!("clang-16 --target={gnu} {options}"), c.clang_lto));
+    }
+    let program = format!("target/arches/conformance-{}", target.name);
+    for (compiler, lto) in compilers {
+        let pic = (!compiler.contains("-no-pie")).then(|| "-O2 -fPIC".to_owned());
+        let lto = lto.map(|options| format!("-O3 -flto {options}"));
+        for flags in ["-O0".into(), "-O2".into()].into_iter().chain(pic).chain(lto) {
+            let emulator = target.emulator;
+            let made = programs::conformance(sh, target, &format!("{compiler} {flags}"), &program)
+                .and_then(|()| printed(cmd!(sh, "env {emulator...} {program}")));
+            let compiler = Path::new(compiler.trim()).file_name().unwrap_or_default().display();
+            let what = format!("{compiler} {}", flags.trim_end());
+            println!("{what}: {}", made.with_context(|| what.clone())?.trim_end());
+        }
+    }
+    Ok(())
+}
+
+/// Code that is guarded (aarch64: branch target identification) stays so, with the writers that change protections; code that
+/// is not does not become so, on a processor that has it and on one that has not.
+fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()> {
+    let (cc, sources) = (target.cc(), "crates/jumplabel-capi/tests/c");
+    let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-O2", "-Icrates/jumplabel-capi/include"];
+    let built = "target/arches/guarded";
+    sh.create_dir(built)?;
+    sh.copy_file(programs::results(target).join("libjumplabel_capi.so"), format!("{built}/libjumplabel.so.0"))?;
+    for protection in ["standard", "none"] {
+        cmd!(sh, "{cc} {flags...} -fPIC -shared -nostartfiles -mbranch-protection={protection} {sources}/guarded.c {built}/libjumplabel.so.0 -o {built}/{protection}.so").quiet().run()?;
+    }
+    cmd!(sh, "{cc} {flags...} {sources}/guarding.c -ldl -o {built}/guarding").quiet().run()?;
+    for writer in ["auto", "mprotect", "swap"] {
+        for (cpu, state, library) in
+            [("max", "guarded", "standard"), ("max", "open", "none"), ("cortex-a57", "open", "standard")]
+        {
+            let run = cmd!(
+                sh,
+                "{emulator} -cpu {cpu} -L /usr/{gnu} -E LD_LIBRARY_PATH={built} {built}/guarding {state} {built}/{library}.so"
+            );
+            printed(run.env("JUMPLABEL_WRITER", writer))
+                .with_context(|| format!("{writer}, {cpu} {state} {library}"))?;
+        }
+        println!("guarded code stays guarded: {writer}");
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Commands beside each other.
+
+use std::fs::File;
+use std::io::{Seek, Write, copy, stdout};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// The commands that run, each of which is a group of processes: a signal to this one would not reach theirs.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+pub fn run(commands: &[String]) -> Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let running = RUNNING.lock().expect("nobody panics with it");
+            for &group in &*running {
+                let _ = kill_process_group(group, Signal::TERM);
+            }
+            std::process::exit(130); // and no other is started: the lock is held
+        }
+    });
+
+    let (queue, failed) = (Mutex::new(commands.iter()), AtomicBool::new(false));
+    let work = || {
+        while !failed.load(Relaxed) {
+            let Some(command) = queue.lock().expect("nobody panics with it").next() else { break };
+            match one(command) {
+                Ok(true) => {}
+                Ok(false) => failed.store(true, Relaxed),
+                Err(error) => {
+                    eprintln!("{command}: {error:#}");
+                    failed.store(true, Relaxed);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, |processors| processors.get()) {
+            scope.spawn(work);
+        }
+    });
+    if failed.into_inner() { bail!("a command failed") } else { Ok(()) }
+}
+
+/// Runs a command, shows what it printed, and says whether it succeeded.
+fn one(command: &str) -> Result<bool> {
+    let start = Instant::now();
+    // A file, not a pipe: who is left behind and holds it open keeps nobody waiting.
+    let mut log = File::from(memfd_create("log", MemfdFlags::CLOEXEC)?);
+    let mut bash = Command::new("bash");
+    bash.args(["-c", command]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).process_group(0);
+    let (mut child, group) = {
+        let mut running = RUNNING.lock().expect("nobody panics with it");
+        let child = bash.spawn().context("bash")?;
+        let group = Pid::from_child(&child);
+        running.push(group);
+        (child, group)
+    };
+    let status = child.wait()?;
+    RUNNING.lock().expect("nobody panics with it").retain(|&other| other != group);
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+
+    let mut out = stdout().lock();
+    writeln!(out, "== {command}")?;
+    log.rewind()?;
+    copy(&mut log, &mut out)?;
+    writeln!(out, "== {} s, status {code}: {command}", start.elapsed().as_secs())?;
+    Ok(status.success())
+}

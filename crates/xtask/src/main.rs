@@ -1,0 +1,193 @@
+//! What `make` asks for and cargo does not do by itself: the tools that checks need, the tests of other instruction sets, and
+//! commands beside each other. Run as `cargo xtask`.
+
+mod arches;
+mod beside;
+mod fuzz;
+mod guests;
+mod programs;
+mod sets;
+mod setup;
+mod targets;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::{Args, Parser, Subcommand};
+use targets::{Goal, TARGETS, Target};
+use xshell::{Cmd, Shell};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Installs what the checks need and this machine lacks: packages by apt-get, toolchains and targets by rustup
+    ///
+    /// An instruction set that cannot be had is said to be skipped, and why; in CI (the variable CI is set) that is an error.
+    Setup {
+        /// Also what `guests` needs for them
+        #[arg(long)]
+        guests: bool,
+        /// Instruction sets, beside those of `make test`; `others`: those of `make test-all`; `guests`: those that have one
+        #[arg(value_name = "NAME", value_parser = named)]
+        names: Vec<Named>,
+    },
+    /// Runs the core's tests for other instruction sets, statically linked, under qemu-user where this machine cannot run them
+    Arches {
+        /// Optimised: arms are laid out in other ways. The rest does not depend on it, and is left out
+        #[arg(long, conflicts_with = "torture")]
+        release: bool,
+        /// Flips under running threads, and nothing else
+        #[arg(long)]
+        torture: bool,
+        #[command(flatten)]
+        chosen: Chosen,
+    },
+    /// Runs the core's tests under a real kernel of another instruction set, Debian's, in qemu-system, from memory
+    ///
+    /// There, all writers write to text that a processor of that kind runs, and membarrier, fork and clone are that kernel's.
+    Guests(Chosen),
+    /// Runs each fuzz target
+    Fuzz { seconds: u32 },
+    /// Runs commands beside each other, as many as there are processors, the first ones first
+    ///
+    /// Shows what each printed when it has ended, and how long it took. If one fails, no other is started, and this fails.
+    Beside {
+        #[arg(required = true)]
+        commands: Vec<String>,
+    },
+    /// Runs sets of tests (crates/*/tests/SET.rs) beside each other
+    Sets {
+        /// The sets of one argument run one after the other
+        #[arg(required = true, value_name = "SET...")]
+        sets: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+struct Chosen {
+    /// What is missing is an error, as it is in CI (the variable CI is set); otherwise it is skipped, with the reason
+    #[arg(long)]
+    require: bool,
+    /// Instruction sets; `always`: those of `make test`; `others`: those of `make test-all`; `guests`: those that have one
+    #[arg(required = true, value_name = "NAME", value_parser = named)]
+    names: Vec<Named>,
+}
+
+type Named = Vec<&'static Target>;
+
+/// The targets of a name, or of a group's.
+fn named(name: &str) -> Result<Named> {
+    let found: Named = TARGETS
+        .iter()
+        .filter(|target| match name {
+            "always" => target.goal == Goal::Test,
+            "others" => target.goal == Goal::TestAll,
+            "guests" => target.guest.is_some(),
+            name => target.name == name,
+        })
+        .collect();
+    let known = || TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    if found.is_empty() { bail!("it is none of always, others, guests, {}", known()) } else { Ok(found) }
+}
+
+/// What could not be done, and why.
+#[derive(Default)]
+struct Skipped(Vec<String>);
+
+impl Skipped {
+    fn push(&mut self, target: &Target, reason: impl std::fmt::Display) {
+        self.0.push(format!("{}: {reason}", target.name));
+    }
+
+    fn end(self, is_error: bool) -> Result<()> {
+        self.0.iter().for_each(|skipped| println!("skipped {skipped}"));
+        if is_error && !self.0.is_empty() { bail!("nothing may be skipped") } else { Ok(()) }
+    }
+}
+
+fn in_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| !value.is_empty())
+}
+
+/// What a command prints, its errors last; all of that is the error if it fails.
+fn printed(command: Cmd<'_>) -> Result<String> {
+    let output = command.quiet().ignore_status().output()?;
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(printed.into()) } else { bail!("{}\n{printed}", output.status) }
+}
+
+/// Whether there is such a program, in `PATH` or at this place.
+fn has(program: &str) -> bool {
+    env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|directory| directory.join(program).is_file())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it was built there")
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    // What cargo says of this package is not for the cargos, and for the tests, that this one starts.
+    for (name, _) in env::vars_os() {
+        let is_ours =
+            |name: &str| name == "CARGO" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_ours) {
+            // SAFETY: no other thread has been started.
+            unsafe { env::remove_var(name) };
+        }
+    }
+    env::set_current_dir(root())?;
+    let sh = Shell::new()?;
+    match task {
+        Task::Setup { guests, names } => setup::run(&sh, &names.concat(), guests),
+        Task::Arches { release, torture, chosen } => {
+            arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)
+        }
+        Task::Guests(chosen) => guests::run(&sh, &chosen.names.concat(), chosen.require),
+        Task::Fuzz { seconds } => fuzz::run(&sh, seconds),
+        Task::Beside { commands } => beside::run(&commands),
+        Task::Sets { sets } => sets::run(&sh, &sets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The groups that the Makefile names; an unknown name is refused.
+    #[test]
+    fn names() {
+        Arguments::command().debug_assert();
+        let of = |name| named(name).map(|targets| targets.iter().map(|target| target.name).collect::<Vec<_>>());
+        assert_eq!(of("always").unwrap(), ["aarch64", "riscv64"]);
+        assert_eq!(of("s390x").unwrap(), ["s390x"]);
+        assert!(of("others").unwrap().contains(&"s390x") && !of("others").unwrap().contains(&"aarch64"));
+        assert!(of("guests").unwrap().contains(&"x86_64") && !of("guests").unwrap().contains(&"i686"));
+        assert!(of("coffee").unwrap_err().to_string().contains("s390x"));
+    }
+
+    #[test]
+    fn what_is_skipped() {
+        let skipped = || Skipped(vec!["coffee: no beans".into()]);
+        assert!(Skipped::default().end(true).is_ok() && skipped().end(false).is_ok() && skipped().end(true).is_err());
+    }
+}

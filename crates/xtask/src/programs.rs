@@ -1,0 +1,108 @@
+//! What is built for another instruction set, in target/arches.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::targets::{Compiler, Target};
+
+impl Target {
+    /// The C compiler.
+    pub fn cc(&self) -> String {
+        match self.compiler {
+            Compiler::Gcc(gnu, _) => format!("{gnu}-gcc"),
+            Compiler::Zig(..) => format!("{}/target/zig/{}-cc", crate::root().display(), self.name),
+        }
+    }
+}
+
+/// A subcommand of cargo for the target, with options of rustc.
+pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &str) -> Cmd<'a> {
+    let (toolchain, needs): (&[&str], _) = match target.compiler {
+        Compiler::Gcc(..) => (&[], ""),
+        Compiler::Zig(_, needs) => (&["+nightly", "-Zbuild-std=std,panic_unwind,proc_macro,test"], needs),
+    };
+    let rust = target.rust;
+    cmd!(sh, "cargo {toolchain...} {subcommand} --target-dir target/arches --target {rust}")
+        .env(variable(target, "LINKER"), target.cc())
+        // It costs more to link than the tests take.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("RUSTFLAGS", format!("{rustflags} {needs}"))
+        .quiet()
+}
+
+/// Cargo's variable for a target.
+pub fn variable(target: &Target, what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", target.rust.replace('-', "_").to_uppercase())
+}
+
+/// What cargo has built.
+pub fn results(target: &Target) -> PathBuf {
+    ["target/arches", target.rust, "release"].iter().collect()
+}
+
+/// The C library.
+pub fn c_library(sh: &Shell, target: &Target) -> Result<()> {
+    Ok(cargo(sh, target, "build", "").args(["--quiet", "--release", "-p", "jumplabel-capi"]).run()?)
+}
+
+/// The conformance suite of the C API, by this compiler with these options. What glibc's static library warns of is shown only
+/// if it does not build.
+pub fn conformance(sh: &Shell, target: &Target, compiler: &str, to: &str) -> Result<()> {
+    let (sources, library) = ("crates/jumplabel-capi/tests/c", results(target).join("libjumplabel_capi.a"));
+    let compiler = compiler.split_whitespace();
+    let files = ["conformance", "elsewhere", "base", "main"].map(|name| format!("{sources}/{name}.c"));
+    let compile = cmd!(sh, "env {compiler...} -std=c11 -Wall -Wextra -pedantic -Werror -D_GNU_SOURCE -static")
+        .args(["-Icrates/jumplabel-capi/include"])
+        .args(files)
+        .args([library])
+        .args(["-lpthread", "-ldl", "-o", to]);
+    crate::printed(compile).context("it does not build").map(drop)
+}
+
+/// The directory of the cross compiler's dynamic C library, and the name of its loader.
+pub fn libraries(sh: &Shell, target: &Target) -> Result<(PathBuf, String)> {
+    let compiler = target.cc();
+    let library = PathBuf::from(cmd!(sh, "{compiler} -print-file-name=libc.so.6").quiet().read()?).canonicalize()?;
+    let directory = library.with_file_name("");
+    let mut names = directory.read_dir()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // ld-linux-aarch64.so.1, ld64.so.2
+    let loader = names.find(|name| name.starts_with("ld") && name.contains(".so."));
+    Ok((directory, loader.context("a C library has a loader")?))
+}
+
+/// The program and the plugins of tests/objects.rs, into a directory: dynamic, with that C library and its loader, by their full
+/// names.
+pub fn objects(sh: &Shell, target: &Target, to: &str) -> Result<()> {
+    let (libraries, loader) = libraries(sh, target)?;
+    let libraries = libraries.display();
+    cargo(sh, target, "build", &format!("-Clink-arg=-Wl,-rpath={libraries},--dynamic-linker={libraries}/{loader}"))
+        .args(["--quiet", "--release", "--manifest-path", "test-crates/objects/Cargo.toml", "--workspace"])
+        .run()?;
+    sh.create_dir(to)?;
+    for name in ["objects", "host", "libplugin.so", "libsecond.so", "liblinger.so"] {
+        sh.copy_file(results(target).join(name), to)?;
+    }
+    Ok(())
+}
+
+/// The sum of what the sets of tests in a log say: "ok. 3 passed; 0 failed; 1 ignored; ...".
+pub fn sum(log: &str, what: &str) -> u32 {
+    let results = log.lines().filter(|line| line.starts_with("test result"));
+    let number =
+        |line: &str| line.split([';', '.']).find_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u32>().ok());
+    results.filter_map(number).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums() {
+        let log = "test a ... ok\ntest result: ok. 30 passed; 0 failed; 2 ignored; 0 measured; 1 filtered out; finished in 1.30s\n\
+                   3 passed; no result\ntest result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        assert_eq!(["passed", "failed", "ignored"].map(|what| sum(log, what)), [34, 1, 2]);
+    }
+}

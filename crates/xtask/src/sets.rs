@@ -1,0 +1,51 @@
+//! Sets of tests beside each other. Cargo builds them before, and has no part in the run: a second cargo may put a program in
+//! place anew while the tests of the first one run it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
+
+pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
+    let cargo = cmd!(sh, "cargo test --workspace --no-run");
+    let built = crate::printed(cargo.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false"))?;
+    let command = |sets: &String| {
+        let commands: Result<Vec<_>> = sets.split_whitespace().map(|set| command(&built, set)).collect();
+        Ok(commands?.join(" && "))
+    };
+    crate::beside::run(&sets.iter().map(command).collect::<Result<Vec<_>>>()?)
+}
+
+/// The command that runs a set as cargo does.
+fn command(built: &str, set: &str) -> Result<String> {
+    let program = program(built, set).with_context(|| format!("no set of tests {set}"))?;
+    let mut crates = crate::root().join("crates").read_dir()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let directory = crates
+        .find(|directory| directory.join("tests").join(set).with_extension("rs").exists())
+        .with_context(|| format!("no crate has the set {set}"))?;
+    let name = directory.file_name().unwrap_or_default().display();
+    let (directory, program) = (directory.display(), crate::root().join(program));
+    Ok(format!("(cd '{directory}' && CARGO_MANIFEST_DIR=$PWD CARGO_PKG_NAME={name} '{}')", program.display()))
+}
+
+/// The program of a set, by what cargo says when it has built all.
+fn program<'a>(built: &'a str, set: &str) -> Option<&'a Path> {
+    let line = format!("Executable tests/{set}.rs (");
+    built.lines().find_map(|found| Some(Path::new(found.trim_start().strip_prefix(&line)?.strip_suffix(')')?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs() {
+        let built = "   Compiling a v0.1.0\n  Executable unittests src/lib.rs (target/debug/deps/a-1)\n  \
+                     Executable tests/keys.rs (target/debug/deps/keys-2)\n";
+        assert_eq!(program(built, "keys"), Some(Path::new("target/debug/deps/keys-2")));
+        assert_eq!((program(built, "key"), program(built, "lib")), (None, None));
+        assert!(command(built, "coffee").is_err_and(|error| error.to_string() == "no set of tests coffee"));
+        let command = command(built, "keys").unwrap();
+        assert!(command.ends_with("/target/debug/deps/keys-2')") && command.contains("CARGO_PKG_NAME=jumplabel '"));
+    }
+}

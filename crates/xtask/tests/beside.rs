@@ -1,0 +1,82 @@
+//! `cargo xtask beside`: what it shows, when it ends, and what it leaves behind.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn xtask(arguments: &[&str]) -> Command {
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    xtask.args(arguments);
+    xtask
+}
+
+fn beside(commands: &[&str]) -> (Output, String) {
+    let output = xtask(&[&["beside"], commands].concat()).output().unwrap();
+    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    (output, printed)
+}
+
+fn succeeds(program: &str, arguments: &[&str]) {
+    assert!(Command::new(program).args(arguments).status().unwrap().success(), "{program} {arguments:?}");
+}
+
+/// What two commands print by turns is shown one after the other, both streams in the order in which they were written.
+#[test]
+fn output_is_whole() {
+    let talk = |name: &str| format!("for i in 1 2 3; do echo {name} $i; sleep 0.05; echo {name} $i >&2; done");
+    let (output, printed) = beside(&[&talk("a"), &talk("b")]);
+    assert!(output.status.success(), "{printed}");
+    for name in ["a", "b"] {
+        let lines: String = (1..=3).map(|i| format!("{name} {i}\n{name} {i}\n")).collect();
+        let (command, rest) = (talk(name), printed.as_str());
+        let rest = rest.split_once(&format!("== {command}\n{lines}== ")).unwrap_or_else(|| panic!("{printed}")).1;
+        let end = rest.lines().next().unwrap();
+        assert!(end.ends_with(&format!(" s, status 0: {command}")), "{end}");
+    }
+}
+
+/// A failure is shown with its output and its status; what runs ends, and nothing else is started.
+#[test]
+fn a_failure_ends_it() {
+    let many: Vec<&str> = ["echo why; exit 7"].into_iter().chain(["sleep 1"; 40]).collect();
+    let (output, printed) = beside(&many);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(printed.contains("\nwhy\n== ") && printed.contains("status 7: echo why; exit 7\n"), "{printed}");
+    assert!(printed.matches("status 0").count() < 40, "all others ran");
+    let (output, printed) = beside(&["kill -9 $$"]);
+    assert!(!output.status.success() && printed.contains("status 137"), "{printed}");
+}
+
+/// What a command leaves behind, and what holds its output open, keeps nobody waiting.
+#[test]
+fn waits_for_commands_alone() {
+    let (output, printed) = beside(&["sleep 1000 & echo $!"]);
+    assert!(output.status.success(), "{printed}");
+    succeeds("kill", &[printed.lines().nth(1).unwrap()]);
+}
+
+/// A signal to it alone ends what the commands have started, too.
+#[test]
+fn a_signal_ends_all() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        // Open as long as a descendant lives.
+        let fifo = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("beside{signal}"));
+        let _ = std::fs::remove_file(&fifo);
+        let fifo = fifo.to_str().unwrap();
+        succeeds("mkfifo", &[fifo]);
+        let mut child =
+            xtask(&["beside", &format!("(exec 3>{fifo}; echo started >&3; sleep 20; echo survived >&3) & wait")])
+                .spawn()
+                .unwrap();
+        let mut open = BufReader::new(File::open(fifo).unwrap());
+        let mut line = String::new();
+        open.read_line(&mut line).unwrap();
+        assert_eq!(line, "started\n");
+        succeeds("kill", &[signal, &child.id().to_string()]);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        line.clear();
+        open.read_to_string(&mut line).unwrap();
+        assert_eq!(line, "", "{signal}");
+    }
+}

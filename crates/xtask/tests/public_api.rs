@@ -1,0 +1,72 @@
+//! What users of the core can name is what docs/public-api.txt lists: that is kept. `PUBLIC_API=overwrite` writes it anew.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const LISTING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/public-api.txt");
+/// The oldest compiler that the core supports. What rustdoc writes for programs differs from version to version, and `public-api`
+/// knows what this one writes.
+const TOOLCHAIN: &str = "1.88.0";
+
+/// The public items of the core, one a line.
+fn listing() -> String {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/api");
+    let mut rustdoc = Command::new("rustup");
+    rustdoc
+        .args(["run", TOOLCHAIN, "cargo", "rustdoc", "--quiet", "-p", "jumplabel", "--lib", "--target-dir"])
+        .arg(&target);
+    rustdoc.args(["--", "-Zunstable-options", "--output-format", "json"]);
+    // Nothing of the cargo that runs this; and rustdoc may do then what it does for nightly.
+    rustdoc.env_remove("RUSTC").env_remove("RUSTDOC").env_remove("RUSTFLAGS").env("RUSTC_BOOTSTRAP", "1");
+    let output = rustdoc.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{rustdoc:?} (`cargo xtask setup` installs it)\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    public_api::Builder::from_rustdoc_json(target.join("doc/jumplabel.json"))
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .unwrap()
+        .to_string()
+}
+
+/// The lines that only one of the two has.
+fn differences(kept: &str, found: &str) -> String {
+    let mut lines = String::new();
+    for (sign, of, other) in [('-', kept, found), ('+', found, kept)] {
+        for line in of.lines().filter(|line| !other.lines().any(|theirs| theirs == *line)) {
+            writeln!(lines, "{sign} {line}").unwrap();
+        }
+    }
+    lines
+}
+
+#[test]
+fn is_as_listed() {
+    let found = listing();
+    if std::env::var_os("PUBLIC_API").is_some_and(|what| what == "overwrite") {
+        std::fs::write(LISTING, &found).unwrap();
+    }
+    let kept = std::fs::read_to_string(LISTING).unwrap();
+    let differences = differences(&kept, &found);
+    assert!(
+        differences.is_empty(),
+        "the public API is another one (PUBLIC_API=overwrite accepts that):\n{differences}"
+    );
+}
+
+#[test]
+fn broken_twins() {
+    let kept = std::fs::read_to_string(LISTING).unwrap();
+    assert_eq!(differences(&kept, &kept), "");
+    let found = kept.lines().find(|line| line.contains("::find_key(")).unwrap();
+    let without = kept.replace(&format!("{found}\n"), "");
+    assert_eq!(differences(&kept, &without), format!("- {found}\n"));
+    assert_eq!(differences(&without, &kept), format!("+ {found}\n"));
+    let renamed = kept.replace("::find_key(", "::look_up(");
+    assert_eq!(differences(&kept, &renamed).lines().count(), 2);
+}
