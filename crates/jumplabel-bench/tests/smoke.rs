@@ -226,7 +226,7 @@ fn size() {
             // The target, and what another compiler may make of the same.
             ensure(code <= [48.5e3, 40.5e3][at], "more code than the target")?;
             ensure(
-                program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.75 * code),
+                program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.65 * code),
                 "file",
             )?;
             // The account is complete, but for padding.

@@ -45,17 +45,17 @@ impl Found {
         Some(Found { address, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
-    /// Whether the site of `entry` does what its subject says, whatever that is: it jumps to a stub that loads.
-    pub(super) fn is_right(&self, entry: &Entry) -> bool {
-        entry.loads() && self.state == State::JUMP
-    }
-
     /// The edit that brings the site to a state; `None` if it is there.
     #[inline(never)]
     pub(super) fn edit(self, to: State) -> Option<Edit> {
         let change = || Change { old: self.code, new: to.encode::<Native>(self.displacement) };
         (self.state != to).then(|| Edit { address: self.address, change: change() })
     }
+}
+
+/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
+pub(super) fn loads(entry: &Entry, state: State) -> bool {
+    entry.loads() && state == State::JUMP
 }
 
 /// Sites of one kind and arm that go from one state to another.

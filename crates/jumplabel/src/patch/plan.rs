@@ -1,9 +1,9 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{Edit, Found, Run, complaint};
+use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
-use crate::arch::{self, Change, Native, State};
+use crate::arch::{self, Change, Native};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::site::{index, object};
@@ -117,7 +117,7 @@ impl Plan {
             let (found, subject) = unsafe { (Found::at(entry), super::subject::of(entry, address)) };
             let (Some(found), Some(subject)) = (found, subject) else { continue };
             let to = found.state.toward::<Native>(subject.goal(subject.aim(), entry));
-            if let Some(edit) = found.edit(to).filter(|_| found.is_right(entry) == loading) {
+            if let Some(edit) = found.edit(to).filter(|_| edit::loads(entry, found.state) == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -172,8 +172,8 @@ impl Plan {
                 if settled {
                     to = to.settled::<Native>();
                 }
-                *loads |= entry.loads() && to == State::JUMP;
-                *spare &= to == found.state || found.is_right(entry);
+                *loads |= edit::loads(entry, to);
+                *spare &= to == found.state || edit::loads(entry, found.state);
                 run = Run::of(entry, found.state, to);
                 if let Some(edit) = found.edit(to) {
                     return Ok(Some(edit));
