@@ -39,14 +39,14 @@ lint:
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	cargo test --quiet -p jumplabel --test layers
-	cargo test --quiet -p xtask --test public_api
+	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
-# cargo builds for all of them in one directory. All others run one after the other, and alone.
+# cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
 PROJECTS := builds objects rewritten compile_cost
 BUILDING := capi documents smoke compile_fail
-ALONE := $(filter-out $(PROJECTS) $(BUILDING),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
+LINTED := layers public_api
+ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 sets = cargo test --workspace$(foreach set,$(1), --test $(set))
 
 unit:

@@ -45,6 +45,10 @@ pub trait Twin: Sync {
     fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
         builtin().core_sync(held)
     }
+    /// As `Text::left_writable`.
+    fn left_writable(&self, held: &mut Held) -> bool {
+        builtin().left_writable(held)
+    }
     /// A writer is opened.
     fn begin(&self) {}
     /// As `Writer::write` of the writer that was opened.
@@ -118,6 +122,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     }
     fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
         self.0.core_sync(held)
+    }
+    fn left_writable(&self, held: &mut Held) -> bool {
+        self.0.left_writable(held)
     }
     fn is_synced(&self) -> bool {
         builtin().is_synced()

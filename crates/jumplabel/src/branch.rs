@@ -21,6 +21,7 @@
 
 use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
+use crate::key::declaration::offset_in;
 
 /// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
 /// whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a function.
@@ -37,11 +38,8 @@ pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
 #[doc(hidden)]
 #[must_use]
 pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u64 {
-    let (key, symbol) = (core::ptr::from_ref(key), core::ptr::from_ref(symbol));
-    // SAFETY: by the contract; in a constant, anything else does not evaluate.
-    let offset = unsafe { key.byte_offset_from(symbol) };
-    assert!(offset >= 0);
-    word::<K>(arm, offset as usize)
+    // SAFETY: by the contract.
+    word::<K>(arm, unsafe { offset_in(key, symbol) })
 }
 
 const fn word<K: Key>(arm: bool, offset: usize) -> u64 {

@@ -152,12 +152,18 @@ struct static_key_false_or_load {
 #ifdef __cplusplus
 #define STATIC_KEY_TRUE_INIT static_key_true JUMPLABEL_TRUE_INIT_
 #define STATIC_KEY_FALSE_INIT static_key_false JUMPLABEL_FALSE_INIT_
+#define STATIC_KEY_TRUE_OR_LOAD_INIT static_key_true_or_load JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_OR_LOAD_INIT static_key_false_or_load JUMPLABEL_FALSE_INIT_
 #elif defined(__STRICT_ANSI__) && !defined(JUMPLABEL_KERNEL_NAMES)
 #define STATIC_KEY_TRUE_INIT JUMPLABEL_TRUE_INIT_
 #define STATIC_KEY_FALSE_INIT JUMPLABEL_FALSE_INIT_
+#define STATIC_KEY_TRUE_OR_LOAD_INIT JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_OR_LOAD_INIT JUMPLABEL_FALSE_INIT_
 #else
 #define STATIC_KEY_TRUE_INIT (struct static_key_true)JUMPLABEL_TRUE_INIT_
 #define STATIC_KEY_FALSE_INIT (struct static_key_false)JUMPLABEL_FALSE_INIT_
+#define STATIC_KEY_TRUE_OR_LOAD_INIT (struct static_key_true_or_load)JUMPLABEL_TRUE_INIT_
+#define STATIC_KEY_FALSE_OR_LOAD_INIT (struct static_key_false_or_load)JUMPLABEL_FALSE_INIT_
 #endif
 
 #define DEFINE_STATIC_KEY_TRUE(name) struct static_key_true name = JUMPLABEL_TRUE_INIT_

@@ -237,7 +237,7 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	JUMPLABEL_STUB_("8f", "%l[jumplabel_jumped]")                                                                  \
 	".previous;"                                                                                                   \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "4b")                                                                         \
-	"8:"                                                                                                           \
+	"8:;"                                                                                                          \
 	".elseif " JUMPLABEL_NUMBER_("number") " & 8;"                                                                \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
 	".else;"                                                                                                      \

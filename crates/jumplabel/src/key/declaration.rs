@@ -223,13 +223,15 @@ macro_rules! __key_link {
 ///     CONFIG.hooks;
 /// }
 ///
+/// # fn main() -> Result<(), jumplabel::Error> {
 /// # #[cfg(not(target_family = "wasm"))] {
 /// find_key("trace")?.key.enable()?;
 /// assert!(CONFIG.trace.is_enabled());
 /// let hook = find_key(concat!(module_path!(), "::CONFIG.hooks[3]"))?;
 /// assert!(std::ptr::eq(hook.key, CONFIG.hooks[3].raw()));
 /// # }
-/// # Ok::<(), jumplabel::Error>(())
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// The path of such a key is that of the module, and the place as it is written. `#[key(name = "...")]` gives a name, and

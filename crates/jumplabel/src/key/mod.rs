@@ -152,11 +152,13 @@ unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for StaticKey<DEFAULT,
 /// struct About(&'static str);
 /// static ABOUT: About = About("traces packets");
 ///
+/// # fn main() -> Result<(), jumplabel::Error> {
 /// # #[cfg(not(target_family = "wasm"))] {
 /// let key = jumplabel::find_key("net.trace")?;
 /// assert_eq!(key.meta::<About>().map(|about| about.0), Some("traces packets"));
 /// # }
-/// # Ok::<(), jumplabel::Error>(())
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// *Place.* A module or a function; names in the default and in what follows it are then looked up in the module around it. An `impl`

@@ -57,8 +57,8 @@ impl<'held> Found<'held> {
         self
     }
 
-    /// Whether it does what its subject says, whatever that is: it jumps to a stub that loads.
-    pub(super) fn is_right(&self) -> bool {
+    /// Whether it loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
+    pub(super) fn loads(&self) -> bool {
         self.entry.loads() && self.state == State::JUMP
     }
 

@@ -189,17 +189,20 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
     outcome
 }
 
-/// Writes what is planned, or, if all sites do without it what is wanted, lets them.
+/// Writes what is planned. If the system refuses, and all sites do without it what is wanted, lets them.
 #[inline(never)]
 fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
-    let Some(work) = plan.work(held.text())? else { return Ok(Outcome::default()) };
+    let text = held.text();
+    let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
     // Not before: whoever finds a plan that is being sorted must not undo it.
     in_flight::writing();
     let written = write(work, held);
-    if written.is_ok() {
+    if !matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. })) {
         return written;
     }
-    plan.do_without().map_or(written, |loading| Ok(Outcome { loading, ..Outcome::default() }))
+    let Some(loading) = plan.do_without() else { return written };
+    let warnings = Warnings { left_writable: text.left_writable(held) };
+    Ok(Outcome { loading, warnings, ..Outcome::default() })
 }
 
 /// Writes with the first writer that can.

@@ -1,6 +1,6 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{Edit, Found, Run, complaint};
+use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
 use crate::arch::{self, Change};
@@ -118,7 +118,7 @@ impl Plan {
             // SAFETY: the same.
             let Some(found) = (unsafe { Found::at(entry, subject) }) else { continue };
             let to = found.toward(subject, subject.aim(), false);
-            if let Some(edit) = found.edit(&to).filter(|_| found.is_right() == loading) {
+            if let Some(edit) = found.edit(&to).filter(|_| found.loads() == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -170,9 +170,9 @@ impl Plan {
                 let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
                 let to = found.toward(subject, aim, settled);
                 run = Run::of(entry, found.state, to.state);
-                *loads |= to.is_right();
+                *loads |= to.loads();
                 if let Some(edit) = found.edit(&to) {
-                    *spare &= found.is_right();
+                    *spare &= found.loads();
                     return Ok(Some(edit));
                 }
             }

@@ -118,6 +118,12 @@ pub unsafe trait Text: Sync {
         body: &mut Body<'_>,
     ) -> Result<Written, Failure>;
 
+    /// Whether some page that was opened could not get its protection back, not even now: what [`open`](Self::open) reports if it
+    /// succeeds.
+    fn left_writable(&self, _held: &mut Held) -> bool {
+        false
+    }
+
     /// Does ahead what the first [`open`](Self::open) for `kind` does.
     ///
     /// # Errors

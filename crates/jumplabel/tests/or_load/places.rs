@@ -149,6 +149,6 @@ fn keys_like_others() {
     let mut found = 0;
     for_each_key(|key| found += usize::from(key.name.ends_with("places::OFF") || key.name.ends_with("places::ARRAY")))
         .unwrap();
-    assert_eq!(found, if cfg!(jumplabel_sites) { 5 } else { 0 });
+    assert_eq!(found, 5);
     assert_eq!(format!("{OFF:?}"), format!("{:?}", OFF.raw()));
 }

@@ -1,6 +1,6 @@
 //! A platform that refuses to write code, on command: what flips of keys declared `or_load` come to, alone and beside others.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use jumplabel::arch::State;
 use jumplabel::text::{Body, Extent, Failure, Held, Write, Writer, Written, builtin};
@@ -26,6 +26,9 @@ fn allow(writes: i64) {
     WRITES.store(writes, Ordering::SeqCst);
 }
 
+/// A page of text stays writable.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
 /// Writes as long as it is allowed, and refuses to undo, too, when it is not.
 struct Refusing;
 
@@ -44,6 +47,10 @@ impl Twin for Refusing {
         }
         // SAFETY: called as `Text::open` is.
         unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Counting(writer))) }
+    }
+
+    fn left_writable(&self, _held: &mut Held) -> bool {
+        LEFT.load(Ordering::SeqCst)
     }
 }
 
@@ -274,5 +281,20 @@ fn in_the_middle() {
         allow(ALL);
         ON.disable().unwrap();
         is(true, false, false);
+    });
+}
+
+/// What a refused writer leaves is said, though the flip succeeded.
+#[test]
+fn a_page_that_stays_writable() {
+    passes(|| {
+        begin();
+        allow(0);
+        // What falls through needs no load: its sites would be patched.
+        for left in [false, true] {
+            LEFT.store(left, Ordering::SeqCst);
+            let outcome = if left { ON.disable() } else { KEY.enable() }.unwrap();
+            assert!(outcome.loading > 0 && outcome.warnings.left_writable == left, "{outcome:?}");
+        }
     });
 }

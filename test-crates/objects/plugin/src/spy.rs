@@ -108,6 +108,10 @@ unsafe impl Text for Spy {
         text::builtin().core_sync(held)
     }
 
+    fn left_writable(&self, held: &mut Held) -> bool {
+        text::builtin().left_writable(held)
+    }
+
     fn is_synced(&self) -> bool {
         text::builtin().is_synced()
     }

@@ -9,7 +9,7 @@ static DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(load_array_on, 2);
 static struct {
 	int before;
 	struct static_key_true_or_load inner;
-} load_holder = { 0, { JUMPLABEL_KEY_INIT_TRUE_ } };
+} load_holder = { 0, STATIC_KEY_TRUE_OR_LOAD_INIT };
 /* In elsewhere.c. */
 DECLARE_STATIC_KEY_FALSE_OR_LOAD(load_elsewhere);
 

@@ -126,9 +126,13 @@ unsafe impl Text for Linux {
         canary::prove(kind, held).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
         unsafe { open(kind, extents, held, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
-        // Whatever left it open: this writer, its canary, one that was tried before, an earlier flip.
-        let left_writable = !mprotect::close_remaining(held);
-        Ok(Written { visibility: sync::visibility(), warnings: Warnings { left_writable } })
+        let warnings = Warnings { left_writable: self.left_writable(held) };
+        Ok(Written { visibility: sync::visibility(), warnings })
+    }
+
+    /// Whatever left it open: the last writer, its canary, one that was tried before, an earlier flip.
+    fn left_writable(&self, held: &mut Held) -> bool {
+        !mprotect::close_remaining(held)
     }
 
     fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
