@@ -47,7 +47,7 @@ pub const KIND_MASK: u32 = 0xf;
 /// The kind of a check of a key: it falls through or jumps.
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
-pub const VALUE: u8 = 1;
+pub const NAKED: u8 = 1;
 /// The kind of the trampoline of a static call: it leads to the call's target, directly or by way of a slot.
 pub const JUMP: u8 = 2;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.

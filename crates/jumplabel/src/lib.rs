@@ -55,9 +55,9 @@ extern crate std;
 pub mod arch;
 mod batch;
 #[doc(hidden)] // Public for the macros.
-pub mod branch;
-#[doc(hidden)] // Public for the macros.
 pub mod call;
+#[doc(hidden)] // Public for the macros.
+pub mod check;
 mod error;
 pub mod format;
 mod inspect;

@@ -10,7 +10,7 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -32,4 +32,4 @@ impl Branch for Aarch64 {
 
 impl Jump for Aarch64 {}
 
-impl Value for Aarch64 {}
+impl Naked for Aarch64 {}

@@ -8,7 +8,7 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -32,4 +32,4 @@ impl Branch for Arm {
 
 impl Jump for Arm {}
 
-impl Value for Arm {}
+impl Naked for Arm {}

@@ -3,7 +3,7 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Act, Arch, Caches, Code, Machine, State};
 
 /// An instruction set without sites.
@@ -28,7 +28,7 @@ impl Branch for Fallback {
 
 impl Jump for Fallback {}
 
-impl Value for Fallback {}
+impl Naked for Fallback {}
 
 impl Machine for Fallback {
     fn caches() -> Caches {

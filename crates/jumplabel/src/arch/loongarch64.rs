@@ -12,7 +12,7 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -34,4 +34,4 @@ impl Branch for Loongarch64 {
 
 impl Jump for Loongarch64 {}
 
-impl Value for Loongarch64 {}
+impl Naked for Loongarch64 {}

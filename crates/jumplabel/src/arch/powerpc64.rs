@@ -7,7 +7,7 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -28,4 +28,4 @@ impl Branch for Powerpc64 {
 
 impl Jump for Powerpc64 {}
 
-impl Value for Powerpc64 {}
+impl Naked for Powerpc64 {}

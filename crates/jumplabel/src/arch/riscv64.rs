@@ -15,9 +15,9 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
-use crate::format::VALUE;
+use crate::format::NAKED;
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +39,8 @@ impl Branch for Riscv64 {
 
 impl Jump for Riscv64 {}
 
-impl Value for Riscv64 {
+impl Naked for Riscv64 {
     fn encode(state: State, _displacement: i32) -> Code {
-        word::code(VALUE, if state == State::TRUE { 0x10_0513 } else { 0x513 })
+        word::code(NAKED, if state == State::TRUE { 0x10_0513 } else { 0x513 })
     }
 }

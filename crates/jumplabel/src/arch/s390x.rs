@@ -10,8 +10,8 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
+use super::naked::Naked;
 use super::pass::Pass;
-use super::value::Value;
 use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 
@@ -61,4 +61,4 @@ impl Jump for S390x {
     }
 }
 
-impl Value for S390x {}
+impl Naked for S390x {}

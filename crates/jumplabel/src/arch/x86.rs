@@ -18,10 +18,10 @@
 
 use super::branch::Branch;
 use super::jump::Jump;
+use super::naked::Naked;
 use super::pass::Pass;
-use super::value::Value;
 use super::{Arch, Code, Piece, State};
-use crate::format::{BRANCH, JUMP, VALUE};
+use crate::format::{BRANCH, JUMP, NAKED};
 
 /// The instruction set with addresses of so many bits.
 #[derive(Clone, Copy, Debug)]
@@ -120,10 +120,10 @@ fn decode_rarer(code: Code, own: u32) -> Option<State> {
     }
 }
 
-impl<const BITS: u32> Value for X86<BITS> {
+impl<const BITS: u32> Naked for X86<BITS> {
     #[inline(never)]
     fn encode(state: State, _displacement: i32) -> Code {
-        with_tail(VALUE, MOV, i32::from(state == State::TRUE))
+        with_tail(NAKED, MOV, i32::from(state == State::TRUE))
     }
 }
 

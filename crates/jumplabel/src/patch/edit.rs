@@ -46,13 +46,13 @@ impl<'held> Found<'held> {
         Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
-    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `settled`.
-    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, settled: bool) -> Self {
+    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`.
+    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Self {
         let goal = subject.goal(aim, self.entry);
         self.displacement = displacement(self.state.kind(), self.entry, goal);
         self.state = self.state.toward::<Native>(goal, self.displacement);
-        if settled {
-            self.state = self.state.settled::<Native>();
+        if as_emitted {
+            self.state = self.state.as_emitted::<Native>();
         }
         self
     }

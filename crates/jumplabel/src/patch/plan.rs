@@ -1,6 +1,6 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{self, Edit, Found, Run, complaint};
+use super::edit::{Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
 use crate::arch::{self, Change};
@@ -97,7 +97,7 @@ impl Plan {
 
     /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
     /// long as they were not patched, is more than they have to.)
-    pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
+    pub(super) fn collect_emitted(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
         self.add(subject, subject.aim(), true, held)
     }
 
@@ -125,14 +125,14 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `settled`.
+    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `as_emitted`.
     /// All entries of a kind and an arm go to one state.
-    fn add(&mut self, subject: &dyn Subject, aim: usize, settled: bool, held: &Held<Objects>) -> Result<(), Error> {
+    fn add(&mut self, subject: &dyn Subject, aim: usize, as_emitted: bool, held: &Held<Objects>) -> Result<(), Error> {
         for object in object::all(held) {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, settled) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
                 // SAFETY: the same.
                 return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
@@ -150,7 +150,7 @@ impl Plan {
         entries: index::Entries<'held>,
         subject: &dyn Subject,
         aim: usize,
-        settled: bool,
+        as_emitted: bool,
     ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
@@ -168,7 +168,7 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
-                let to = found.toward(subject, aim, settled);
+                let to = found.toward(subject, aim, as_emitted);
                 run = Run::of(entry, found.state, to.state);
                 *loads |= to.loads();
                 if let Some(edit) = found.edit(&to) {

@@ -98,7 +98,7 @@ impl Site {
     fn at(address: usize, target: usize) -> Site {
         // SAFETY: code of this program.
         let bytes = unsafe { (address as *const [u8; Native::SIZE]).read_volatile() };
-        let decode = |displacement| Kind::of(BRANCH)?.decode::<Native>(Code::new(BRANCH, &bytes), displacement);
+        let decode = |displacement| Kind::of(BRANCH)?.decode::<Native>(Code::new(BRANCH, &bytes), Some(displacement));
         let state = Native::displacement(address as u64, target as u64).and_then(decode);
         Site { address, bytes, jumps: state.map(|state| !state.falls_through()) }
     }
