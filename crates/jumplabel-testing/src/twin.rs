@@ -142,9 +142,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         builtin().unload(addresses, held);
     }
-    unsafe fn stop(&self, held: &mut Held) {
+    unsafe fn leave(&self, held: &mut Held) {
         // SAFETY: by the contract.
-        unsafe { builtin().stop(held) }
+        unsafe { builtin().leave(held) }
     }
     fn runtimes(&self) -> *const Runtime {
         builtin().runtimes()

@@ -47,7 +47,7 @@ pub const KIND_MASK: u32 = 0xf;
 /// The kind of a check of a key: it falls through or jumps.
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
-pub const VALUE: u8 = 1;
+pub const NAKED: u8 = 1;
 /// A flag of an entry of that kind: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 
 use crate::arch::{Code, Native, State};
 use crate::error::Error;
-use crate::format::{Entry, VALUE};
+use crate::format::{Entry, NAKED};
 use crate::key::RawKey;
 use crate::key::info::{KeyInfo, named};
 use crate::key::record::{self, Record};
@@ -118,7 +118,7 @@ impl Site {
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let state = |displacement| entry.known_kind().ok()?.decode::<Native>(bytes, displacement);
         let state = entry.displacement().ok().and_then(state);
-        let (naked, loads) = (entry.kind() == VALUE, entry.loads());
+        let (naked, loads) = (entry.kind() == NAKED, entry.loads());
         Site { address, target: entry.target(), arm: entry.arm(), naked, loads, bytes, state }
     }
 }

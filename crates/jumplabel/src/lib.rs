@@ -55,7 +55,7 @@ extern crate std;
 pub mod arch;
 mod batch;
 #[doc(hidden)] // Public for the macros.
-pub mod branch;
+pub mod check;
 mod error;
 pub mod format;
 mod inspect;

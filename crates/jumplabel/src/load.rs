@@ -123,20 +123,20 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     patch::unload(&addresses, &mut lock);
     lock.text().unload(&addresses, &mut lock.platform);
     #[cfg(feature = "std")]
-    crate::key::deferred::forget(&addresses, &lock);
+    crate::key::deferred::unload(&addresses, &lock);
     if RUNTIME.is_empty() {
         patch::release_lists(&mut lock);
         // SAFETY: the last object of this copy goes, and so does the copy.
-        unsafe { lock.text().stop(&mut lock.platform) };
+        unsafe { lock.text().leave(&mut lock.platform) };
     }
 }
 
 /// In a child of fork.
 #[cfg(jumplabel_sites)]
-fn forked(unsettled: bool) {
+fn forked(in_mid_flip: bool) {
     #[cfg(feature = "std")]
     crate::key::deferred::worker::forked();
-    if unsettled {
+    if in_mid_flip {
         // Whoever takes the lock first puts the sites right. An error cannot be reported here; the next flip meets it again.
         drop(Lock::take());
     }

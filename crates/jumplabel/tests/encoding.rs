@@ -252,7 +252,7 @@ fn a_step_to_where_one_is_already<M: Machine>() {
             assert_eq!(to == state, state.does::<M::A>() == goal, "{state:?}");
             assert_eq!(state.kind(), to.kind());
         }
-        assert_eq!(state.settled::<M::A>().does::<M::A>(), state.does::<M::A>());
+        assert_eq!(state.as_emitted::<M::A>().does::<M::A>(), state.does::<M::A>());
     }
 }
 

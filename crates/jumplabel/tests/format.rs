@@ -4,7 +4,7 @@
 
 use jumplabel::format::{
     ARM, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT,
-    KeyRecord, LOADS, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VALUE, VERSION,
+    KeyRecord, LOADS, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -23,7 +23,7 @@ fn checks() -> Vec<Check> {
     let header = |part: String| ("site.h", HEADER, part);
     let document = |part: String| ("table-format.md", DOCUMENT, part);
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
-    let naked = u32::from(VALUE) << KIND_SHIFT;
+    let naked = u32::from(jumplabel::format::NAKED) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
@@ -43,7 +43,10 @@ fn checks() -> Vec<Check> {
         document(format!("about + {}, []", size_of::<Declaration<0>>())),
         ("binary.rs", READER, format!("const RECORD: u64 = {};", size_of::<KeyRecord>())),
         ("binary.rs", READER, format!("self.bytes(about + {}, path", size_of::<Declaration<0>>())),
-        document(format!("bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {VALUE} the function")),
+        document(format!(
+            "bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {} the function",
+            jumplabel::format::NAKED
+        )),
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
         document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),

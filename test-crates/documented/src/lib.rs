@@ -41,5 +41,8 @@ pub static CONFIG: Config = Config { key: StaticKeyTrue::new() };
 /// Checks.
 pub fn work() -> bool {
     static_key! { static LOCAL: false; }
-    static_branch_unlikely!(LOCAL) | static_branch_unlikely!(PRIVATE) | static_branch_unlikely!(SEVERAL[7]) | NAKED.get()
+    static_branch_unlikely!(LOCAL)
+        | static_branch_unlikely!(PRIVATE)
+        | static_branch_unlikely!(SEVERAL[7])
+        | NAKED.get()
 }

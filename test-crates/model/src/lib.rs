@@ -7,10 +7,10 @@
 //!                                                        ▼
 //!                                           spec: the same operations one after another, in plain numbers
 //!
-//!   text/linux/lock.rs ─ as it stands ────► exclusion: over a model of the futex call
+//!   text/linux/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
 //! ```
 //!
-//! `count.rs` and `lock.rs` are the core's files, included by path; they take their atomics from the module around them,
+//! `count.rs` and `mutex.rs` are the core's files, included by path; they take their atomics from the module around them,
 //! which here hands them loom's. What surrounds them in the core (collecting, writing, signals) is replaced by the least
 //! that has the same order of effects. tests/broken.rs shows that each rule of the counter is needed: with any of them
 //! broken, loom finds an interleaving that the specification does not allow.

@@ -37,8 +37,8 @@ pub struct Rules {
     pub deferred_never_flips: bool,
     /// A deferred dec that was refused stays due.
     pub refused_stays_due: bool,
-    /// [`count::settles`].
-    pub settles: fn(Change, Transition) -> bool,
+    /// [`count::clears_due`].
+    pub clears_due: fn(Change, Transition) -> bool,
     /// A key is sealed without the user that has left.
     pub seal_carries_out: bool,
 }
@@ -54,7 +54,7 @@ impl Rules {
         publish_after_patch: true,
         deferred_never_flips: true,
         refused_stays_due: true,
-        settles: count::settles,
+        clears_due: count::clears_due,
         seal_carries_out: true,
     };
 }
@@ -169,13 +169,13 @@ impl Process {
     /// `patch::commit_locked`.
     fn commit(&self, changes: &[(usize, Change)], guarded: &mut Guarded) -> Return {
         let mut transitions = Vec::new();
-        let mut settled = [false; 2];
+        let mut cleared = [false; 2];
         let mut result = Ok(());
         for &(key, change) in changes {
             match (self.rules.begin)(&self.keys[key].word, change) {
                 Ok(transition) => {
                     transitions.push((&self.keys[key], transition));
-                    settled[key] = (self.rules.settles)(change, transition);
+                    cleared[key] = (self.rules.clears_due)(change, transition);
                 }
                 Err(misuse) => {
                     result = Err(Refusal::Misuse(misuse));
@@ -194,7 +194,7 @@ impl Process {
             }
         }
         if result.is_ok() {
-            guarded.due.iter_mut().zip(settled).for_each(|(due, settled)| *due &= !settled);
+            guarded.due.iter_mut().zip(cleared).for_each(|(due, cleared)| *due &= !cleared);
         }
         result
     }

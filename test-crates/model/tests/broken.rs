@@ -87,15 +87,15 @@ fn seal_by_load_and_store(word: &AtomicI32) -> Result<(), Misuse> {
 }
 
 /// A deferred dec as Linux has it: it takes whoever is counted when it is due.
-fn settles_never(_change: Change, _transition: Transition) -> bool {
+fn clears_never(_change: Change, _transition: Transition) -> bool {
     false
 }
 
-fn settles_without_enable(_change: Change, transition: Transition) -> bool {
+fn clears_without_enable(_change: Change, transition: Transition) -> bool {
     transition == Transition::TurnOff
 }
 
-fn settles_without_going_off(change: Change, _transition: Transition) -> bool {
+fn clears_without_going_off(change: Change, _transition: Transition) -> bool {
     change == Change::Enable
 }
 
@@ -145,13 +145,13 @@ const COUNTERS: [Twin; 18] = [
     ("deferred dec flips", "came to", |r| run(r, 1, Some(1), &[&[INC, DEC], &[Op::DecDeferred(0)]]),
         Rules { deferred_never_flips: false, ..CORE }),
     ("deferred dec takes the enabler's place", "came to", |r| run(r, 1, None, &[&[LATE, ON], &[Op::Work]]),
-        Rules { settles: settles_without_enable, ..CORE }),
+        Rules { clears_due: clears_without_enable, ..CORE }),
     ("due after disable", "a key is off", |r| run(r, 1, None, &[&[LATE, OFF], &[Op::Work]]),
-        Rules { settles: settles_without_going_off, ..CORE }),
+        Rules { clears_due: clears_without_going_off, ..CORE }),
     ("due after dec", "a key is off", |r| run(r, 1, None, &[&[LATE, DEC], &[Op::Work]]),
-        Rules { settles: settles_without_going_off, ..CORE }),
+        Rules { clears_due: clears_without_going_off, ..CORE }),
     ("deferred dec takes a later user", "came to", |r| run(r, 1, None, &[&[LATE, OFF, INC]]),
-        Rules { settles: settles_never, ..CORE }),
+        Rules { clears_due: clears_never, ..CORE }),
     ("sealed and due", "a key is sealed", |r| run(r, 1, None, &[&[LATE], &[Op::Seal(0)]]),
         Rules { seal_carries_out: false, ..CORE }),
 ];

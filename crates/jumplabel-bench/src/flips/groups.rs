@@ -52,7 +52,7 @@ macro_rules! naked_function {
             ".popsection",
             ".popsection",
             key = sym $key,
-            naked = const jumplabel::format::meta(false, jumplabel::format::VALUE, 0),
+            naked = const jumplabel::format::meta(false, jumplabel::format::NAKED, 0),
         );
     };
 }

@@ -9,7 +9,7 @@
 //! A naked key's function has such a site, too, and not an immediate that changes: the manual does not name `MOV`.
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -29,4 +29,4 @@ impl Branch for Aarch64 {
     }
 }
 
-impl Value for Aarch64 {}
+impl Naked for Aarch64 {}

@@ -7,7 +7,7 @@
 //! ```
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -29,4 +29,4 @@ impl Branch for Arm {
     }
 }
 
-impl Value for Arm {}
+impl Naked for Arm {}

@@ -2,7 +2,7 @@
 //! empty, so nobody ever asks this to encode anything.
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Act, Arch, Caches, Code, Machine, State};
 
 /// An instruction set without sites.
@@ -25,7 +25,7 @@ impl Branch for Fallback {
     }
 }
 
-impl Value for Fallback {}
+impl Naked for Fallback {}
 
 impl Machine for Fallback {
     fn caches() -> Caches {

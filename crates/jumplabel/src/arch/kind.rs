@@ -3,8 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, value};
-use crate::format::{BRANCH, VALUE};
+use super::{Arch, Code, Piece, branch, naked};
+use crate::format::{BRANCH, NAKED};
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +215,7 @@ macro_rules! kinds {
             /// The state that the compiler would have emitted for what the site does.
             #[must_use]
             #[inline(never)] // Rare.
-            pub fn settled<A: Sites>(self) -> State {
+            pub fn as_emitted<A: Sites>(self) -> State {
                 self.kind().emitted::<A>(self.does::<A>()).unwrap_or(self)
             }
         }
@@ -224,5 +224,5 @@ macro_rules! kinds {
 
 kinds! {
     BRANCH branch Branch,
-    VALUE value Value,
+    NAKED naked Naked,
 }

@@ -11,7 +11,7 @@
 //! one of the two. So a naked key's function has such a site, too, and not an immediate that changes.
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -31,4 +31,4 @@ impl Branch for Loongarch64 {
     }
 }
 
-impl Value for Loongarch64 {}
+impl Naked for Loongarch64 {}

@@ -3,7 +3,7 @@
 //! ```text
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
-//!   branch value                      the kinds of sites: their states, and the steps between them
+//!   branch naked                      the kinds of sites: their states, and the steps between them
 //!   kind                              the list of kinds
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
 //! ```
@@ -25,10 +25,10 @@ mod fallback;
 mod kind;
 pub mod loongarch64;
 mod memory;
+mod naked;
 pub mod powerpc64;
 pub mod riscv64;
 pub mod s390x;
-mod value;
 mod word;
 pub mod x86;
 
@@ -44,7 +44,7 @@ pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
-pub use value::Value;
+pub use naked::Naked;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
 pub trait Arch {

@@ -6,7 +6,7 @@
 //! ```
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -25,4 +25,4 @@ impl Branch for Powerpc64 {
     }
 }
 
-impl Value for Powerpc64 {}
+impl Naked for Powerpc64 {}

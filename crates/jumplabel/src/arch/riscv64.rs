@@ -14,9 +14,9 @@
 //! site a register.
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State, word};
-use crate::format::VALUE;
+use crate::format::NAKED;
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,8 @@ impl Branch for Riscv64 {
     }
 }
 
-impl Value for Riscv64 {
+impl Naked for Riscv64 {
     fn encode(state: State, _displacement: i32) -> Code {
-        word::code(VALUE, if state == State::TRUE { 0x10_0513 } else { 0x513 })
+        word::code(NAKED, if state == State::TRUE { 0x10_0513 } else { 0x513 })
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, State};
 use crate::format::BRANCH;
 
@@ -33,4 +33,4 @@ impl Branch for S390x {
     }
 }
 
-impl Value for S390x {}
+impl Naked for S390x {}

@@ -22,9 +22,9 @@
 //! If more than one byte of a kind's sites may change, the kind must allow that a thread executes `a9` there.
 
 use super::branch::Branch;
-use super::value::Value;
+use super::naked::Naked;
 use super::{Arch, Code, Piece, State};
-use crate::format::{BRANCH, VALUE};
+use crate::format::{BRANCH, NAKED};
 
 /// The instruction set with addresses of so many bits.
 #[derive(Clone, Copy, Debug)]
@@ -137,9 +137,9 @@ fn decode_rarer(code: Code, own: u32) -> Option<State> {
     }
 }
 
-impl<const BITS: u32> Value for X86<BITS> {
+impl<const BITS: u32> Naked for X86<BITS> {
     #[inline(never)]
     fn encode(state: State, _displacement: i32) -> Code {
-        with_tail(VALUE, MOV, i32::from(state == State::TRUE))
+        with_tail(NAKED, MOV, i32::from(state == State::TRUE))
     }
 }

@@ -160,7 +160,7 @@ pub fn abandon(word: &AtomicI32) {
 /// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the
 /// user that has left; whatever turns the key off has counted it off.
 #[must_use]
-pub const fn settles(change: Change, transition: Transition) -> bool {
+pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
 }
 

@@ -137,7 +137,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let mut lock = Lock::take()?;
         let outcome = self.raw.carry_out(&mut lock)?;
-        forget(&(self.address()..self.address() + 1), &lock);
+        unload(&(self.address()..self.address() + 1), &lock);
         Ok(outcome)
     }
 }
@@ -175,7 +175,7 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.text().now());
     let mut soonest = None;
-    // SAFETY: keys are static; a key of an object that goes is taken off the list by `forget`.
+    // SAFETY: keys are static; a key of an object that goes is taken off the list by `unload`.
     let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
     while let Some(key) = at {
         match key.timer.due.load(Ordering::Relaxed) {
@@ -189,7 +189,7 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
 }
 
 /// Under the lock: takes the keys in `addresses` off the list, because their object is, or may be, about to be unloaded.
-pub(crate) fn forget(addresses: &core::ops::Range<usize>, _lock: &Lock) {
+pub(crate) fn unload(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     unlist(|key| addresses.contains(&key.address()));
 }
 

@@ -13,7 +13,7 @@
 //! that are needed for that are in memory of the copy's own: the stack of the thread that flipped may be gone.
 //!
 //! `fork` waits for the lock (`text::linux::fork` has the exceptions), so its child never sees a phase. If a process was copied
-//! in another way, the phase alone is not enough: see `settle_copy`.
+//! in another way, the phase alone is not enough: see `repair_copy`.
 
 use core::sync::atomic::Ordering;
 
@@ -43,7 +43,7 @@ impl InFlight {
 
     /// Copies `requests` to the list.
     #[inline(never)] // Once in a program is enough.
-    fn note(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
+    fn list(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
         if cfg!(not(jumplabel_sites)) {
             return Ok(()); // A flip is one store; the platform may have no memory to give.
         }
@@ -59,7 +59,7 @@ impl InFlight {
 
     /// A transaction begins, with an empty plan.
     pub(super) fn begin(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
-        self.note(requests, text)?;
+        self.list(requests, text)?;
         RUNTIME.set_recover(recover_here);
         enter(COLLECTING);
         Ok(())
@@ -72,8 +72,8 @@ impl InFlight {
 
     /// All sites are written.
     pub(super) fn publishing(&mut self, requests: &[Request<'_>], text: &dyn Text) {
-        let noted = self.note(requests, text); // There is room since `begin`.
-        debug_assert!(noted.is_ok());
+        let listed = self.list(requests, text); // There is room since `begin`.
+        debug_assert!(listed.is_ok());
         enter(PUBLISHING);
     }
 

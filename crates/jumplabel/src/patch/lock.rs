@@ -40,7 +40,7 @@ impl Lock {
         let mut lock = unsafe { Lock::new(text, token) };
         #[cfg(jumplabel_sites)]
         if text.was_copied(&mut lock.platform) {
-            super::settle_copy(&mut lock);
+            super::repair_copy(&mut lock);
         }
         Ok(lock)
     }

@@ -90,7 +90,7 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 /// the key meets the same error.
 #[cfg(jumplabel_sites)]
 #[cold]
-fn settle_copy(lock: &mut Lock) {
+fn repair_copy(lock: &mut Lock) {
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
@@ -99,7 +99,7 @@ fn settle_copy(lock: &mut Lock) {
 /// Brings the sites of a subject to the states that the compiler emits for what they do.
 pub(crate) fn settle(subject: &dyn Subject) -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
-    let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_settled(subject, held))?;
+    let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_emitted(subject, held))?;
     outcome.primed = 0; // None of them was pristine.
     match outcome.writer {
         Some(_) if outcome.visibility == Visibility::Immediate => subject.set_eventual(false),

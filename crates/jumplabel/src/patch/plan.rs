@@ -97,7 +97,7 @@ impl Plan {
 
     /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
     /// long as they were not patched, is more than they have to.)
-    pub(super) fn collect_settled(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
+    pub(super) fn collect_emitted(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
         self.add(subject, subject.aim(), true, held)
     }
 
@@ -124,14 +124,14 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `settled`.
+    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `as_emitted`.
     /// All entries of a kind and an arm go to one state.
-    fn add(&mut self, subject: &dyn Subject, aim: usize, settled: bool, held: &Held<Objects>) -> Result<(), Error> {
+    fn add(&mut self, subject: &dyn Subject, aim: usize, as_emitted: bool, held: &Held<Objects>) -> Result<(), Error> {
         for object in object::all(held) {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, settled) } {
+            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
                 // SAFETY: the same.
                 return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
             }
@@ -150,7 +150,7 @@ impl Plan {
         entries: index::Entries<'held>,
         subject: &dyn Subject,
         aim: usize,
-        settled: bool,
+        as_emitted: bool,
     ) -> Result<(), &'held Entry> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
@@ -169,8 +169,8 @@ impl Plan {
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry) }.ok_or(entry)?;
                 let mut to = found.state.toward::<Native>(subject.goal(aim, entry));
-                if settled {
-                    to = to.settled::<Native>();
+                if as_emitted {
+                    to = to.as_emitted::<Native>();
                 }
                 *loads |= edit::loads(entry, to);
                 *spare &= to == found.state || edit::loads(entry, found.state);

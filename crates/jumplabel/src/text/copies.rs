@@ -23,7 +23,7 @@ pub(crate) const UNLISTED: u32 = 0;
 pub(crate) const LISTED: u32 = 1;
 /// Taken off: the last object has gone. Code that still runs (a destructor behind ours) must not put it back.
 #[cfg(jumplabel_linux)]
-pub(crate) const LEFT: u32 = 2;
+pub(crate) const GONE: u32 = 2;
 
 /// No transaction is going on.
 pub(crate) const NOTHING: u32 = 0;

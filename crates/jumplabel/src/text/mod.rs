@@ -55,8 +55,8 @@ pub type Token = [u64; 2];
 /// What a platform tells the library, from [`Text::start`] on.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
-    /// This process is a child, a copy of the process before. `unsettled`: somebody may have been flipping while it was copied.
-    pub forked: fn(unsettled: bool),
+    /// This process is a child, a copy of the process before. `in_mid_flip`: somebody may have been flipping while it was copied.
+    pub forked: fn(in_mid_flip: bool),
     /// The process ends, while other threads go on. Asks `keep` to keep each object that could be unloaded, by its record.
     pub ending: fn(keep: fn(usize) -> bool),
 }
@@ -177,7 +177,7 @@ pub unsafe trait Text: Sync {
     ///
     /// # Safety
     /// Nobody uses anything of this copy any more.
-    unsafe fn stop(&self, _held: &mut Held) {}
+    unsafe fn leave(&self, _held: &mut Held) {}
 
     /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
     fn runtimes(&self) -> *const Runtime {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
 use jumplabel::arch::x86::X86;
 use jumplabel::arch::{Change, Kind, Piece, State};
-use jumplabel::format::{BRANCH, VALUE};
+use jumplabel::format::{BRANCH, NAKED};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
 
@@ -72,7 +72,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
 /// No value but these two is ours.
 #[test]
 fn other_values_are_foreign() {
-    let is_ours = |&value: &u8| decode::<Oracle<64>>(Kind::of(VALUE).unwrap(), &[0xb8, value, 0, 0, 0], 0).is_some();
+    let is_ours = |&value: &u8| decode::<Oracle<64>>(Kind::of(NAKED).unwrap(), &[0xb8, value, 0, 0, 0], 0).is_some();
     assert_eq!((0..=255).filter(is_ours).collect::<Vec<u8>>(), [0, 1]);
 }
 

@@ -181,7 +181,7 @@ impl Case {
                 settle(key).map_err(|error| error.to_string())?;
                 let mut primed = 0;
                 let visited = for_each_site(key, |site| {
-                    let emitted = |state: State| state == state.settled::<Native>();
+                    let emitted = |state: State| state == state.as_emitted::<Native>();
                     primed += usize::from(!site.state.is_some_and(emitted));
                 });
                 same("sites that settle left primed", (visited, primed), (Ok(sites), 0))?;

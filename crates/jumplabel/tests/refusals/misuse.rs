@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use jumplabel::arch::{Arch, Code, Kind, Native, State};
-use jumplabel::format::{BRANCH, VALUE};
+use jumplabel::format::{self, BRANCH};
 use jumplabel::text::{Write, Writer, builtin};
 use jumplabel::{
     Batch, Errno, Error, RawKey, WriterKind, for_each_key, for_each_site, prepare, probe, set_writer, static_key,
@@ -215,11 +215,12 @@ fn foreign_bytes_in_a_naked_function() {
         for (writer, on) in WRITERS.into_iter().flat_map(|writer| [(writer, false), (writer, true)]) {
             set_writer(writer);
             both(on).commit().unwrap();
-            let state = Kind::of(VALUE).unwrap().emitted::<Native>(usize::from(on)).unwrap();
+            let state = Kind::of(format::NAKED).unwrap().emitted::<Native>(usize::from(on)).unwrap();
             let old = state.encode::<Native>(displacement);
-            let others = STATES.iter().map(|&(state, _)| Code::new(VALUE, &state.encode::<Native>(-8)));
-            let foreign = |code: &Code| Kind::of(VALUE).unwrap().decode::<Native>(*code, displacement).is_none();
-            for found in others.filter(foreign).chain((0..old.len()).map(|at| broken(old, VALUE, at))) {
+            let others = STATES.iter().map(|&(state, _)| Code::new(format::NAKED, &state.encode::<Native>(-8)));
+            let foreign =
+                |code: &Code| Kind::of(format::NAKED).unwrap().decode::<Native>(*code, displacement).is_none();
+            for found in others.filter(foreign).chain((0..old.len()).map(|at| broken(old, format::NAKED, at))) {
                 write_site(address, &found);
                 for_each_site(&NAKED, |site| assert_eq!((site.state, site.bytes), (None, found))).unwrap();
                 let refusal = Error::ForeignBytes { address, expected: old, found };

@@ -2,7 +2,9 @@
 
 use std::ffi::c_int;
 
-use jumplabel::{Batch, RawKey, StaticKeyFalse, StaticKeyTrue, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{
+    Batch, RawKey, StaticKeyFalse, StaticKeyTrue, static_branch_likely, static_branch_unlikely, static_key,
+};
 
 #[link(name = "side")]
 unsafe extern "C" {

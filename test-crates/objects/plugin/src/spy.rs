@@ -134,9 +134,9 @@ unsafe impl Text for Spy {
         text::builtin().unload(addresses, held);
     }
 
-    unsafe fn stop(&self, held: &mut Held) {
+    unsafe fn leave(&self, held: &mut Held) {
         // SAFETY: passed on.
-        unsafe { text::builtin().stop(held) };
+        unsafe { text::builtin().leave(held) };
     }
 
     fn runtimes(&self) -> *const Runtime {

@@ -55,7 +55,7 @@ macro_rules! __return_asm {
 /// processor checks branch targets, the loader's call must find one.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!(
             "hint #34\n",

@@ -52,7 +52,7 @@ macro_rules! __return_asm {
 /// as rustc's own calls do.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!("la.local $a0, __jumplabel_object\n", "tail36 $t0, ", $function, "\n")
     };

@@ -9,7 +9,7 @@
 //! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
 //! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
 //! | `__return_asm` | a C function's return of a number |
-//! | `__entry_asm` | a constructor: calls a function of one argument with the object's record |
+//! | `__constructor_asm` | a constructor: calls a function of one argument with the object's record |
 //! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!

@@ -29,7 +29,7 @@ macro_rules! __naked_function_asm {
                 function = sym $function,
                 key = sym $key,
                 default = const $default as u32,
-                meta = const $crate::format::meta(false, $crate::format::VALUE, 0),
+                meta = const $crate::format::meta(false, $crate::format::NAKED, 0),
             )
         }
     };

@@ -1,5 +1,5 @@
 //! The assembler of an object's record, its constructor and destructor, for all instruction sets. What a constructor does
-//! is the arch file's: `__entry_asm!`.
+//! is the arch file's: `__constructor_asm!`.
 
 /// The object's record, its constructor and destructor: one of each in an object, whatever the number of files.
 #[doc(hidden)]
@@ -16,12 +16,12 @@ macro_rules! __object_asm {
             $crate::__runtime_asm!(),
             ".type __jumplabel_object_init, %function\n",
             "__jumplabel_object_init:\n",
-            $crate::__entry_asm!("__jumplabel_register_object"),
+            $crate::__constructor_asm!("__jumplabel_register_object"),
             ".weak __jumplabel_object_fini\n",
             ".hidden __jumplabel_object_fini\n",
             ".type __jumplabel_object_fini, %function\n",
             "__jumplabel_object_fini:\n",
-            $crate::__entry_asm!("__jumplabel_unregister_object"),
+            $crate::__constructor_asm!("__jumplabel_unregister_object"),
             ".popsection\n",
             ".pushsection .data.__jumplabel_object, \"awG\", %progbits, __jumplabel_object, comdat\n",
             ".weak __jumplabel_object\n",

@@ -55,7 +55,7 @@ macro_rules! __return_asm {
 /// put its address into r12, from which the TOC follows.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!(
             ".L",

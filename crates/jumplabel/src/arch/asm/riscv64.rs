@@ -64,7 +64,7 @@ macro_rules! __return_asm {
 /// The body of a constructor that takes nothing: calls `$function` with the object's record.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!("lla a0, __jumplabel_object\n", "tail ", $function, "\n")
     };

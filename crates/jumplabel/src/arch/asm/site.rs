@@ -47,7 +47,7 @@
 
 /// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
 /// true), `$sym` the static that the key is or lies in, `[$word]` of references to each `$argument` what the
-/// assembler is told of it ([`site_word`](crate::branch::site_word)). `$option`, `$load`, `$jump` and `$nop` are what the arch file says of its stub
+/// assembler is told of it ([`site_word`](crate::check::site_word)). `$option`, `$load`, `$jump` and `$nop` are what the arch file says of its stub
 /// and its instruction, `$once` and `$key` what is different in a `dylib`.
 #[doc(hidden)]
 #[macro_export]

@@ -83,7 +83,7 @@ macro_rules! __return_asm {
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!("lea rdi, [rip + __jumplabel_object]\n", "jmp ", $function, "@PLT\n")
     };
@@ -93,7 +93,7 @@ macro_rules! __entry_asm {
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __entry_asm {
+macro_rules! __constructor_asm {
     ($function:literal) => {
         concat!(
             "call 2f\n",

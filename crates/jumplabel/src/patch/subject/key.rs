@@ -34,7 +34,7 @@ impl Subject for RawKey {
             Some(_) => Transition::TurnOn,
         };
         count::publish(self.word(), transition);
-        if count::settles(Change::of(change), transition) {
+        if count::clears_due(Change::of(change), transition) {
             self.set_due(false);
         }
     }

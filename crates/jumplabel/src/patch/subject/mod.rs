@@ -14,7 +14,7 @@ use core::fmt;
 use crate::error::Error;
 use crate::format::Entry;
 #[cfg(jumplabel_sites)]
-use crate::format::{BRANCH, VALUE};
+use crate::format::{BRANCH, NAKED};
 use crate::text::Visibility;
 
 /// What entries of a table name, and what a transaction changes.
@@ -53,7 +53,7 @@ pub(crate) trait Subject: Sync {
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
-        BRANCH | VALUE => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
+        BRANCH | NAKED => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         _ => None,
     }
 }

@@ -17,9 +17,9 @@ pub(super) enum Event {
 /// Writes an event down, in tests.
 #[cfg(not(test))]
 #[inline]
-pub(super) const fn note(_: Event) {}
+pub(super) const fn log(_: Event) {}
 #[cfg(test)]
-pub(super) use tests::note;
+pub(super) use tests::log;
 
 #[cfg(test)]
 mod tests {
@@ -32,7 +32,7 @@ mod tests {
 
     std::thread_local! { static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) }; }
 
-    pub(in super::super) fn note(event: Event) {
+    pub(in super::super) fn log(event: Event) {
         EVENTS.with_borrow_mut(|events| events.push(event));
     }
 

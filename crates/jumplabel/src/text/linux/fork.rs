@@ -25,20 +25,20 @@ pub(super) fn register() {
 
 extern "C" fn prepare() {
     if let Some(shared) = shared::get() {
-        shared.begin_fork();
+        shared.before_fork();
     }
 }
 
 extern "C" fn parent() {
     if let Some(shared) = shared::get() {
-        shared.end_fork();
+        shared.after_fork();
     }
 }
 
 extern "C" fn child() {
     IS_CHILD.store(true, Ordering::Relaxed);
-    let unsettled = shared::get().is_some_and(|shared| !shared.begin_child());
+    let in_mid_flip = shared::get().is_some_and(|shared| !shared.after_fork_in_child());
     if let Some(hooks) = super::hooks() {
-        (hooks.forked)(unsettled);
+        (hooks.forked)(in_mid_flip);
     }
 }

@@ -17,9 +17,9 @@ mod exit;
 mod fork;
 mod futex;
 mod libc;
-mod lock;
 mod maps;
 mod mprotect;
+mod mutex;
 mod note;
 mod pages;
 mod procfs;
@@ -122,7 +122,7 @@ unsafe impl Text for Linux {
         body: &mut Body<'_>,
     ) -> Result<Written, Failure> {
         mprotect::close_remaining(held);
-        sync::begin();
+        sync::reset();
         canary::prove(kind, held).map_err(Failure::Refused)?;
         // SAFETY: by the contract.
         unsafe { open(kind, extents, held, body) }.inspect_err(|failure| canary::doubt(kind, *failure))?;
@@ -142,7 +142,7 @@ unsafe impl Text for Linux {
     }
 
     fn core_sync(&self, _: &mut Held) -> Result<(), Errno> {
-        sync::begin();
+        sync::reset();
         sync::core_sync()
     }
 
@@ -185,9 +185,9 @@ unsafe impl Text for Linux {
         mprotect::unload(addresses, held);
     }
 
-    unsafe fn stop(&self, held: &mut Held) {
+    unsafe fn leave(&self, held: &mut Held) {
         shared::leave();
-        mprotect::stop(held);
+        mprotect::leave(held);
     }
 
     fn runtimes(&self) -> *const Runtime {
@@ -195,7 +195,7 @@ unsafe impl Text for Linux {
     }
 
     fn was_copied(&self, _: &mut Held) -> bool {
-        shared::get().is_some_and(shared::Shared::is_unsettled)
+        shared::get().is_some_and(shared::Shared::needs_repair)
     }
 
     fn start_thread(&self, start: &mut dyn FnMut()) {

@@ -12,7 +12,8 @@
 //! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. Without that,
 //! each single flip would leave two mappings behind, for two reasons. Linux accounts a part of a private file mapping that was ever
 //! writable differently from the rest. And a part that was ever written to has an `anon_vma` of its own, which Linux before 6.16 does not
-//! merge with none (`is_mergeable_anon_vma`). Neither part merges back with the rest. In the code below, this is called *priming*.
+//! merge with none (`is_mergeable_anon_vma`). Neither part merges back with the rest. In the code below, such
+//! a mapping is *opened*.
 
 use core::ffi::c_void;
 
@@ -41,7 +42,7 @@ impl Open for Mprotect {
 }
 
 /// What is open, and what could not be closed.
-static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), primed: Primed { list: [(0, 0); 64], len: 0 } });
+static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), opened: Opened { list: [(0, 0); 64], len: 0 } });
 
 /// Closes what is still open: because closing was refused, or because this process was copied from one that had it open. False if
 /// something stays open.
@@ -54,11 +55,11 @@ pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
     spans.keep(&|span| is_other(span.start, span.end));
-    spans.primed.retain(is_other);
+    spans.opened.retain(is_other);
 }
 
 /// This copy of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
-pub(super) fn stop(held: &mut Held) {
+pub(super) fn leave(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
         spans.list.free(&super::TEXT);
@@ -70,7 +71,7 @@ impl Writer for Mprotect {
         for write in writes {
             // SAFETY: on pages that are open; a word is aligned.
             unsafe { write.store() };
-            events::note(events::Event::Store(write.address));
+            events::log(events::Event::Store(write.address));
         }
         caches::maintain(writes);
         Ok(())
@@ -117,7 +118,7 @@ impl Span {
 /// The spans of a transaction, behind those that earlier ones could not close.
 struct Spans {
     list: List<Span>,
-    primed: Primed,
+    opened: Opened,
 }
 
 impl Spans {
@@ -167,8 +168,8 @@ impl Spans {
         }
         // On the list while it is open, because the process may be copied meanwhile; and longer, if it cannot be closed.
         self.push(Span { start: found.start, end: found.end, protection, open: false })?;
-        let primed = &mut self.primed;
-        if self.list.as_mut_slice().last_mut().is_none_or(|mapping| primed.prime(mapping, address)) {
+        let opened = &mut self.opened;
+        if self.list.as_mut_slice().last_mut().is_none_or(|mapping| opened.open_once(mapping, address)) {
             self.list.truncate(self.list.len() - 1);
         }
         Ok(Bounds { end: found.end, protection })
@@ -217,15 +218,15 @@ fn mapping_end(bounds: Option<Bounds>) -> usize {
     bounds.map_or(0, |bounds| bounds.end)
 }
 
-/// Mappings that were primed.
-struct Primed {
+/// Mappings that were opened.
+struct Opened {
     list: [(usize, usize); 64],
     len: usize,
 }
 
-impl Primed {
-    /// Primes `mapping` by its page at `address`. False if it could be opened and not closed again.
-    fn prime(&mut self, mapping: &mut Span, address: usize) -> bool {
+impl Opened {
+    /// Opens all of `mapping` for a moment, writes to its page at `address`. False if it could be opened and not closed again.
+    fn open_once(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
             return true;
@@ -236,7 +237,7 @@ impl Primed {
         // SAFETY: a word of a page of text, in a mapping that is open.
         unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
-            self.len = 0; // Many objects have come and gone. Priming again is harmless.
+            self.len = 0; // Many objects have come and gone. Opening it again is harmless.
         }
         if let Some(place) = self.list.get_mut(self.len) {
             *place = (mapping.start, mapping.end);

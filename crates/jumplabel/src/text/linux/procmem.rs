@@ -80,7 +80,7 @@ impl Writer for Procmem {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
         for (at, write) in writes.iter().enumerate() {
             self.put(write.address, write.bytes()).map_err(|errno| (at, errno))?;
-            events::note(events::Event::Store(write.address));
+            events::log(events::Event::Store(write.address));
         }
         caches::maintain(writes);
         Ok(())

@@ -18,13 +18,13 @@ use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::lock::{FORKING, Lock, Refusal};
+use super::mutex::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
 use super::{cancellation, libc, note, pages, signals};
 use crate::error::Error;
 use crate::format::Runtime;
 use crate::text::Token;
-use crate::text::copies::{LEFT, LISTED, RUNTIME, UNLISTED};
+use crate::text::copies::{GONE, LISTED, RUNTIME, UNLISTED};
 
 #[repr(C)]
 pub(super) struct Shared {
@@ -40,7 +40,7 @@ pub(super) struct Shared {
 struct Wiped {
     lock: Lock,
     /// 0 in a process that was copied, until somebody has made its sites agree with its keys.
-    settled: AtomicU32,
+    consistent: AtomicU32,
     /// 1, until fork wipes it. Old kernels do not wipe; nor do emulators, though they accept the advice.
     kept: AtomicU32,
 }
@@ -91,7 +91,7 @@ impl Shared {
 
     /// Takes the lock for a fork of this thread. If another fork has it, or if that takes too long, goes on without it; then the child
     /// has to look at its sites.
-    pub(super) fn begin_fork(&self) {
+    pub(super) fn before_fork(&self) {
         // Before this thread has the lock: another may take it over before this one goes on.
         let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take_as(FORKING) else { return };
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     /// In the parent.
-    pub(super) fn end_fork(&self) {
+    pub(super) fn after_fork(&self) {
         if let Some(token) = self.forked() {
             self.release(token);
         }
@@ -113,28 +113,28 @@ impl Shared {
     /// In the child: frees the lock, if fork has not wiped it. False if somebody may have flipped while the process was copied.
     ///
     /// There may be other threads, which handlers before ours have started, and one of them may have the lock.
-    pub(super) fn begin_child(&self) -> bool {
-        let Wiped { lock, settled, kept } = self.wiped();
+    pub(super) fn after_fork_in_child(&self) -> bool {
+        let Wiped { lock, consistent, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
         if let Some(token) = self.forked() {
             let alone = self.fork.takeovers.load(Ordering::Relaxed) == self.takeovers.load(Ordering::Relaxed);
-            settled.store(alone.into(), Ordering::Relaxed);
+            consistent.store(alone.into(), Ordering::Relaxed);
             if !is_wiped {
                 lock.reset();
             }
             go_back(token);
         } else {
-            // `begin_fork` went on without the lock, or the handler of another copy was here before.
+            // `before_fork` went on without the lock, or the handler of another copy was here before.
             if !is_wiped && !lock.is_free() {
-                settled.store(0, Ordering::Relaxed);
+                consistent.store(0, Ordering::Relaxed);
                 lock.reset();
             }
             self.fork.thread.store(0, Ordering::Relaxed);
         }
-        settled.load(Ordering::Relaxed) != 0
+        consistent.load(Ordering::Relaxed) != 0
     }
 
-    /// What [`begin_fork`](Self::begin_fork) took for this thread, once.
+    /// What [`before_fork`](Self::before_fork) took for this thread, once.
     fn forked(&self) -> Option<Token> {
         let Fork { thread, token, .. } = &self.fork;
         if thread.load(Ordering::Relaxed) != libc::this_thread() {
@@ -146,9 +146,9 @@ impl Shared {
     }
 
     /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. True once.
-    pub(super) fn is_unsettled(&self) -> bool {
-        let settled = &self.wiped().settled;
-        settled.load(Ordering::Relaxed) == 0 && settled.swap(1, Ordering::Relaxed) == 0
+    pub(super) fn needs_repair(&self) -> bool {
+        let consistent = &self.wiped().consistent;
+        consistent.load(Ordering::Relaxed) == 0 && consistent.swap(1, Ordering::Relaxed) == 0
     }
 
     /// Under the lock: the list of copies, with this one on it.
@@ -187,7 +187,7 @@ impl Shared {
         unsafe { shared.write(Shared { wiped: wiped.cast(), runtimes, takeovers, fork }) };
         // SAFETY: as above; nobody else has seen it.
         let wiped = unsafe { shared.as_ref() }.wiped();
-        wiped.settled.store(1, Ordering::Relaxed);
+        wiped.consistent.store(1, Ordering::Relaxed);
         wiped.kept.store(1, Ordering::Relaxed);
         Some(shared)
     }
@@ -223,12 +223,12 @@ pub(super) fn get() -> Option<&'static Shared> {
     if cfg!(jumplabel_sites) && RUNTIME.is_empty() {
         announce(); // A flip by a constructor that came before ours.
     }
-    settle(&RUNTIME, None)
+    agree(&RUNTIME, None)
 }
 
 /// Gives `runtime` the shared state: `with`, or a new one. If two threads or copies try at once, one wins, and both get its state.
 #[inline(never)]
-fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Shared> {
+fn agree(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Shared> {
     // SAFETY: as above.
     if let Some(shared) = unsafe { runtime.shared.load(Ordering::Acquire).cast::<Shared>().as_ref() } {
         return Some(shared);
@@ -254,11 +254,11 @@ fn settle(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static S
 /// Looks for another copy and joins it. This copy's first constructor calls it. Returns whether some copy stays, and has the handlers of
 /// fork and exit for all.
 pub(super) fn announce() -> bool {
-    RUNTIME.change_membership(LEFT, UNLISTED);
+    RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();
-    let shared = other.and_then(|other| settle(other, None));
+    let shared = other.and_then(|other| agree(other, None));
     if let (Some(other), Some(shared)) = (other, shared) {
-        settle(&RUNTIME, Some(NonNull::from(shared)));
+        agree(&RUNTIME, Some(NonNull::from(shared)));
         if let Ok(token) = shared.take() {
             shared.list(other);
             shared.list(&RUNTIME);
@@ -278,7 +278,7 @@ pub(super) fn announce() -> bool {
 pub(super) fn leave() {
     let Some(shared) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();
-    RUNTIME.change_membership(LISTED, LEFT);
+    RUNTIME.change_membership(LISTED, GONE);
     let mut link = &shared.runtimes;
     while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
         if at.as_ptr() == me {

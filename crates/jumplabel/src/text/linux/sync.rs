@@ -17,13 +17,13 @@ use crate::arch::{Act, Machine, Native};
 use crate::error::Errno;
 use crate::text::Visibility;
 
-/// Whether a core sync since the last [`begin`] was refused.
+/// Whether a core sync since the last [`reset`] was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Whether the last core sync succeeded, or none was tried.
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
 /// Before the first write of a transaction.
-pub(super) fn begin() {
+pub(super) fn reset() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
@@ -44,7 +44,7 @@ fn membarrier_sync() -> Result<(), Errno> {
     }
 }
 
-/// How visible what was written since [`begin`] is.
+/// How visible what was written since [`reset`] is.
 pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
@@ -67,7 +67,7 @@ pub(super) fn core_sync() -> Result<(), Errno> {
 
 fn serialise_others() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
-    events::note(events::Event::CoreSync);
+    events::log(events::Event::CoreSync);
     #[cfg(target_arch = "riscv64")]
     if flush_all() {
         return Ok(());

@@ -19,7 +19,7 @@ use core::ffi::c_int;
 use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
 
 use super::futex::LONGEST;
-use super::lock::{FORKING, Verdict, Waiter, owner};
+use super::mutex::{Decision, FORKING, Waiter, owner};
 use super::{cancellation, signals};
 
 pub(super) struct Waiting {
@@ -63,18 +63,18 @@ impl Waiter for Waiting {
         cancellation::restore(cancellable);
     }
 
-    fn judge(&mut self, word: u32) -> Verdict {
+    fn judge(&mut self, word: u32) -> Decision {
         self.sleeps += 1;
         let forks = self.role == FORKING;
         if is_gone(owner(word)) {
-            Verdict::TakeOver
+            Decision::TakeOver
         } else if word & FORKING != 0 && !forks {
             self.took_over = true;
-            Verdict::TakeOver
+            Decision::TakeOver
         } else if forks && self.sleeps * LONGEST >= PATIENCE {
-            Verdict::GiveUp
+            Decision::GiveUp
         } else {
-            Verdict::Wait
+            Decision::Wait
         }
     }
 }

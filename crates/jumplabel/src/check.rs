@@ -64,7 +64,7 @@ pub const fn is_key<K: Key>(_: &K) {}
 #[macro_export]
 macro_rules! static_branch_likely {
     // Most keys are plain names: a shorter way for the compiler.
-    ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::branch::site_word]($($key)::+), let _ = &$($key)::+;) };
+    ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
 
@@ -73,7 +73,7 @@ macro_rules! static_branch_likely {
 #[macro_export]
 macro_rules! static_branch_unlikely {
     // Most keys are plain names: a shorter way for the compiler.
-    ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::branch::site_word]($($key)::+), let _ = &$($key)::+;) };
+    ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
@@ -96,7 +96,7 @@ macro_rules! __static_branch {
     ($arm:expr, * $($rest:tt)*) => { $crate::__static_branch!(@not "what a reference leads to") };
     ($arm:expr, self . $($rest:tt)*) => { $crate::__static_branch!(@not "a field of `self`") };
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
-    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::branch::site_word]($key), let _ = &$key;) };
+    ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::check::site_word]($key), let _ = &$key;) };
     ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
     // Indexes that are literals.
     ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
@@ -119,7 +119,7 @@ macro_rules! __static_branch {
 #[macro_export]
 macro_rules! __site_in {
     ($arm:expr, $sym:path, ($($place:tt)*), $($constant:tt)*) => {
-        $crate::__site!($arm, $sym, [$crate::branch::site_word_in]($($place)*)($sym), $($constant)* { let _ = &$($place)*; };)
+        $crate::__site!($arm, $sym, [$crate::check::site_word_in]($($place)*)($sym), $($constant)* { let _ = &$($place)*; };)
     };
 }
 
@@ -138,7 +138,7 @@ macro_rules! __site {
 macro_rules! __site {
     ($arm:expr, $sym:path, [$($word:tt)*]($($place:tt)*) $(($symbol:path))?, $($outside:tt)*) => {{
         $($outside)*
-        const { $crate::branch::is_key(&$($place)*); }
+        const { $crate::check::is_key(&$($place)*); }
         let _: bool = $arm;
         ::core::ops::Deref::deref(&$($place)*).is_enabled()
     }};

@@ -39,7 +39,7 @@ pub(super) enum Refusal {
 
 /// What a waiter does about an owner that did not let go while it slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// It sleeps again.
     Wait,
     /// It takes the lock away from the owner.
@@ -55,7 +55,7 @@ pub(super) trait Waiter {
     /// Lets them come: the thread does not have the lock.
     fn unblock(&mut self);
     /// What to do about the owner that `word` names, after a sleep that nobody ended.
-    fn judge(&mut self, word: u32) -> Verdict;
+    fn judge(&mut self, word: u32) -> Decision;
 }
 
 /// The number of the thread that `word` names.
@@ -91,9 +91,9 @@ impl Lock {
                 continue;
             }
             match waiter.judge(marked) {
-                Verdict::Wait => {}
-                Verdict::TakeOver => expected = marked,
-                Verdict::GiveUp => return Err(Refusal::GaveUp),
+                Decision::Wait => {}
+                Decision::TakeOver => expected = marked,
+                Decision::GiveUp => return Err(Refusal::GaveUp),
             }
         }
     }

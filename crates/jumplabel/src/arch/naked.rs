@@ -2,13 +2,13 @@
 
 use super::branch::Branch;
 use super::{Arch, Code, Piece, State};
-use crate::format::VALUE;
+use crate::format::NAKED;
 
 impl State {
     /// The function returns false.
-    pub const FALSE: State = State::new(VALUE, 0);
+    pub const FALSE: State = State::new(NAKED, 0);
     /// The function returns true.
-    pub const TRUE: State = State::new(VALUE, 1);
+    pub const TRUE: State = State::new(NAKED, 1);
 }
 
 /// The names of the states, in the order of their numbers.
@@ -16,7 +16,7 @@ pub(super) const NAMES: &[&str] = &["false", "true"];
 
 /// An instruction set's functions of naked keys. Unless it says otherwise, the function has a site like a check's: one return is behind
 /// the nop, and one at the target of the jump.
-pub trait Value: Branch {
+pub trait Naked: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
@@ -24,18 +24,18 @@ pub trait Value: Branch {
     #[inline(never)] // A key has one function at the most; so below.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
-            .of_kind(VALUE)
+            .of_kind(NAKED)
     }
 
     /// The state of a site that holds `code`; `None` if that is none of ours.
     #[inline(never)]
     fn decode(code: Code, displacement: i32) -> Option<State> {
-        [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Value>::encode(state, displacement) == code)
+        [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Naked>::encode(state, displacement) == code)
     }
 
     /// The state to go to: true, if `goal` is not 0.
     fn toward(_from: State, goal: usize) -> State {
-        <Self as Value>::emitted(goal)
+        <Self as Naked>::emitted(goal)
     }
 
     /// The state that the compiler emits.
