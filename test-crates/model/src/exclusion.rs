@@ -2,7 +2,7 @@
 
 #[path = "../../../crates/jumplabel/src/text/linux/mutex.rs"]
 #[allow(dead_code)] // Nobody gives up here.
-mod lock;
+mod mutex;
 
 use loom::cell::UnsafeCell;
 
@@ -40,20 +40,20 @@ mod futex {
 pub const KILLED: u32 = 9;
 
 /// Added to the number of a thread that forks.
-pub const FORKING: u32 = lock::FORKING;
+pub const FORKING: u32 = mutex::FORKING;
 
 fn may_be_taken_over(word: u32) -> bool {
-    lock::owner(word) == KILLED || word & FORKING != 0
+    mutex::owner(word) == KILLED || word & FORKING != 0
 }
 
 /// A thread that waits; it has no signals.
 struct Thread;
 
-impl lock::Waiter for Thread {
+impl mutex::Waiter for Thread {
     fn block(&mut self) {}
     fn unblock(&mut self) {}
-    fn judge(&mut self, word: u32) -> lock::Verdict {
-        if may_be_taken_over(word) { lock::Verdict::TakeOver } else { lock::Verdict::Wait }
+    fn judge(&mut self, word: u32) -> mutex::Decision {
+        if may_be_taken_over(word) { mutex::Decision::TakeOver } else { mutex::Decision::Wait }
     }
 }
 
@@ -68,11 +68,11 @@ pub trait Exclusion: Send + Sync + 'static {
 }
 
 /// The core's lock.
-pub struct Core(lock::Lock);
+pub struct Core(mutex::Lock);
 
 impl Exclusion for Core {
     fn new() -> Self {
-        Core(lock::Lock(futex::AtomicU32::new(0)))
+        Core(mutex::Lock(futex::AtomicU32::new(0)))
     }
     fn acquire(&self, me: u32) -> bool {
         self.0.acquire(me, &mut Thread).is_ok()
