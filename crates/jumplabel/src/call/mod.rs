@@ -32,7 +32,7 @@
 
 #[cfg(not(jumplabel_trampolines))]
 mod pointers;
-mod raw;
+pub(crate) mod raw;
 
 use core::marker::PhantomData;
 use core::ops::Deref;

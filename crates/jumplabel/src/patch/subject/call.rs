@@ -1,7 +1,7 @@
 //! Static calls as subjects: a change is the address of the new target, or 0 for the default, and so is an aim.
 
 use super::Subject;
-use crate::call::RawCall;
+use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::Entry;
 

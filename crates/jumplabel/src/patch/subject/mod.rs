@@ -60,7 +60,7 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
-        JUMP => Some(unsafe { &*(address as *const crate::call::RawCall) }),
+        JUMP => Some(unsafe { &*(address as *const crate::call::raw::RawCall) }),
         _ => None,
     }
 }
