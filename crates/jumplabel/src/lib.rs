@@ -70,7 +70,7 @@ mod site;
 mod sort;
 pub mod text;
 
-pub use batch::{Batch, set_all};
+pub use batch::{Batch, Settable, set_all};
 pub use call::{RawCall, StaticCall};
 pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]

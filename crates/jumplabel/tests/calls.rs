@@ -1,6 +1,6 @@
 //! Static calls: what they lead to, and to whom.
 
-use jumplabel::{Error, static_call};
+use jumplabel::{Batch, Error, static_call, static_key};
 
 /// Of a call.
 const SITES: usize = cfg!(jumplabel_trampolines) as usize;
@@ -255,4 +255,47 @@ fn nowhere_and_zero() {
     assert_eq!((LEN(b"abc"), LEN.query()(b"ab")), (0, 0));
     // SAFETY: it looks at nothing.
     assert!(unsafe { POINTER(1.0, 2) }.is_null());
+}
+
+/// Where no code is, and back: nothing has changed.
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(jumplabel_trampolines), ignore = "a platform without sites does not know where code is")]
+fn not_code() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    let data = 7_u64;
+    let unmapped = 0x10_0000_usize;
+    for address in [&raw const data as usize, unmapped] {
+        // SAFETY: it is never called.
+        assert_eq!(unsafe { HOOK.raw().update(address) }, Err(Error::NotCode { address }));
+        assert_eq!(HOOK(1), 2);
+    }
+    // Code of an object without a table, and code that was mapped by hand.
+    static_call! { static LENGTH: unsafe extern "C" fn(*const libc::c_char) -> usize = nothing; }
+    unsafe extern "C" fn nothing(_: *const libc::c_char) -> usize {
+        0
+    }
+    LENGTH.update(libc::strlen).unwrap();
+    assert_eq!(unsafe { LENGTH(c"four".as_ptr()) }, 4);
+}
+
+/// Together with keys: both, or, if one is refused, neither.
+#[test]
+fn in_a_batch() {
+    static_key! { static KEY: false; static SEALED: false; }
+    static_call! {
+        static HOOK: fn(u64) -> u64 = first;
+        static MAYBE: Option<fn(u64)> = None;
+    }
+    let outcome = Batch::new().enable(&KEY).set(&HOOK, second).set(&MAYBE, Some(|_| ())).commit().unwrap();
+    assert_eq!(outcome.sites, 2 * SITES);
+    MAYBE(1); // A call that nobody makes has no trampoline.
+    assert!(KEY.is_enabled() && HOOK(1) == 101 && MAYBE.query().is_some());
+    SEALED.seal().unwrap();
+    let both = || Batch::new().set(&KEY, false).set(&HOOK, first);
+    assert_eq!(both().enable(&SEALED).commit(), Err(Error::Sealed));
+    assert!(KEY.is_enabled() && HOOK(1) == 101);
+    // The last change wins.
+    both().set(&HOOK, second).set(&MAYBE, None).commit().unwrap();
+    assert!(!KEY.is_enabled() && HOOK(1) == 101 && MAYBE.query().is_none());
 }

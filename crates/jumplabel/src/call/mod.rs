@@ -111,7 +111,7 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit(&mut [Request::new(&self.raw, 0)])
     }
 
-    fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
+    pub(crate) fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
         let Some(function) = T::function(target) else { return Ok(Request::new(&self.raw, 0)) };
         // SAFETY: a function pointer, by the contract of `Trampoline`, and of the same size.

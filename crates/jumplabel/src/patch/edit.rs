@@ -46,6 +46,23 @@ impl<'held> Found<'held> {
         Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
     }
 
+    /// The same in a process that was copied while somebody could change it: it may lead elsewhere than its subject says.
+    ///
+    /// # Safety
+    /// As for [`at`](Self::at).
+    #[cfg(jumplabel_sites)]
+    pub(super) unsafe fn in_copy(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
+        // SAFETY: by the contract.
+        let as_told = unsafe { Found::at(entry, subject) };
+        as_told.or_else(|| {
+            let kind = Kind::of(entry.kind())?;
+            // SAFETY: by the contract.
+            let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
+            let state = kind.emitted::<Native>(0).filter(|_| kind.leads_somewhere::<Native>(code))?;
+            Some(Found { entry, displacement: None, code, state })
+        })
+    }
+
     /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`.
     pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Self {
         let goal = subject.goal(aim, self.entry);

@@ -136,6 +136,18 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
 }
 
+/// The object at `addresses`, which is in no list any more, is about to be unloaded: static calls that lead into it go to their
+/// defaults. If that is refused, the rest of them is left as it is; nobody could be told.
+#[cfg(jumplabel_sites)]
+pub(crate) fn call_back(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
+    // Few calls ever lead into another object: one after the other.
+    while let Some(call) = subject::leading_into(addresses, &lock.objects) {
+        if commit_locked(&mut [Request::new(call, 0)], lock).is_err() {
+            return;
+        }
+    }
+}
+
 /// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 

@@ -90,6 +90,7 @@ impl Plan {
         self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
+            subject.check(aim, held)?;
             self.add(subject, aim, false, held)?;
         }
         Ok(())
@@ -116,7 +117,7 @@ impl Plan {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
-            let Some(found) = (unsafe { Found::at(entry, subject) }) else { continue };
+            let Some(found) = (unsafe { Found::in_copy(entry, subject) }) else { continue };
             let to = found.toward(subject, subject.aim(), false);
             if let Some(edit) = found.edit(&to).filter(|_| found.loads() == loading) {
                 self.edits.push(edit, held.text())?;

@@ -170,6 +170,12 @@ pub unsafe trait Text: Sync {
         None
     }
 
+    /// Whether a function can lie at `address`, which is in no object with a table: code is mapped there, or the platform cannot tell.
+    /// Called with and without the lock.
+    fn is_code(&self, _address: usize) -> bool {
+        true
+    }
+
     /// What lies at `addresses` is about to be unloaded: do not give anything there its protection back later.
     fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 

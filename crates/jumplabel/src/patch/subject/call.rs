@@ -4,6 +4,8 @@ use super::Subject;
 use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::Entry;
+use crate::site::object;
+use crate::text::{Held, Objects};
 
 impl Subject for RawCall {
     fn address(&self) -> usize {
@@ -15,6 +17,14 @@ impl Subject for RawCall {
             same if same == self.target() => Ok(None),
             _ if self.is_sealed() => Err(Error::Sealed),
             other => Ok(Some(other)),
+        }
+    }
+
+    fn check(&self, aim: usize, held: &Held<Objects>) -> Result<(), Error> {
+        match RawCall::function(aim) {
+            0 => Ok(()),
+            address if object::is_code(address, held) => Ok(()),
+            address => Err(Error::NotCode { address }),
         }
     }
 

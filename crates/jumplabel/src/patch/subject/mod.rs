@@ -16,8 +16,10 @@ use core::fmt;
 use crate::error::Error;
 use crate::format::Entry;
 #[cfg(jumplabel_sites)]
-use crate::format::{BRANCH, JUMP, NAKED};
-use crate::text::Visibility;
+use crate::format::{BRANCH, JUMP, NAKED, Runtime};
+#[cfg(jumplabel_sites)]
+use crate::site::{index, object};
+use crate::text::{Held, Objects, Visibility};
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {
@@ -27,6 +29,11 @@ pub(crate) trait Subject: Sync {
     /// Under the lock: begins `change`, a number of the subject's own, and returns the aim. `None` if nothing has to be patched: then
     /// the change is done.
     fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
+
+    /// Under the lock: whether the aim of a change can be done at all.
+    fn check(&self, _aim: usize, _held: &Held<Objects>) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// What its sites do now: the aim of the last change.
     fn aim(&self) -> usize;
@@ -63,6 +70,17 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         JUMP => Some(unsafe { &*(address as *const crate::call::raw::RawCall) }),
         _ => None,
     }
+}
+
+/// A static call that leads to one of these addresses.
+#[cfg(jumplabel_sites)]
+pub(super) fn leading_into(addresses: &core::ops::Range<usize>, held: &Held<Objects>) -> Option<&'static dyn Subject> {
+    object::runtimes(held).flat_map(Runtime::objects).find_map(|object| {
+        index::sound(object, held).filter(|(entry, _)| entry.kind() == JUMP).find_map(|(entry, address)| {
+            // SAFETY: an entry that was looked at, of an object that is loaded.
+            unsafe { of(entry, address) }.filter(|call| addresses.contains(&call.aim()))
+        })
+    })
 }
 
 /// A change of one subject in a transaction.

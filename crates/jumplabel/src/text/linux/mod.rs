@@ -181,6 +181,10 @@ unsafe impl Text for Linux {
         unsafe { segments::image(words) }
     }
 
+    fn is_code(&self, address: usize) -> bool {
+        maps::is_code(address)
+    }
+
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         mprotect::unload(addresses, held);
     }
