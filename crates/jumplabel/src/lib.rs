@@ -68,6 +68,8 @@ mod patch;
 mod scoped;
 mod site;
 mod sort;
+#[doc(hidden)] // Public for the macros.
+pub mod switch;
 pub mod text;
 
 pub use batch::{Batch, Settable, set_all};
@@ -87,4 +89,5 @@ pub use load::set_text;
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
+pub use switch::{Modes, RawMode, StaticMode};
 pub use text::{Visibility, Warnings, set_writer};

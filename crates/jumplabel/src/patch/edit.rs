@@ -63,15 +63,16 @@ impl<'held> Found<'held> {
         })
     }
 
-    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`.
-    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Self {
+    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`. `None` if it can hold
+    /// nothing that does: an arm is out of reach, or not in the table.
+    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Option<Self> {
         let goal = subject.goal(aim, self.entry);
         self.displacement = displacement(self.state.kind(), self.entry, goal);
         self.state = self.state.toward::<Native>(goal, self.displacement);
         if as_emitted {
             self.state = self.state.as_emitted::<Native>();
         }
-        self
+        (self.displacement.is_some() || self.state == State::INDIRECT).then_some(self)
     }
 
     /// Whether it loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
@@ -90,10 +91,10 @@ impl<'held> Found<'held> {
     }
 }
 
-/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
+/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach, or nowhere.
 fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
-    Native::displacement(entry.code() as u64, target as u64)
+    Native::displacement(entry.code() as u64, target as u64).filter(|_| target != 0)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -130,7 +131,7 @@ impl Run {
     }
 }
 
-/// What was found at an entry's site instead of a state of it that does what `goal` says.
+/// What was found at an entry's site instead of a state of it that does what `goal` says, or why there is none.
 ///
 /// # Safety
 /// As for [`Found::at`].
@@ -138,7 +139,11 @@ impl Run {
 pub(super) unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
     let address = entry.code();
     let expected = |kind: Kind| {
-        let displacement = displacement(kind, entry, goal).ok_or(Error::OutOfRange { address })?;
+        let leads_nowhere = goal == 0 && kind.leads_anywhere::<Native>();
+        let displacement = displacement(kind, entry, goal).ok_or(match leads_nowhere {
+            true => Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize },
+            false => Error::OutOfRange { address },
+        })?;
         let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
         Ok(state.unwrap_or(Code::NONE))
     };

@@ -118,7 +118,7 @@ impl Plan {
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
             let Some(found) = (unsafe { Found::in_copy(entry, subject) }) else { continue };
-            let to = found.toward(subject, subject.aim(), false);
+            let Some(to) = found.toward(subject, subject.aim(), false) else { continue };
             if let Some(edit) = found.edit(&to).filter(|_| found.loads() == loading) {
                 self.edits.push(edit, held.text())?;
             }
@@ -133,16 +133,17 @@ impl Plan {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
+            if let Err((entry, aim)) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
                 // SAFETY: the same.
-                return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
+                return Err(unsafe { complaint(entry, subject.goal(aim, entry)) });
             }
         }
         Ok(())
     }
 
     /// The part of [`add`](Self::add) that runs for each site. Nothing here may cost more than the site itself: other processors
-    /// execute it, so to read it is slow. Stops at an entry whose site holds none of its states.
+    /// execute it, so to read it is slow. Stops at an entry whose site cannot do what an aim says: it holds none of its states, or there is none
+    /// for the aim.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
@@ -152,7 +153,7 @@ impl Plan {
         subject: &dyn Subject,
         aim: usize,
         as_emitted: bool,
-    ) -> Result<(), &'held Entry> {
+    ) -> Result<(), (&'held Entry, usize)> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut run: Option<Run> = None;
@@ -168,8 +169,8 @@ impl Plan {
                     return Ok(Some(edit));
                 }
                 // SAFETY: by the contract.
-                let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
-                let to = found.toward(subject, aim, as_emitted);
+                let found = unsafe { Found::at(entry, subject) }.ok_or_else(|| (entry, subject.aim()))?;
+                let to = found.toward(subject, aim, as_emitted).ok_or((entry, aim))?;
                 run = Run::of(entry, found.state, to.state);
                 *loads |= to.loads();
                 if let Some(edit) = found.edit(&to) {

@@ -1,4 +1,4 @@
-//! What transactions change: keys and static calls. Each kind of subject has a file here, and a line in [`of`].
+//! What transactions change: keys, static calls and static modes. Each kind of subject has a file here, and a line in [`of`].
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim
@@ -10,13 +10,14 @@
 
 mod call;
 mod key;
+mod switch;
 
 use core::fmt;
 
 use crate::error::Error;
 use crate::format::Entry;
 #[cfg(jumplabel_sites)]
-use crate::format::{BRANCH, JUMP, NAKED, Runtime};
+use crate::format::{BRANCH, JUMP, NAKED, Runtime, SWITCH};
 #[cfg(jumplabel_sites)]
 use crate::site::{index, object};
 use crate::text::{Held, Objects, Visibility};
@@ -68,6 +69,8 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         BRANCH | NAKED => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
         JUMP => Some(unsafe { &*(address as *const crate::call::raw::RawCall) }),
+        // SAFETY: the same.
+        SWITCH => Some(unsafe { &*(address as *const crate::switch::raw::RawMode) }),
         _ => None,
     }
 }
