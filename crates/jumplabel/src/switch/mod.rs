@@ -256,32 +256,25 @@ macro_rules! static_switch {
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
-        $crate::__switch!($mode, $($arm => $value),+)
+        // Each way of the mode is a constant, so that the compiler makes one of the two choices.
+        match $crate::__switch!($mode, $($arm),+) {
+            $(__Modes::$arm => $value,)+
+        }
     }};
 }
 
-/// A switch that is patched.
+/// A switch that is patched: the mode.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch {
-    ($mode:path, $($arm:ident => $value:expr),+) => {{
-        // For the compiler, which knows of all modes: nobody calls it.
-        let _ = |mode: __Modes| match mode {
-            $(__Modes::$arm => {})+
-        };
-        $crate::__switch_options!($mode, $($arm => $value),+)
-    }};
+    ($($switch:tt)+) => { $crate::__switch_options!($($switch)+) };
 }
 
-/// The fallback: a match on an atomic.
+/// The fallback: a load.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch {
-    ($mode:path, $($arm:ident => $value:expr),+) => {
-        match $crate::StaticMode::get(&$mode) {
-            $(__Modes::$arm => $value,)+
-        }
-    };
+    ($mode:path, $($arm:ident),+) => { $crate::StaticMode::get(&$mode) };
 }

@@ -18,7 +18,7 @@
 //!
 //! The arms are in the section of their site, so that they live and die with it. [`site`](super::site) says what is as at a check.
 
-/// A switch of `$mode`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
+/// A switch of `$mode`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
 /// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is behind the site and the stub. `$once` and `$key`
 /// are what is different in a `dylib`.
 #[doc(hidden)]
@@ -26,7 +26,7 @@
 macro_rules! __switch_text {
     (
         ($($once:tt)*), $key:literal, ($($option:tt)*), $align:literal, $jump:literal, $test:literal, $behind:literal,
-        $mode:path, $($arm:ident => $value:expr),+
+        $mode:path, $($arm:ident),+
     ) => { 'switch: {
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: jumps to one of the labels; writes nothing but flags, if the arch's options allow it.
@@ -50,7 +50,7 @@ macro_rules! __switch_text {
                 $($crate::__switch_arm_asm!($arm),)+
                 ".altmacro;jumplabel_switched %.Ljump_switches;.noaltmacro",
                 $key,
-                $(const __Modes::$arm as u8, label { break 'switch $value; },)+
+                $(const __Modes::$arm as u8, label { break 'switch __Modes::$arm; },)+
                 k = sym $mode,
                 d = const <$mode as $crate::switch::Declared>::DEFAULT,
                 c = const $crate::switch::count_of::<__Modes>(),
