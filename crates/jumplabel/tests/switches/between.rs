@@ -1,7 +1,6 @@
 //! Sites in between, where a thread goes by the stub: as a process finds them that was copied while they changed.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86", target_arch = "s390x")))]
 
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use jumplabel::format::{Entry, SWITCH};
@@ -27,9 +26,21 @@ fn sites(mode: &RawMode) -> Vec<usize> {
 /// Leaves the sites of `mode` in between.
 fn interrupt(mode: &RawMode) {
     let (offset, pass) = if cfg!(target_arch = "s390x") { (1, 0x04) } else { (0, 0xa9) };
-    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
-    for site in sites(mode) {
-        memory.write_all_at(&[pass], site as u64 + offset).unwrap();
+    // Not by /proc/self/mem, which an emulator does not see. One byte cannot tear; other threads may be on the pages.
+    // SAFETY: a question.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    for byte in sites(mode).into_iter().map(|site| site + offset) {
+        let protect = |flags| {
+            let page = (byte / page * page) as *mut libc::c_void;
+            // SAFETY: a page of code, which stays executable.
+            assert_eq!(unsafe { libc::mprotect(page, 1, libc::PROT_READ | libc::PROT_EXEC | flags) }, 0);
+        };
+        let lock = jumplabel::Lock::take().unwrap();
+        protect(libc::PROT_WRITE);
+        // SAFETY: open until the next line, because nobody flips.
+        unsafe { (byte as *mut u8).write_volatile(pass) };
+        protect(0);
+        drop(lock);
     }
 }
 
