@@ -30,7 +30,10 @@ fn takes_the_arm_of_its_mode() {
         assert_eq!((arm(), MODE.get()), (value, mode));
         assert_eq!(MODE.set(mode).unwrap().sites, 0);
     }
-    assert_eq!((format!("{MODE:?}"), format!("{:?}", MODE.raw())), ("StaticMode(Fast)".into(), "StaticMode(0 of 3)".into()));
+    assert_eq!(
+        (format!("{MODE:?}"), format!("{:?}", MODE.raw())),
+        ("StaticMode(Fast)".into(), "StaticMode(0 of 3)".into())
+    );
 }
 
 #[test]

@@ -276,5 +276,7 @@ macro_rules! __switch {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch {
-    ($mode:path, $($arm:ident),+) => { $crate::StaticMode::get(&$mode) };
+    ($mode:path, $($arm:ident),+) => {
+        $crate::StaticMode::get(&$mode)
+    };
 }
