@@ -75,6 +75,13 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
     ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
+    (
+        "docs/how-it-works.md",
+        "cmp byte ptr [shown]",
+        Excused("tests/switches.rs runs sites in between; tests/encoding.rs each step"),
+    ),
+    ("docs/table-format.md", "how many arms", Excused("tests/switches.rs reads the table, and takes each arm")),
+    ("docs/table-format.md", "threads that find their site", Excused("tests/switches.rs stores to it and reads it")),
     ("docs/table-format.md", "f7 05 rel32", Excused("tests/or_load.rs runs it in every state")),
     ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
     ("docs/table-format.md", "a deferred dec is due", Tried(|text| listings::fields(text, 8).unwrap())),

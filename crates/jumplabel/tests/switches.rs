@@ -142,7 +142,11 @@ fn many_sites() {
         static_switch!(OUTER, {
             Fast => x + T::from(static_switch!(INNER, { Traced => 3, Fast => 1, Checked => 2 })),
             Traced => x + T::from(30),
-            Checked => x + (|y| static_switch!(INNER, { Fast => T::from(y), Checked => T::from(y + 1), Traced => T::from(y + 2) }))(10),
+            Checked => {
+                let inner =
+                    |y| static_switch!(INNER, { Fast => T::from(y), Checked => T::from(y + 1), Traced => T::from(y + 2) });
+                x + inner(10)
+            },
         })
     }
     let all = || (generic(1u8), generic(1u16), generic(1u32), generic(1u64), generic(1.0f64));
