@@ -59,6 +59,8 @@ pub const JUMPS: u64 = 1 << 7;
 pub const OFFSET_SHIFT: u32 = 8;
 /// A flag of a key record: the default.
 pub const DEFAULT: u32 = 1 << 0;
+/// A flag of a key record: it is of a static call, and of no key.
+pub const CALL: u32 = 1 << 2;
 
 /// The meta word of an entry.
 #[must_use]

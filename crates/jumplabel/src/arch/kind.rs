@@ -48,7 +48,7 @@ impl Kind {
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> bool {
         let Some(direct) = self.emitted::<A>(0).filter(|_| self.leads_anywhere::<A>()) else { return false };
         let word = |displacement| direct.encode::<A>(displacement).word();
-        let moving = [-1, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
+        let moving = [-1, -16, 2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
         code.word() & !moving == word(0) & !moving
     }
 }
