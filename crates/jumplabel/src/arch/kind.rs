@@ -207,7 +207,7 @@ macro_rules! kinds {
         impl State {
             /// The instruction.
             #[must_use]
-            #[inline]
+            #[inline(never)] // Once in a program is enough.
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
                     $($number => <A as $file::$Trait>::encode(self, displacement),)*

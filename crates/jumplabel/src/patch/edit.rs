@@ -51,46 +51,39 @@ impl<'held> Found<'held> {
     /// # Safety
     /// As for [`at`](Self::at).
     #[cfg(jumplabel_sites)]
-    pub(super) unsafe fn in_copy(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
+    pub(super) unsafe fn in_copy(entry: &'held Entry) -> Option<Self> {
+        let kind = Kind::of(entry.kind())?;
         // SAFETY: by the contract.
-        let as_told = unsafe { Found::at(entry, subject) };
-        as_told.or_else(|| {
-            let kind = Kind::of(entry.kind())?;
-            // SAFETY: by the contract.
-            let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-            let state = kind.emitted::<Native>(0).filter(|_| kind.leads_somewhere::<Native>(code))?;
-            Some(Found { entry, displacement: None, code, state })
-        })
+        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
+        let state = kind.emitted::<Native>(0).filter(|_| kind.leads_somewhere::<Native>(code))?;
+        Some(Found { entry, displacement: None, code, state })
     }
 
-    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`.
-    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Self {
-        let goal = subject.goal(aim, self.entry);
-        self.displacement = displacement(self.state.kind(), self.entry, goal);
-        self.state = self.state.toward::<Native>(goal, self.displacement);
-        if as_emitted {
-            self.state = self.state.as_emitted::<Native>();
-        }
-        self
-    }
-
-    /// Whether it loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
-    pub(super) fn loads(&self) -> bool {
-        self.entry.loads() && self.state == State::JUMP
-    }
-
-    /// The edit that brings it to what it shall hold; `None` if it is there.
+    /// The state that it shall have if its subject does `aim`, the one that the compiler emits for that if `as_emitted`; and the edit that
+    /// brings it there, `None` if it is there.
     #[inline(never)]
-    pub(super) fn edit(&self, to: &Self) -> Option<Edit> {
-        if self.state == to.state && self.displacement == to.displacement {
-            return None;
+    pub(super) fn toward(&self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> (State, Option<Edit>) {
+        let goal = subject.goal(aim, self.entry);
+        let displacement = displacement(self.state.kind(), self.entry, goal);
+        let mut to = self.state.toward::<Native>(goal, displacement);
+        if as_emitted {
+            to = to.as_emitted::<Native>();
         }
-        let new = to.state.encode::<Native>(to.displacement.unwrap_or_default());
-        Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } })
+        if self.state == to && self.displacement == displacement {
+            return (to, None);
+        }
+        let new = to.encode::<Native>(displacement.unwrap_or_default());
+        (to, Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } }))
     }
 }
 
+/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
+pub(super) fn loads(entry: &Entry, state: State) -> bool {
+    entry.loads() && state == State::JUMP
+}
+
 /// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
+#[inline(never)] // Once in a program is enough.
 fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
     Native::displacement(entry.code() as u64, target as u64)

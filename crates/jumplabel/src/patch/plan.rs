@@ -1,6 +1,6 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{Edit, Found, Run, complaint};
+use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
 use crate::arch::{self, Change};
@@ -117,9 +117,10 @@ impl Plan {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
-            let Some(found) = (unsafe { Found::in_copy(entry, subject) }) else { continue };
-            let to = found.toward(subject, subject.aim(), false);
-            if let Some(edit) = found.edit(&to).filter(|_| found.loads() == loading) {
+            let found = unsafe { Found::at(entry, subject).or_else(|| super::subject::in_copy(entry)) };
+            let Some(found) = found else { continue };
+            let (_, edit) = found.toward(subject, subject.aim(), false);
+            if let Some(edit) = edit.filter(|_| edit::loads(entry, found.state) == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -169,12 +170,12 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
-                let to = found.toward(subject, aim, as_emitted);
-                run = Run::of(entry, found.state, to.state);
-                *loads |= to.loads();
-                if let Some(edit) = found.edit(&to) {
-                    *spare &= found.loads();
-                    return Ok(Some(edit));
+                let (to, edit) = found.toward(subject, aim, as_emitted);
+                run = Run::of(entry, found.state, to);
+                *loads |= edit::loads(entry, to);
+                *spare &= edit.is_none() || edit::loads(entry, found.state);
+                if edit.is_some() {
+                    return Ok(edit);
                 }
             }
             Ok(None)
