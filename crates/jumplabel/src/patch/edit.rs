@@ -24,56 +24,44 @@ impl Edit {
 
 /// A site that holds one of its states.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'held> {
-    entry: &'held Entry,
-    /// To where it leads; `None` if that is out of reach.
-    displacement: Option<i32>,
-    code: Code,
+pub(super) struct Found {
     pub(super) state: State,
+    /// What it shall have.
+    pub(super) to: State,
+    /// What brings it there; `None` if it is there.
+    pub(super) edit: Option<Edit>,
 }
 
-impl<'held> Found<'held> {
-    /// What the site of `entry`, which is `subject`'s, holds. `None` if it holds none of its states.
+impl Found {
+    /// What the site of `entry`, which is `subject`'s, holds, and shall hold if the subject does `aim`: in the state that the compiler emits
+    /// for that if `as_emitted`. `None` if it holds none of its states. `otherwise` may know more of what it holds.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
     #[inline(never)]
-    pub(super) unsafe fn at(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
+    pub(super) unsafe fn at(
+        entry: &Entry,
+        subject: &dyn Subject,
+        aim: usize,
+        as_emitted: bool,
+        otherwise: fn(Kind, Code) -> Option<State>,
+    ) -> Option<Self> {
         let kind = Kind::of(entry.kind())?;
-        let displacement = displacement(kind, entry, subject.goal(subject.aim(), entry));
+        let goal = subject.goal(aim, entry);
+        let now = displacement(kind, entry, subject.goal(subject.aim(), entry));
+        let then = displacement(kind, entry, goal);
         // SAFETY: by the contract, the site is mapped.
         let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
-    }
-
-    /// The same in a process that was copied while somebody could change it: it may lead elsewhere than its subject says.
-    ///
-    /// # Safety
-    /// As for [`at`](Self::at).
-    #[cfg(jumplabel_sites)]
-    pub(super) unsafe fn in_copy(entry: &'held Entry) -> Option<Self> {
-        let kind = Kind::of(entry.kind())?;
-        // SAFETY: by the contract.
-        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        let state = kind.emitted::<Native>(0).filter(|_| kind.leads_somewhere::<Native>(code))?;
-        Some(Found { entry, displacement: None, code, state })
-    }
-
-    /// The state that it shall have if its subject does `aim`, the one that the compiler emits for that if `as_emitted`; and the edit that
-    /// brings it there, `None` if it is there.
-    #[inline(never)]
-    pub(super) fn toward(&self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> (State, Option<Edit>) {
-        let goal = subject.goal(aim, self.entry);
-        let displacement = displacement(self.state.kind(), self.entry, goal);
-        let mut to = self.state.toward::<Native>(goal, displacement);
+        let told = kind.decode::<Native>(code, now);
+        let state = told.or_else(|| otherwise(kind, code))?;
+        let mut to = state.toward::<Native>(goal, then);
         if as_emitted {
             to = to.as_emitted::<Native>();
         }
-        if self.state == to && self.displacement == displacement {
-            return (to, None);
-        }
-        let new = to.encode::<Native>(displacement.unwrap_or_default());
-        (to, Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } }))
+        let is_there = told == Some(to) && now == then;
+        let new = || to.encode::<Native>(then.unwrap_or_default());
+        let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
+        Some(Found { state, to, edit: (!is_there).then(edit) })
     }
 }
 

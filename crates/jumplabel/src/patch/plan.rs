@@ -117,10 +117,9 @@ impl Plan {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
-            let found = unsafe { Found::at(entry, subject).or_else(|| super::subject::in_copy(entry)) };
+            let found = unsafe { Found::at(entry, subject, subject.aim(), false, super::subject::in_copy) };
             let Some(found) = found else { continue };
-            let (_, edit) = found.toward(subject, subject.aim(), false);
-            if let Some(edit) = edit.filter(|_| edit::loads(entry, found.state) == loading) {
+            if let Some(edit) = found.edit.filter(|_| edit::loads(entry, found.state) == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -169,11 +168,11 @@ impl Plan {
                     return Ok(Some(edit));
                 }
                 // SAFETY: by the contract.
-                let found = unsafe { Found::at(entry, subject) }.ok_or(entry)?;
-                let (to, edit) = found.toward(subject, aim, as_emitted);
-                run = Run::of(entry, found.state, to);
+                let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
+                let Found { state, to, edit } = found.ok_or(entry)?;
+                run = Run::of(entry, state, to);
                 *loads |= edit::loads(entry, to);
-                *spare &= edit.is_none() || edit::loads(entry, found.state);
+                *spare &= edit.is_none() || edit::loads(entry, state);
                 if edit.is_some() {
                     return Ok(edit);
                 }

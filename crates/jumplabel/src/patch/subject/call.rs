@@ -10,8 +10,8 @@ use crate::site::object;
 use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
+    crate::arch::{Kind, Native},
     crate::format::{JUMP, Runtime},
-    crate::patch::edit::Found,
     crate::patch::{Request, commit_locked},
     crate::site::index,
     core::ops::Range,
@@ -83,8 +83,7 @@ static CALLS: Rarer = Rarer {
     next: Rarer::END,
     // SAFETY: what the macro emits for this kind.
     of: |address| unsafe { &*(address as *const RawCall) },
-    // SAFETY: by the contract of the field.
-    in_copy: |entry| unsafe { Found::in_copy(entry) },
+    in_copy: Kind::leads_somewhere::<Native>,
 };
 
 /// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody

@@ -18,7 +18,7 @@ use crate::format::Entry;
 #[cfg(jumplabel_sites)]
 use {
     super::Lock,
-    super::edit::Found,
+    crate::arch::{Code, Kind, State},
     crate::format::{BRANCH, NAKED, Runtime},
     crate::site::object,
     crate::text::RUNTIME,
@@ -84,8 +84,8 @@ pub(super) struct Rarer {
     next: AtomicPtr<Rarer>,
     /// The subject at an address.
     of: unsafe fn(usize) -> &'static dyn Subject,
-    /// What its site holds in a process that was copied.
-    in_copy: for<'held> unsafe fn(&'held Entry) -> Option<Found<'held>>,
+    /// The state of a site in a process that was copied in mid-change.
+    in_copy: fn(Kind, Code) -> Option<State>,
 }
 
 /// Those that this copy has changed.
@@ -121,14 +121,10 @@ impl Rarer {
     }
 }
 
-/// What the site of `entry` holds in a process that was copied while somebody could change it, if that is none of its states.
-///
-/// # Safety
-/// As for [`of`].
+/// The state of a site that holds none that its subject says, in a process that was copied in mid-change.
 #[cfg(jumplabel_sites)]
-pub(super) unsafe fn in_copy(entry: &Entry) -> Option<Found<'_>> {
-    // SAFETY: by the contract.
-    unsafe { (Rarer::of_kind(entry.kind())?.in_copy)(entry) }
+pub(super) fn in_copy(kind: Kind, code: Code) -> Option<State> {
+    (Rarer::of_kind(kind.number())?.in_copy)(kind, code)
 }
 
 /// What another copy of the library says with [`Runtime::tell`](crate::format::Runtime). The lock is held.
