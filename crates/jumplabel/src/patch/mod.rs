@@ -73,7 +73,7 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(plan::last_wins(requests), lock, &|requests, plan, held| {
-        requests.iter_mut().try_for_each(Request::begin)?;
+        requests.iter_mut().try_for_each(|request| request.begin(held))?;
         plan.collect(requests, held)
     })
 }
@@ -99,6 +99,7 @@ fn repair_copy(lock: &mut Lock) {
 
 /// Tells all copies of the library that have changed something else than keys: those alone have what is needed for that.
 #[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
 fn tell_copies(start: usize, end: usize, lock: &mut Lock) {
     // What a copy makes of it borrows nothing of what the caller has borrowed by way of this lock.
     object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(start, end));

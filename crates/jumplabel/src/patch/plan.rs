@@ -90,7 +90,6 @@ impl Plan {
         self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            subject.check(aim, held)?;
             self.add(subject, aim, false, held)?;
         }
         Ok(())

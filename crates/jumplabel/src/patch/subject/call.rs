@@ -22,24 +22,20 @@ impl Subject for RawCall {
         self.address()
     }
 
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
-        match change {
-            same if same == self.target() => Ok(None),
-            _ if self.is_sealed() => Err(Error::Sealed),
-            other => {
-                #[cfg(jumplabel_sites)]
-                CALLS.know();
-                Ok(Some(other))
-            }
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
+        let address = RawCall::function(change);
+        if change == self.target() {
+            return Ok(None);
         }
-    }
-
-    fn check(&self, aim: usize, held: &Held<Objects>) -> Result<(), Error> {
-        match RawCall::function(aim) {
-            0 => Ok(()),
-            address if object::is_code(address, held) => Ok(()),
-            address => Err(Error::NotCode { address }),
+        if self.is_sealed() {
+            return Err(Error::Sealed);
         }
+        if address != 0 && !object::is_code(address, held) {
+            return Err(Error::NotCode { address });
+        }
+        #[cfg(jumplabel_sites)]
+        CALLS.know();
+        Ok(Some(change))
     }
 
     fn aim(&self) -> usize {

@@ -34,12 +34,7 @@ pub(crate) trait Subject: Sync {
 
     /// Under the lock: begins `change`, a number of the subject's own, and returns the aim. `None` if nothing has to be patched: then
     /// the change is done.
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
-
-    /// Under the lock: whether the aim of a change can be done at all.
-    fn check(&self, _aim: usize, _held: &Held<Objects>) -> Result<(), Error> {
-        Ok(())
-    }
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error>;
 
     /// What its sites do now: the aim of the last change.
     fn aim(&self) -> usize;
@@ -156,8 +151,8 @@ impl<'a> Request<'a> {
     }
 
     /// Asks the subject.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
-        self.aim = self.subject.begin(self.change)?;
+    pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
+        self.aim = self.subject.begin(self.change, held)?;
         Ok(())
     }
 
