@@ -17,6 +17,8 @@ pub struct RawCall {
 impl RawCall {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
+    /// In what C emits.
+    const OPTIONAL: u32 = 1 << 2;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
     pub(super) const fn new() -> RawCall {
@@ -74,6 +76,12 @@ impl RawCall {
     /// Under the lock.
     pub(super) fn set_sealed(&self) {
         self.set_flag(Self::SEALED, true);
+    }
+
+    /// Whether C has defined the call as one that may lead nowhere.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.flag(Self::OPTIONAL)
     }
 
     /// Whether other threads may still go to the target before the last update.
