@@ -131,9 +131,7 @@ template <class Function> struct jumplabel_target_ {
 #else
 #define JUMPLABEL_TARGET_(name, target)                                                                                \
 	__extension__({                                                                                                \
-		_Static_assert(__builtin_types_compatible_p(__typeof__(1 ? (target) : (JUMPLABEL_CALL_TYPE_(name))0),  \
-							    JUMPLABEL_CALL_TYPE_(name)) ||                             \
-				       __builtin_types_compatible_p(__typeof__(target), void *),                       \
+		_Static_assert(_Generic((target), JUMPLABEL_CALL_TYPE_(name): 1, void *: 1, default: 0),               \
 			       "static_call_update() takes a function of the call's type");                            \
 		(JUMPLABEL_CALL_TYPE_(name))(target);                                                                  \
 	})
