@@ -71,8 +71,10 @@ struct jumplabel_call_ {
 #ifdef __cplusplus
 extern "C" {
 #define JUMPLABEL_EXTERN_C_ extern "C"
+#define JUMPLABEL_NOEXCEPT_ noexcept
 #else
 #define JUMPLABEL_EXTERN_C_ extern
+#define JUMPLABEL_NOEXCEPT_
 #endif
 
 /* Returns 0, whatever its arguments. static_call_query() returns this address if a call returns 0, in each object that of its own
@@ -87,7 +89,7 @@ int jumplabel_static_call_update(struct static_call_key *key, jumplabel_function
 #endif
 
 /* What a call leads to that leads nowhere, and one that returns 0: in the same object. */
-static inline long jumplabel_return0_(void)
+static inline long long jumplabel_return0_(void)
 {
 	return 0;
 }
@@ -152,7 +154,7 @@ template <class Function> struct jumplabel_target_ {
 	}                                                                                                              \
 	JUMPLABEL_ASSERT_(1, "")
 
-static inline jumplabel_function_ jumplabel_callable_(const struct static_call_key *key)
+static inline jumplabel_function_ jumplabel_callable_(const struct static_call_key *key) JUMPLABEL_NOEXCEPT_
 {
 	jumplabel_function_ func = jumplabel_load_(key);
 
@@ -243,10 +245,11 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 
 #define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
 
+/* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
 #define DECLARE_STATIC_CALL(name, func)                                                                                \
 	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
 	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void);                                        \
-	JUMPLABEL_EXTERN_C_ __typeof__(func) STATIC_CALL_TRAMP(name)
+	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name))
 
 /* Flag 4: it may lead nowhere. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \

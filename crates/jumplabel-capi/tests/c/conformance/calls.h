@@ -52,6 +52,22 @@ static void targets(void)
 	CHECK(static_call(base_call)(2) == 102 && call_from_base(2) == 102);
 }
 
+/* An indirect branch may land on a trampoline: endbr64, bti c. */
+static void landing_pads(void)
+{
+#if !defined(JUMPLABEL_FALLBACK) && defined(__x86_64__)
+	const char *pad = "\xf3\x0f\x1e\xfa";
+#elif !defined(JUMPLABEL_FALLBACK) && defined(__aarch64__)
+	const char *pad = "\x5f\x24\x03\xd5";
+#else
+	const char *pad = "";
+#endif
+	int (*call)(int) = static_call(adding);
+	uintptr_t code = JUMPLABEL_CAST_(uintptr_t, call);
+
+	CHECK(call(2) == 3 && memcmp(JUMPLABEL_CAST_(const void *, code), pad, strlen(pad)) == 0);
+}
+
 /* ---- Nowhere, and 0 ---------------------------------------------------------------------------------------------- */
 
 static int noted;
@@ -277,6 +293,7 @@ static void races(int updates)
 static void calls(void)
 {
 	targets();
+	landing_pads();
 	nowhere();
 	returns_0();
 	signatures();
