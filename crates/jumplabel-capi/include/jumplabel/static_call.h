@@ -142,7 +142,8 @@ template <class Function> struct jumplabel_target_ {
 #if defined(JUMPLABEL_FALLBACK) || !defined(JUMPLABEL_TRAMPOLINE_)
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
-	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __asm__("__SCF__" JUMPLABEL_TEXT_(name))
+	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __asm__("__SCF__" JUMPLABEL_TEXT_(name))  \
+		JUMPLABEL_SHOWN_
 
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, call_flags)                                                 \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
@@ -163,6 +164,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 
 #define static_call(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_callable_(&JUMPLABEL_CALL_KEY_(name))))
 
+#define STATIC_CALL_TRAMP_ADDR(name) NULL
 #define EXPORT_STATIC_CALL(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
 #define EXPORT_STATIC_CALL_TRAMP(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
 
@@ -231,6 +233,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 	".popsection\n"
 
 #define static_call(name) STATIC_CALL_TRAMP(name)
+#define STATIC_CALL_TRAMP_ADDR(name) (&STATIC_CALL_TRAMP(name))
 
 /* In a file that was told to hide a name and to show it, the assembler does what it was told last. Protected: references of this object stay
    in it. */
@@ -245,11 +248,14 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 
 #define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
 
+/* Whatever -fvisibility says: what hides them are directives of the assembler. */
+#define JUMPLABEL_SHOWN_ __attribute__((visibility("default")))
+
 /* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
 #define DECLARE_STATIC_CALL(name, func)                                                                                \
 	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
-	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void);                                        \
-	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name))
+	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;                       \
+	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_
 
 /* Flag 4: it may lead nowhere. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \

@@ -6,7 +6,7 @@
 #include <jumplabel.h>
 
 /* In the program: exported, exported to be called, not exported. */
-int program_target(int x);
+__attribute__((visibility("default"))) int program_target(int x);
 DECLARE_STATIC_CALL(program_call, program_target);
 DECLARE_STATIC_CALL(program_tramp, program_target);
 DECLARE_STATIC_CALL(program_zero, program_target);

@@ -33,6 +33,7 @@ DEFINE_STATIC_CALL_RET0(program_zero, program_target);
 EXPORT_STATIC_CALL_GPL(program_zero);
 DEFINE_STATIC_CALL(own_call, program_target);
 
+#ifndef JUMPLABEL_FALLBACK
 static int (*function(void *handle, const char *name))(int x)
 {
 	void *symbol = dlsym(handle, name);
@@ -42,6 +43,7 @@ static int (*function(void *handle, const char *name))(int x)
 	memcpy(&result, &symbol, sizeof(symbol));
 	return result;
 }
+#endif
 
 /* The plugin calls and updates what is the program's. */
 static void from_plugin(const struct plugin *plugin)

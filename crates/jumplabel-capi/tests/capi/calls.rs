@@ -45,7 +45,7 @@ fn cxx() {
     let directory = scratch("calls-cxx");
     for compiler in Compiler::ALL {
         for flags in ["", "-fPIC", "-fno-pie -no-pie", "-fcf-protection=full -std=gnu++20", "-DJUMPLABEL_FALLBACK"] {
-            for optimisation in ["-O0", "-O2", "-O3 -flto"] {
+            for optimisation in ["-O0", "-O3 -flto"] {
                 let flags = format!("{optimisation} {flags}");
                 let program = directory.join("calls");
                 compiler.build(Language::Cxx, &flags, &["calls.cc"], "-ljumplabel", &program);

@@ -62,10 +62,10 @@ static void landing_pads(void)
 #else
 	const char *pad = "";
 #endif
-	int (*call)(int) = static_call(adding);
+	int (*call)(int) = STATIC_CALL_TRAMP_ADDR(adding);
 	uintptr_t code = JUMPLABEL_CAST_(uintptr_t, call);
 
-	CHECK(call(2) == 3 && memcmp(JUMPLABEL_CAST_(const void *, code), pad, strlen(pad)) == 0);
+	CHECK(!call || (call(2) == 3 && memcmp(JUMPLABEL_CAST_(const void *, code), pad, strlen(pad)) == 0));
 }
 
 /* ---- Nowhere, and 0 ---------------------------------------------------------------------------------------------- */
