@@ -57,6 +57,7 @@ impl Refusal {
                 Error::Underflow => -ERANGE,
                 Error::Counted { .. } => -EBUSY,
                 Error::Sealed => -EROFS,
+                Error::NotCode { .. } => -EFAULT,
                 Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
@@ -73,6 +74,7 @@ const ENOEXEC: c_int = 8;
 const EAGAIN: c_int = 11;
 const ENOMEM: c_int = 12;
 const EACCES: c_int = 13;
+const EFAULT: c_int = 14;
 const EBUSY: c_int = 16;
 const EINVAL: c_int = 22;
 const EROFS: c_int = 30;

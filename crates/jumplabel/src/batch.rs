@@ -1,8 +1,10 @@
-//! Several keys at once, all or nothing.
+//! Several keys and static calls at once, all or nothing.
 
+use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
-use crate::key::RawKey;
 use crate::key::count::Change;
+use crate::key::naked::NakedKey;
+use crate::key::{Key, RawKey};
 use crate::patch::{self, Outcome, Request};
 use crate::text::{self, list::Owned};
 
@@ -18,9 +20,23 @@ use crate::text::{self, list::Owned};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
+/// Static calls take part:
+///
+/// ```
+/// # use jumplabel::{Batch, static_call, static_key};
+/// # static_key! { static CHECKED: false; }
+/// # fn plain(x: u32) -> u32 { x }
+/// # fn careful(x: u32) -> u32 { x + 1 }
+/// static_call! { static STEP: fn(u32) -> u32 = plain; }
+///
+/// Batch::new().enable(&CHECKED).set(&STEP, careful).commit()?;
+/// assert!(CHECKED.is_enabled() && STEP(1) == 2);
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
 /// All or nothing in the end: on an error nothing has changed; when `commit` returns `Ok`, every check takes the new arms.
 /// While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for the
-/// whole batch, and three if pristine sites are among them. If a key is named twice, the last change wins.
+/// whole batch, and three if pristine sites or static calls are among them. If a key is named twice, the last change wins.
 ///
 /// A batch holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated. [`set_all`] takes any number.
 #[derive(Debug)]
@@ -28,6 +44,45 @@ use crate::text::{self, list::Owned};
 pub struct Batch<'key, const N: usize = 32> {
     requests: [Option<Request<'key>>; N],
     len: usize,
+    /// What the first change met that could not even be asked for.
+    error: Option<Error>,
+}
+
+/// What a [`Batch`] can set: a key to on or off, a static call to a function.
+pub trait Settable {
+    /// What it can be set to.
+    type Value;
+    #[doc(hidden)]
+    fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
+}
+
+impl Settable for RawKey {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        Ok(Request::of_key(self, Change::to(on)))
+    }
+}
+
+impl<K: Key> Settable for K {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        // SAFETY: it begins with one.
+        unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
+    }
+}
+
+impl<F> Settable for NakedKey<F> {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        RawKey::request(self, on)
+    }
+}
+
+impl<T: Trampoline> Settable for StaticCall<T> {
+    type Value = T::Target;
+    fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
+        StaticCall::request(self, target)
+    }
 }
 
 impl Batch<'_> {
@@ -41,27 +96,33 @@ impl Batch<'_> {
 impl<'key, const N: usize> Batch<'key, N> {
     /// An empty batch for up to `N` changes: `Batch::<1024>::with_capacity()`.
     pub const fn with_capacity() -> Self {
-        Batch { requests: [None; N], len: 0 }
+        Batch { requests: [None; N], len: 0, error: None }
     }
 
     /// Turns `key` on. If the batch is full, [`commit`](Self::commit) fails.
     pub const fn enable(self, key: &'key RawKey) -> Self {
-        self.push(key, Change::Enable)
+        self.push(Request::of_key(key, Change::Enable))
     }
 
     /// Turns `key` off.
     pub const fn disable(self, key: &'key RawKey) -> Self {
-        self.push(key, Change::Disable)
+        self.push(Request::of_key(key, Change::Disable))
     }
 
-    /// Turns `key` on or off.
-    pub const fn set(self, key: &'key RawKey, on: bool) -> Self {
-        self.push(key, Change::to(on))
+    /// Turns a key on or off, or leads a static call somewhere.
+    pub fn set<S: Settable>(mut self, subject: &'key S, value: S::Value) -> Self {
+        match subject.request(value) {
+            Ok(request) => self.push(request),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                self
+            }
+        }
     }
 
-    const fn push(mut self, key: &'key RawKey, change: Change) -> Self {
+    const fn push(mut self, request: Request<'key>) -> Self {
         if self.len < N {
-            self.requests[self.len] = Some(Request::of_key(key, change));
+            self.requests[self.len] = Some(request);
         }
         self.len += 1;
         self
@@ -72,6 +133,9 @@ impl<'key, const N: usize> Batch<'key, N> {
     /// # Errors
     /// [`Error::BatchFull`]; otherwise as [`RawKey::enable`]. On any error, no key and no site has changed.
     pub fn commit(self) -> Result<Outcome, Error> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
         if self.len > N {
             return Err(Error::BatchFull { capacity: N });
         }

@@ -151,6 +151,11 @@ pub enum Error {
     },
     /// The key was sealed.
     Sealed,
+    /// A static call was to lead to an address without code.
+    NotCode {
+        /// The address.
+        address: usize,
+    },
     /// A site cannot reach its other arm with one instruction.
     OutOfRange {
         /// Address of the site.
@@ -236,7 +241,12 @@ impl fmt::Display for Error {
                 f,
                 "the key is held by {count} users: use inc and dec, or enable and disable, not both on one key"
             ),
-            Error::Sealed => f.write_str("the key is sealed: it cannot change any more"),
+            Error::Sealed => f.write_str("it is sealed: a key or static call that was sealed cannot change any more"),
+            Error::NotCode { address } => write!(
+                f,
+                "a static call cannot lead to {address:#x}, where no code is mapped: give it a function, of an object that is \
+                 still loaded"
+            ),
             Error::OutOfRange { address } => write!(
                 f,
                 "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"

@@ -13,7 +13,7 @@ const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
-const RECORD: &str = include_str!("../src/key/declaration.rs");
+const RECORD: &str = include_str!("../src/record/declaration.rs");
 const READER: &str = include_str!("builds/binary.rs");
 const NOTE: &str = include_str!("../src/text/linux/note.rs");
 

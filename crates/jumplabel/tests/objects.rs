@@ -153,6 +153,12 @@ fn only_the_first_plugin_stays() {
     host_passes("only_the_first_stays", "mprotect");
 }
 
+/// A static call leads to its default once its target was unloaded.
+#[test]
+fn a_target_goes() {
+    host_passes("target_goes", "auto");
+}
+
 /// A flip waits for no fork that waits for what the flip's caller holds.
 #[test]
 fn any_order_of_locks() {

@@ -41,6 +41,18 @@ impl State {
     }
 }
 
+impl Kind {
+    /// The state of a site whose instruction leads somewhere, wherever that is.
+    #[must_use]
+    #[inline(never)] // Rare.
+    pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
+        let direct = self.emitted::<A>(0).filter(|_| self.leads_anywhere::<A>())?;
+        let word = |displacement| direct.encode::<A>(displacement).word();
+        let moving = [-1, -16, 2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
+        (code.word() & !moving == word(0) & !moving).then_some(direct)
+    }
+}
+
 /// A state's instruction, to be filled with the displacements of many sites.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
@@ -195,7 +207,7 @@ macro_rules! kinds {
         impl State {
             /// The instruction.
             #[must_use]
-            #[inline]
+            #[inline(never)] // Once in a program is enough.
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
                     $($number => <A as $file::$Trait>::encode(self, displacement),)*

@@ -37,6 +37,15 @@ impl RawCall {
         self.target.load(Ordering::Acquire)
     }
 
+    /// The address of the function that `target` stands for; 0 for the default.
+    pub(crate) fn function(target: usize) -> usize {
+        if cfg!(jumplabel_trampolines) || target == 0 {
+            return target;
+        }
+        // SAFETY: a word of `pointers`, which stays as it is.
+        unsafe { *(target as *const usize) }
+    }
+
     /// Under the lock: says what the default is, which is always the same.
     pub(crate) fn set_default(&self, default: usize) {
         if self.default.load(Ordering::Relaxed) != default {

@@ -73,7 +73,7 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(plan::last_wins(requests), lock, &|requests, plan, held| {
-        requests.iter_mut().try_for_each(Request::begin)?;
+        requests.iter_mut().try_for_each(|request| request.begin(held))?;
         plan.collect(requests, held)
     })
 }
@@ -91,9 +91,18 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 #[cfg(jumplabel_sites)]
 #[cold]
 fn repair_copy(lock: &mut Lock) {
+    tell_copies(0, 0, lock);
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
+}
+
+/// Tells all copies of the library that have changed something else than keys: those alone have what is needed for that.
+#[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
+fn tell_copies(start: usize, end: usize, lock: &mut Lock) {
+    // What a copy makes of it borrows nothing of what the caller has borrowed by way of this lock.
+    object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(start, end));
 }
 
 /// Brings the sites of a subject to the states that the compiler emits for what they do.
@@ -130,10 +139,13 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses` is about to be unloaded: nobody has to restore any more what could not be restored in it.
+/// The object at `addresses`, which is in no list any more, is about to be unloaded: nobody has to restore any more what could not be restored in it.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
+    if addresses.start != 0 {
+        tell_copies(addresses.start, addresses.end, lock);
+    }
 }
 
 /// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.

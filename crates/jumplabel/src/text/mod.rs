@@ -20,6 +20,7 @@ mod windows;
 mod write;
 mod writer;
 
+use core::ffi::CStr;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -167,6 +168,17 @@ pub unsafe trait Text: Sync {
     /// # Safety
     /// The words are 0, or from [`place`](Self::place), for an object that is still loaded.
     unsafe fn image(&self, _words: [usize; 3]) -> Option<Image> {
+        None
+    }
+
+    /// Whether a function can lie at `address`, which is in no object with a table: code is mapped there, or the platform cannot tell.
+    /// Called with and without the lock.
+    fn is_code(&self, _address: usize) -> bool {
+        true
+    }
+
+    /// The name of the function at `address`, if the platform knows it: for people. Called without the lock.
+    fn symbol(&self, _address: usize) -> Option<&'static CStr> {
         None
     }
 

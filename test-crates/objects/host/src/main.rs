@@ -137,6 +137,24 @@ fn only_the_first_stays() {
     }
 }
 
+/// A plugin's static call leads to a function of a plugin that goes: then it leads to its default.
+fn target_goes() {
+    let first = Plugin::load("plugin");
+    // SAFETY: as the plugin declares them; so below.
+    let call = unsafe { first.function::<extern "C" fn() -> u32>(c"plugin_call") };
+    // SAFETY: as above.
+    let lead = unsafe { first.function::<extern "C" fn(extern "C" fn() -> u32) -> i32>(c"plugin_lead") };
+    for round in 0..3 {
+        assert_eq!(call(), 0, "round {round}: into what was unloaded");
+        let second = Plugin::load("second");
+        // SAFETY: as above.
+        let target = unsafe { second.function::<extern "C" fn() -> u32>(c"plugin_target") };
+        assert_eq!((lead(target), call()), (0, 1));
+        assert!(second.unload(), "the second plugin stays");
+    }
+    assert_eq!(call(), 0);
+}
+
 /// A lock of the host's, which its handlers of fork take before the plugin's take theirs.
 static HOSTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -295,6 +313,7 @@ fn main() {
         Some("fork_beside_dlclose") => fork_beside_dlclose(&["plugin"]),
         Some("fork_beside_two") => fork_beside_dlclose(&["plugin", "second"]),
         Some("only_the_first_stays") => only_the_first_stays(),
+        Some("target_goes") => target_goes(),
         Some("order_of_locks") => order_of_locks(),
         Some("handler_that_flips") => handler_that_flips(),
         Some("exit") => exit(),

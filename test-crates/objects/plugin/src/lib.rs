@@ -6,7 +6,9 @@ mod spy;
 
 use std::time::Duration;
 
-use jumplabel::{Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{
+    Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key,
+};
 
 static_key! {
     static PLUGIN: false;
@@ -89,4 +91,28 @@ pub extern "C" fn plugin_pin() {
     }
     thread_local! { static PIN: Pin = const { Pin }; }
     PIN.with(|_| ());
+}
+
+static_call! { static HOOK: extern "C" fn() -> u32 = nobody; }
+
+extern "C" fn nobody() -> u32 {
+    0
+}
+
+/// What another plugin's call may lead to.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_target() -> u32 {
+    1
+}
+
+/// Calls what the plugin's static call leads to.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_call() -> u32 {
+    HOOK()
+}
+
+/// Leads the plugin's static call somewhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_lead(target: extern "C" fn() -> u32) -> i32 {
+    code(HOOK.update(target))
 }

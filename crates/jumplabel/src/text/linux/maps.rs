@@ -110,6 +110,17 @@ impl Maps {
     }
 }
 
+/// Whether code is mapped at `address`. True if the system does not say: without /proc, and if an emulator shows its own mappings,
+/// in which not even this function is code.
+pub(super) fn is_code(address: usize) -> bool {
+    let Ok(maps) = Maps::open() else { return true };
+    let lacks_code = |address| match maps.find(address, &mut []) {
+        Ok(mapping) => !mapping.is_text(),
+        Err(errno) => errno == rustix::io::Errno::NOMEM.into(),
+    };
+    !lacks_code(address) || lacks_code(is_code as fn(usize) -> bool as usize)
+}
+
 /// A line of the text, as far as it was read: `start-end rwxp offset major:minor inode   path`.
 struct Line {
     mapping: Mapping,
