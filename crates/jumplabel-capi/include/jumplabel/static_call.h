@@ -134,7 +134,7 @@ template <class Function> struct jumplabel_target_ {
 #define JUMPLABEL_TARGET_(name, target)                                                                                \
 	__extension__({                                                                                                \
 		_Static_assert(_Generic((target), JUMPLABEL_CALL_TYPE_(name): 1, void *: 1, default: 0),               \
-			       "static_call_update() takes a function of the call's type");                            \
+			       "static_call_update() takes a function of the type of the call");                            \
 		(JUMPLABEL_CALL_TYPE_(name))(target);                                                                  \
 	})
 #endif
@@ -257,12 +257,12 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;                       \
 	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_
 
-/* Flag 4: it may lead nowhere. */
+/* Flag 8: of C. Flag 4: it may lead nowhere. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \
-	JUMPLABEL_STATIC_CALL_(name, func, func, JUMPLABEL_CAST_(jumplabel_function_, func), 0)
-#define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, 0, 4)
+	JUMPLABEL_STATIC_CALL_(name, func, func, JUMPLABEL_CAST_(jumplabel_function_, func), 8)
+#define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, 0, 12)
 #define DEFINE_STATIC_CALL_RET0(name, func)                                                                            \
-	JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_RETURN0_, 0)
+	JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_RETURN0_, 8)
 
 #define static_call_mod(name) static_call(name)
 #define static_call_cond(name) (void)static_call(name)

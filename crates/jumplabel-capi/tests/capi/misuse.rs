@@ -83,7 +83,7 @@ fn wrong_targets() {
         for target in ["other", "&other", "&number", "number", "1", "&act + 1 ? other : other", "static_branch_likely"] {
             let body = format!("return static_call_update(call, {target});");
             let words = |said: &str| {
-                ["function of the call's type", "jumplabel_target_", "undeclared", "not declared"]
+                ["function of the type of the call", "jumplabel_target_", "undeclared", "not declared"]
                     .iter()
                     .any(|words| said.contains(words))
             };

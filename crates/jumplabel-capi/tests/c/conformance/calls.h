@@ -220,6 +220,8 @@ static int once(int x)
 
 static void refusals(void)
 {
+	uintptr_t data = JUMPLABEL_CAST_(uintptr_t, &noted);
+
 	CHECK(static_call(updated_by_target)(1) == 4 && static_call(updated_by_target)(1) == 3);
 	check_text(__LINE__);
 
@@ -227,6 +229,8 @@ static void refusals(void)
 	WARNS("static_call_update", CHECK(static_call_update(zero, NULL) == -EINVAL));
 	CHECK(static_call(adding)(2) == 3 && static_call_query(adding) == add_one);
 	WARNS("NULL", CHECK(jumplabel_static_call_update(NULL, NULL, NULL) == -EINVAL));
+	WARNS("no code is mapped",
+	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 	jump_label_lock();
 	WARNS("flip", CHECK(static_call_update(adding, add_two) == -EDEADLK));
 	jump_label_unlock();
