@@ -219,7 +219,8 @@ mod tests {
             Error::OutOfMemory,
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::Nowhere, Refusal::NotLocked]);
+        let refusals =
+            errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::Nowhere, Refusal::NotLocked]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }

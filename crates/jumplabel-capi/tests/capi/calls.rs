@@ -29,8 +29,7 @@ fn in_other_objects() {
             let plugins = [plugin("plugin.so", ""), plugin("refused.so", "-DUPDATES_A_TRAMP")];
             let flags = format!("{flags} {host_flags} -rdynamic");
             let libraries = format!("{library} -ldl");
-            let host =
-                compiler.build(Language::C, &flags, &["calls_host.c"], &libraries, &directory.join("host"));
+            let host = compiler.build(Language::C, &flags, &["calls_host.c"], &libraries, &directory.join("host"));
             for writer in ["procmem", "mprotect"] {
                 let mut host = Command::new(&host);
                 let output = succeeds(host.env("JUMPLABEL_WRITER", writer).args(&plugins));

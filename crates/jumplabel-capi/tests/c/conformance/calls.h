@@ -229,8 +229,12 @@ static void refusals(void)
 	WARNS("static_call_update", CHECK(static_call_update(zero, NULL) == -EINVAL));
 	CHECK(static_call(adding)(2) == 3 && static_call_query(adding) == add_one);
 	WARNS("NULL", CHECK(jumplabel_static_call_update(NULL, NULL, NULL) == -EINVAL));
+#if defined(__x86_64__) || defined(__i386__)
+	/* An emulator may show its own mappings, in which the library cannot tell. */
 	WARNS("no code is mapped",
 	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
+#endif
+	(void)data;
 	jump_label_lock();
 	WARNS("flip", CHECK(static_call_update(adding, add_two) == -EDEADLK));
 	jump_label_unlock();
