@@ -7,7 +7,7 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked, bit 6 = loads
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked, bit 3 = call, bit 6 = loads
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
@@ -68,6 +68,12 @@ static inline bool jump_entry_is_init(const struct jump_entry *entry)
 static inline bool jump_entry_is_naked(const struct jump_entry *entry)
 {
 	return entry->meta & 4;
+}
+
+/* The trampoline of a static call: <jumplabel/static_call.h>. `key` leads to the call. */
+static inline bool jump_entry_is_call(const struct jump_entry *entry)
+{
+	return entry->meta & 8;
 }
 
 /* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
