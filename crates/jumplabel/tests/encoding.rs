@@ -201,7 +201,7 @@ fn retargets<M: Machine>() {
     for &from in &ends {
         let held = encode::<M>(from.0, from.1);
         assert_eq!(decode::<M>(kind, &held, from.1), Some(from.0));
-        assert_eq!(kind.leads_somewhere::<M::A>(from.0.encode::<M::A>(from.1)), from.0 == State::DIRECT);
+        assert_eq!(kind.leads_somewhere::<M::A>(from.0.encode::<M::A>(from.1)).is_some(), from.0 == State::DIRECT);
         for &to in ends.iter().filter(|to| **to != from) {
             retarget::<M>(step::<M>, undo::<M>, from, to).unwrap();
             let elsewhere = from.0 == State::DIRECT && from.1 != to.1;
