@@ -1,8 +1,8 @@
 //! Static calls as subjects: a change is the address of the new target, or 0 for the default, and so is an aim.
 
+use super::Subject;
 #[cfg(jumplabel_sites)]
 use super::{Lock, Rarer};
-use super::Subject;
 use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::Entry;

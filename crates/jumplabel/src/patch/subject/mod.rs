@@ -15,6 +15,7 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::format::Entry;
+use crate::text::{Held, Objects, Visibility};
 #[cfg(jumplabel_sites)]
 use {
     super::Lock,
@@ -25,7 +26,6 @@ use {
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
 };
-use crate::text::{Held, Objects, Visibility};
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {
