@@ -13,6 +13,7 @@
 #include "jumplabel/jump_label_ratelimit.h"
 #include "jumplabel/static_call.h"
 #include "jumplabel/static_naked_key.h"
+#include "jumplabel/static_switch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -26,6 +26,7 @@ core::arch::global_asm!(
     ".hidden jumplabel_set_writer",
     ".hidden jumplabel_settle",
     ".hidden jumplabel_static_call_update",
+    ".hidden jumplabel_static_mode_set",
     ".hidden jumplabel_strerror",
     ".hidden jumplabel_unregister_object",
     ".hidden static_key_disable",

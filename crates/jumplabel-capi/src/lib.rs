@@ -21,4 +21,5 @@ pub mod list;
 pub mod lock;
 pub mod object;
 pub mod result;
+pub mod switch;
 pub mod warn;

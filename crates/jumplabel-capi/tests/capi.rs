@@ -28,3 +28,5 @@ mod objects;
 mod prefix;
 #[path = "capi/rust.rs"]
 mod rust;
+#[path = "capi/switches.rs"]
+mod switches;
