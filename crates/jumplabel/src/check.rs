@@ -21,7 +21,7 @@
 
 use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
-use crate::key::declaration::offset_in;
+use crate::record::declaration::offset_in;
 
 /// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
 /// whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a function.

@@ -62,6 +62,8 @@ pub const JUMPS: u64 = 1 << 7;
 pub const OFFSET_SHIFT: u32 = 8;
 /// A flag of a key record: the default.
 pub const DEFAULT: u32 = 1 << 0;
+/// A flag of a key record: it is of a static call, and of no key.
+pub const CALL: u32 = 1 << 2;
 
 /// The meta word of an entry.
 #[must_use]
@@ -317,6 +319,9 @@ pub struct Runtime {
     /// An `extern "C" fn()` that undoes or finishes what the copy had begun, for another copy that holds the lock. Null as long as the
     /// copy has begun nothing.
     pub(crate) recover: AtomicPtr<()>,
+    /// An `extern "C" fn(usize, usize)` for another copy that holds the lock: the object between two addresses is about to be unloaded,
+    /// or, between 0 and 0, the process was copied in mid-flip. Null as long as the copy has changed nothing but keys.
+    pub(crate) tell: AtomicPtr<()>,
 }
 
 // What the macros emit as the version of the record, and the sizes that they emit.

@@ -5,12 +5,16 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use crate::arch::{Arch, Code, Native, State};
+#[cfg(jumplabel_sites)]
+use crate::call::RawCall;
+use crate::call::info::CallInfo;
 use crate::error::Error;
 use crate::format::{Entry, NAKED};
 use crate::key::RawKey;
-use crate::key::info::{KeyInfo, named};
-use crate::key::record::{self, Record};
+use crate::key::info::KeyInfo;
 use crate::patch::Lock;
+use crate::record::name::named;
+use crate::record::{self, Record};
 use crate::site::{index, object};
 use crate::text::list::{List, Owned};
 use crate::text::{Held, Objects};
@@ -41,15 +45,47 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
+/// Calls `visit` for each static call that `static_call!` declared and some code makes, of all loaded objects; otherwise as
+/// [`for_each_key`]. (powerpc64le has no trampolines, whose records these are, and lists none.)
+///
+/// # Errors
+/// As for [`for_each_key`].
+pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
+    #[cfg(jumplabel_sites)]
+    let visited = collect(
+        |calls, held| {
+            for record in record::all(held).filter(Record::is_call) {
+                // SAFETY: the record of a call.
+                let call: &RawCall = unsafe { record.subject(0) };
+                // SAFETY: the same.
+                calls.push(unsafe { CallInfo::of(&record, count(call.address(), held)?) }, held.text())?;
+            }
+            Ok(())
+        },
+        visit,
+    );
+    #[cfg(not(jumplabel_sites))]
+    // SAFETY: the same.
+    let visited = record::all()
+        .map(|all| all.filter(Record::is_call).map(|call| unsafe { CallInfo::of(&call, 0) }).for_each(visit));
+    visited.map(drop)
+}
+
+/// How many entries say that they are of the key or call at `address`.
+#[cfg(jumplabel_sites)]
+fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
+    object::all(held).map(|object| index::count(object, address, held)).sum()
+}
+
 /// Visits the elements of each record that `which` tells it. Returns how many they are.
 #[cfg(jumplabel_sites)]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
-        for record in record::all(held) {
+        for record in record::all(held).filter(|record| !record.is_call()) {
             for element in which(&record) {
-                let key = record.key(element).address();
-                let counts = object::all(held).map(|object| index::count(object, key, held));
-                let sites = counts.sum::<Result<usize, Error>>()?;
+                // SAFETY: the record of a key.
+                let key: &RawKey = unsafe { record.subject(element) };
+                let sites = count(key.address(), held)?;
                 keys.push(KeyInfo::of(&record, element, sites), held.text())?;
             }
         }
@@ -62,7 +98,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;
-    for record in record::all()? {
+    for record in record::all()?.filter(|record| !record.is_call()) {
         for element in which(&record) {
             visit(KeyInfo::of(&record, element, 0));
             count += 1;

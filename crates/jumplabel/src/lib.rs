@@ -65,6 +65,8 @@ mod inspect;
 pub mod key;
 mod load;
 mod patch;
+#[doc(hidden)] // Public for the macros.
+pub mod record;
 #[cfg(feature = "std")]
 mod scoped;
 mod site;
@@ -74,12 +76,15 @@ pub mod switch;
 pub mod text;
 
 pub use batch::{Batch, Settable, set_all};
+pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
 pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
-pub use inspect::{Site, find_key, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked};
+pub use inspect::{
+    Site, find_key, for_each_call, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked,
+};
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
 pub use key::flip::settle;

@@ -121,9 +121,6 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // If the platform cannot tell the object's bounds, forget everything.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     patch::unload(&addresses, &mut lock);
-    if let Some(image) = record.image(&lock.objects) {
-        patch::call_back(&image.bounds(), &mut lock);
-    }
     lock.text().unload(&addresses, &mut lock.platform);
     #[cfg(feature = "std")]
     crate::key::deferred::unload(&addresses, &lock);

@@ -201,6 +201,7 @@ fn retargets<M: Machine>() {
     for &from in &ends {
         let held = encode::<M>(from.0, from.1);
         assert_eq!(decode::<M>(kind, &held, from.1), Some(from.0));
+        assert_eq!(kind.leads_somewhere::<M::A>(from.0.encode::<M::A>(from.1)).is_some(), from.0 == State::DIRECT);
         for &to in ends.iter().filter(|to| **to != from) {
             retarget::<M>(step::<M>, undo::<M>, from, to).unwrap();
             let elsewhere = from.0 == State::DIRECT && from.1 != to.1;
@@ -244,7 +245,7 @@ fn switches<M: Machine>() {
     for &from in M::DISPLACEMENTS {
         let held = encode::<M>(State::TO_ARM, from);
         assert_eq!((held.len(), M::effect(&held, from)), (kind.bytes::<M::A>(), Ok(Effect::Jumps)));
-        assert!(kind.leads_somewhere::<M::A>(Code::new(kind.number(), &held)));
+        assert!(kind.leads_somewhere::<M::A>(Code::new(kind.number(), &held)).is_some());
         for &to in M::DISPLACEMENTS.iter().filter(|to| **to != from) {
             take(step::<M>, from, to).unwrap();
             assert_eq!(decode::<M>(kind, &held, to), None, "another arm's jump is foreign");

@@ -138,8 +138,8 @@
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
 /* `bti c`, which a branch by way of x16 lands on, too. */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	"hint #34\n" label ":\nb " func "\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	"hint #34\n" label ":\nb " label "_stub\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"          \
+	label "_stub:\nb " func "\n"
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #else
@@ -167,11 +167,9 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
-/* The site does not reach far, so that it leads to a stub at first. */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
 	"auipc t1, %%pcrel_hi(" slot ")\nld t1, %%pcrel_lo(" label "_slot)(t1)\njr t1\n" label "_stub:\ntail " func "\n.option pop\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -198,8 +196,8 @@
 #define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
-#define JUMPLABEL_TRAMPOLINE_(label, func, slot) label ":\nbrcl 15, " func "\nlgrl 1, " slot "\nbr 1\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	label ":\nbrcl 15, " label "_stub\nlgrl 1, " slot "\nbr 1\n" label "_stub:\njg " func "@PLT\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -249,8 +247,8 @@
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov r0, #0\nbx lr", "mov r0, #1\nbx lr")
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	label ":\nb " func "\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n" label "_word: .long " slot " - (" label "_slot + 8)\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	label ":\nb " label "_stub\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n"                        \
+	label "_word: .long " slot " - (" label "_slot + 8)\n" label "_stub: b " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -273,8 +271,8 @@
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "ori $a0, $zero, 0\njr $ra", "ori $a0, $zero, 1\njr $ra")
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	label ":\nb " func "\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	label ":\nb " label "_stub\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"   \
+	label "_stub:\nb " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -287,6 +285,11 @@
 #endif
 #ifndef JUMPLABEL_NAKED_CALL_
 #define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#endif
+
+/* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
+#ifndef JUMPLABEL_TRAMPOLINE_TO_
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #endif
 
 /* Words of the size of a pointer. */

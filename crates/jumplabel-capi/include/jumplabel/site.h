@@ -70,6 +70,12 @@ static inline bool jump_entry_is_naked(const struct jump_entry *entry)
 	return (entry->meta >> 2 & 15) == 1;
 }
 
+/* The trampoline of a static call: <jumplabel/static_call.h>. `key` leads to the call. */
+static inline bool jump_entry_is_call(const struct jump_entry *entry)
+{
+	return (entry->meta >> 2 & 15) == 2;
+}
+
 /* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
 static inline bool jump_entry_loads(const struct jump_entry *entry)
 {

@@ -42,14 +42,14 @@ impl State {
 }
 
 impl Kind {
-    /// Whether `code` is the instruction of a site that leads somewhere, wherever that is.
+    /// The state of a site whose instruction leads somewhere, wherever that is.
     #[must_use]
     #[inline(never)] // Rare.
-    pub fn leads_somewhere<A: Sites>(self, code: Code) -> bool {
-        let Some(direct) = self.emitted::<A>(0).filter(|_| self.leads_anywhere::<A>()) else { return false };
+    pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
+        let direct = self.emitted::<A>(0).filter(|_| self.leads_anywhere::<A>())?;
         let word = |displacement| direct.encode::<A>(displacement).word();
-        let moving = [-1, -2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
-        code.word() & !moving == word(0) & !moving
+        let moving = [-1, -16, 2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
+        (code.word() & !moving == word(0) & !moving).then_some(direct)
     }
 }
 
@@ -207,7 +207,7 @@ macro_rules! kinds {
         impl State {
             /// The instruction.
             #[must_use]
-            #[inline]
+            #[inline(never)] // Once in a program is enough.
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
                     $($number => <A as $file::$Trait>::encode(self, displacement),)*

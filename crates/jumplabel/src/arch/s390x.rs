@@ -6,7 +6,7 @@
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
 //!
-//! Where the displacement changes (a static call's trampoline), the mask is 0 meanwhile ([`pass`](super::pass)).
+//! Where the displacement changes (a static call's trampoline), the mask is 0 meanwhile (`arch::pass`).
 
 use super::branch::Branch;
 use super::jump::Jump;

@@ -13,7 +13,7 @@
 //!  indirect  a9 any           test eax, imm32    goes on there
 //! ```
 //!
-//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` ([`pass`](super::pass)): the
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`arch::pass`): the
 //! four bytes behind it are then an immediate that nobody uses.
 
 use super::branch::Branch;

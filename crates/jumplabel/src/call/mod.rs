@@ -30,6 +30,7 @@
 //! A static call carries code and no data: what a new target reads must have been published before the update, and what the old
 //! one reads must stay until no thread is in it any more.
 
+pub(crate) mod info;
 #[cfg(not(jumplabel_trampolines))]
 mod pointers;
 pub(crate) mod raw;
@@ -38,7 +39,9 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 use crate::error::Error;
+use crate::format::CALL;
 use crate::patch::{self, Lock, Outcome, Request};
+use crate::record::declaration::Keys;
 pub use raw::RawCall;
 
 /// A static call of function pointers `T::Function`. Declare it with [`static_call!`](crate::static_call), and call it like a
@@ -63,6 +66,13 @@ pub unsafe trait Trampoline: 'static {
     /// `None` for the default.
     fn function(target: Self::Target) -> Option<Self::Function>;
     fn target(function: Option<Self::Function>) -> Self::Target;
+}
+
+impl<T> Keys for StaticCall<T> {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = false;
+    const WHAT: u32 = CALL;
 }
 
 impl<T: Trampoline> StaticCall<T> {
@@ -153,7 +163,7 @@ impl RawCall {
     /// As [`StaticCall::update`].
     ///
     /// # Safety
-    /// `target` is the address of a function of the call's type.
+    /// `target` is the address of a function of the call's type, or 0 for the default.
     pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
         patch::commit(&mut [Request::new(self, target)])
     }
@@ -298,6 +308,8 @@ macro_rules! __static_call {
         $crate::__static_call_head! { [] [$($head)*] $name }
         const _: () = {
             $($item)*
+            $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+                [module_path!(), "::", stringify!($name)], module_path!().len(), file!()));
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
             // SAFETY: made for this call.
@@ -348,12 +360,33 @@ macro_rules! __static_call_function {
     };
 }
 
+/// Without sites, a node of the list of records.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_node {
+    ($name:ident) => {
+        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
+    };
+}
+
+/// With sites of keys and without trampolines, nothing: there is no function whose assembler could have the record.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_node {
+    ($name:ident) => {
+        const _: &$crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> = &__JUMPLABEL_DECLARATION;
+    };
+}
+
 /// Without trampolines: the default.
 #[cfg(not(jumplabel_trampolines))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        $crate::__static_call_node!($name);
         const $constant: &$function = &{
             let function: $function = $default;
             function

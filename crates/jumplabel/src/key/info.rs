@@ -1,12 +1,12 @@
-//! A key as introspection shows it, and the names that it is shown by.
+//! A key as introspection shows it.
 
 use core::fmt;
-use core::ops::Range;
 
 use super::RawKey;
-use super::meta::MetaFn;
-use super::record::Record;
 use crate::format::Declaration;
+use crate::record::Record;
+use crate::record::meta::MetaFn;
+use crate::record::name::Tail;
 
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
 #[derive(Clone, Copy)]
@@ -41,7 +41,8 @@ pub struct KeyInfo {
 
 impl KeyInfo {
     pub(crate) fn of(record: &Record, element: u32, sites: usize) -> KeyInfo {
-        let key = record.key(element);
+        // SAFETY: by the caller, the record of a key.
+        let key: &'static RawKey = unsafe { record.subject(element) };
         let &Declaration { line, column, .. } = record.declaration();
         KeyInfo {
             name: record.name(),
@@ -84,41 +85,4 @@ impl fmt::Debug for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}: {:?}, {} sites", self.key, self.sites)
     }
-}
-
-/// What follows the name.
-struct Tail {
-    element: Option<u32>,
-    place: Option<(&'static str, u32, u32)>,
-}
-
-impl fmt::Display for Tail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))?;
-        self.place.map_or(Ok(()), |(file, line, column)| write!(f, "@{file}:{line}:{column}"))
-    }
-}
-
-/// What is written to it must be how this begins, and is taken off.
-struct Expected<'a>(&'a str);
-
-impl fmt::Write for Expected<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
-        Ok(())
-    }
-}
-
-/// The element of `record` that `wanted` is displayed for, in one way or the other.
-pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
-    let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
-    let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();
-    let element = number().unwrap_or(0);
-    let &Declaration { line, column, count, .. } = record.declaration();
-    let is = |place| {
-        let mut expected = Expected(tail);
-        let tail = Tail { element: record.is_array().then_some(element), place };
-        element < count && fmt::write(&mut expected, format_args!("{tail}")).is_ok() && expected.0.is_empty()
-    };
-    if is(None) || is(Some((record.file(), line, column))) { element..element + 1 } else { 0..0 }
 }

@@ -30,21 +30,14 @@
 mod atomic;
 #[doc(hidden)]
 pub mod count;
-#[doc(hidden)] // Public for the macros.
-#[doc(hidden)]
-pub mod declaration;
 #[cfg(feature = "std")]
 pub mod deferred;
 pub(crate) mod flip;
 pub(crate) mod info;
-#[doc(hidden)] // As above.
-#[doc(hidden)]
-pub mod meta;
 pub mod naked;
 pub(crate) mod raw;
-#[doc(hidden)]
-pub mod record;
 
+use crate::record::declaration::Keys;
 pub use raw::RawKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
@@ -125,6 +118,18 @@ pub unsafe trait Key {
 unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for StaticKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
     const OR_LOAD: bool = OR_LOAD;
+}
+
+impl<K: Key> Keys for K {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = K::DEFAULT;
+}
+
+impl<K: Key, const N: usize> Keys for [K; N] {
+    const COUNT: usize = N;
+    const STRIDE: usize = size_of::<K>();
+    const DEFAULT: bool = K::DEFAULT;
 }
 
 /// Declares keys.
@@ -281,7 +286,7 @@ macro_rules! __static_key {
             pub static $name: $type = $value;
             $crate::__key_record!(
                 $name, $name, 0,
-                $crate::key::declaration::Texts::of_static(module_path!(), &[$($given)?], file!()), $meta
+                $crate::record::declaration::Texts::of_static(module_path!(), &[$($given)?], file!()), $meta
             );
             $($($more)*)?
         }

@@ -46,7 +46,7 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 use super::RawKey;
-use super::declaration::Keys;
+use crate::record::declaration::Keys;
 
 /// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
 /// it.

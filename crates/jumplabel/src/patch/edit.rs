@@ -24,74 +24,61 @@ impl Edit {
 
 /// A site that holds one of its states.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'held> {
-    entry: &'held Entry,
-    /// To where it leads; `None` if that is out of reach.
-    displacement: Option<i32>,
-    code: Code,
+pub(super) struct Found {
     pub(super) state: State,
+    /// What it shall have.
+    pub(super) to: State,
+    /// What brings it there; `None` if it is there.
+    pub(super) edit: Option<Edit>,
 }
 
-impl<'held> Found<'held> {
-    /// What the site of `entry`, which is `subject`'s, holds. `None` if it holds none of its states.
+impl Found {
+    /// What the site of `entry`, which is `subject`'s, holds, and shall hold if the subject does `aim`: in the state that the compiler emits
+    /// for that if `as_emitted`. `otherwise` may know more of what it holds.
+    ///
+    /// # Errors
+    /// The aim that the site cannot do: it holds none of its states, or there is none for what it shall do.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
     #[inline(never)]
-    pub(super) unsafe fn at(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
-        let kind = Kind::of(entry.kind())?;
-        let displacement = displacement(kind, entry, subject.goal(subject.aim(), entry));
+    pub(super) unsafe fn at(
+        entry: &Entry,
+        subject: &dyn Subject,
+        aim: usize,
+        as_emitted: bool,
+        otherwise: fn(Kind, Code) -> Option<State>,
+    ) -> Result<Self, usize> {
+        let now = subject.aim();
+        let kind = Kind::of(entry.kind()).ok_or(now)?;
+        let goal = subject.goal(aim, entry);
+        let at = displacement(kind, entry, subject.goal(now, entry));
+        let then = displacement(kind, entry, goal);
         // SAFETY: by the contract, the site is mapped.
         let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        Some(Found { entry, displacement, code, state: kind.decode::<Native>(code, displacement)? })
-    }
-
-    /// The same in a process that was copied while somebody could change it: it may lead elsewhere than its subject says.
-    ///
-    /// # Safety
-    /// As for [`at`](Self::at).
-    #[cfg(jumplabel_sites)]
-    pub(super) unsafe fn in_copy(entry: &'held Entry, subject: &dyn Subject) -> Option<Self> {
-        // SAFETY: by the contract.
-        let as_told = unsafe { Found::at(entry, subject) };
-        as_told.or_else(|| {
-            let kind = Kind::of(entry.kind())?;
-            // SAFETY: by the contract.
-            let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-            let state = kind.emitted::<Native>(0).filter(|_| kind.leads_somewhere::<Native>(code))?;
-            Some(Found { entry, displacement: None, code, state })
-        })
-    }
-
-    /// What it shall hold if its subject does `aim`: in the state that the compiler emits for that if `as_emitted`. `None` if it can hold
-    /// nothing that does: an arm is out of reach, or not in the table.
-    pub(super) fn toward(mut self, subject: &dyn Subject, aim: usize, as_emitted: bool) -> Option<Self> {
-        let goal = subject.goal(aim, self.entry);
-        self.displacement = displacement(self.state.kind(), self.entry, goal);
-        self.state = self.state.toward::<Native>(goal, self.displacement);
+        let told = kind.decode::<Native>(code, at);
+        let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
+        let mut to = state.toward::<Native>(goal, then);
         if as_emitted {
-            self.state = self.state.as_emitted::<Native>();
+            to = to.as_emitted::<Native>();
         }
-        (self.displacement.is_some() || self.state == State::INDIRECT).then_some(self)
-    }
-
-    /// Whether it loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
-    pub(super) fn loads(&self) -> bool {
-        self.entry.loads() && self.state == State::JUMP
-    }
-
-    /// The edit that brings it to what it shall hold; `None` if it is there.
-    #[inline(never)]
-    pub(super) fn edit(&self, to: &Self) -> Option<Edit> {
-        if self.state == to.state && self.displacement == to.displacement {
-            return None;
+        if then.is_none() && to != State::INDIRECT {
+            return Err(aim);
         }
-        let new = to.state.encode::<Native>(to.displacement.unwrap_or_default());
-        Some(Edit { address: self.entry.code(), change: Change { old: self.code, new } })
+        let is_there = told == Some(to) && at == then;
+        let new = || to.encode::<Native>(then.unwrap_or_default());
+        let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
+        Ok(Found { state, to, edit: (!is_there).then(edit) })
     }
 }
 
+/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
+pub(super) fn loads(entry: &Entry, state: State) -> bool {
+    entry.loads() && state == State::JUMP
+}
+
 /// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach, or nowhere.
+#[inline(never)] // Once in a program is enough.
 fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
     Native::displacement(entry.code() as u64, target as u64).filter(|_| target != 0)

@@ -28,7 +28,6 @@ use crate::text::{Text, Writer};
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
-
 fn enter(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }

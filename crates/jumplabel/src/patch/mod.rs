@@ -73,7 +73,7 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(plan::last_wins(requests), lock, &|requests, plan, held| {
-        requests.iter_mut().try_for_each(Request::begin)?;
+        requests.iter_mut().try_for_each(|request| request.begin(held))?;
         plan.collect(requests, held)
     })
 }
@@ -91,9 +91,18 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 #[cfg(jumplabel_sites)]
 #[cold]
 fn repair_copy(lock: &mut Lock) {
+    tell_copies(0, 0, lock);
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
+}
+
+/// Tells all copies of the library that have changed something else than keys: those alone have what is needed for that.
+#[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
+fn tell_copies(start: usize, end: usize, lock: &mut Lock) {
+    // What a copy makes of it borrows nothing of what the caller has borrowed by way of this lock.
+    object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(start, end));
 }
 
 /// Brings the sites of a subject to the states that the compiler emits for what they do.
@@ -130,21 +139,12 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses` is about to be unloaded: nobody has to restore any more what could not be restored in it.
+/// The object at `addresses`, which is in no list any more, is about to be unloaded: nobody has to restore any more what could not be restored in it.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
-}
-
-/// The object at `addresses`, which is in no list any more, is about to be unloaded: static calls that lead into it go to their
-/// defaults. If that is refused, the rest of them is left as it is; nobody could be told.
-#[cfg(jumplabel_sites)]
-pub(crate) fn call_back(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
-    // Few calls ever lead into another object: one after the other.
-    while let Some(call) = subject::leading_into(addresses, &lock.objects) {
-        if commit_locked(&mut [Request::new(call, 0)], lock).is_err() {
-            return;
-        }
+    if addresses.start != 0 {
+        tell_copies(addresses.start, addresses.end, lock);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{Edit, Found, Run, complaint};
+use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
 use crate::arch::{self, Change};
@@ -90,7 +90,6 @@ impl Plan {
         self.spare = true;
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            subject.check(aim, held)?;
             self.add(subject, aim, false, held)?;
         }
         Ok(())
@@ -117,9 +116,9 @@ impl Plan {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
-            let Some(found) = (unsafe { Found::in_copy(entry, subject) }) else { continue };
-            let Some(to) = found.toward(subject, subject.aim(), false) else { continue };
-            if let Some(edit) = found.edit(&to).filter(|_| found.loads() == loading) {
+            let found = unsafe { Found::at(entry, subject, subject.aim(), false, super::subject::in_copy) };
+            let Ok(found) = found else { continue };
+            if let Some(edit) = found.edit.filter(|_| edit::loads(entry, found.state) == loading) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -169,13 +168,13 @@ impl Plan {
                     return Ok(Some(edit));
                 }
                 // SAFETY: by the contract.
-                let found = unsafe { Found::at(entry, subject) }.ok_or_else(|| (entry, subject.aim()))?;
-                let to = found.toward(subject, aim, as_emitted).ok_or((entry, aim))?;
-                run = Run::of(entry, found.state, to.state);
-                *loads |= to.loads();
-                if let Some(edit) = found.edit(&to) {
-                    *spare &= found.loads();
-                    return Ok(Some(edit));
+                let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
+                let Found { state, to, edit } = found.map_err(|aim| (entry, aim))?;
+                run = Run::of(entry, state, to);
+                *loads |= edit::loads(entry, to);
+                *spare &= edit.is_none() || edit::loads(entry, state);
+                if edit.is_some() {
+                    return Ok(edit);
                 }
             }
             Ok(None)

@@ -66,6 +66,7 @@ impl<I: Iterator> Iterator for All<I> {
 }
 
 /// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.
+#[inline(never)] // Once in a program is enough.
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))

@@ -39,6 +39,7 @@ pub static RUNTIME: Runtime = Runtime {
     next: AtomicPtr::new(null_mut()),
     shared: AtomicPtr::new(null_mut()),
     recover: AtomicPtr::new(null_mut()),
+    tell: AtomicPtr::new(null_mut()),
 };
 
 impl Runtime {
@@ -70,6 +71,22 @@ impl Runtime {
         if !recover.is_null() {
             // SAFETY: from `set_recover`, in a copy that is loaded.
             unsafe { core::mem::transmute::<*mut (), extern "C" fn()>(recover)() };
+        }
+    }
+
+    /// What [`tell`](Self::tell) calls from now on.
+    #[cfg(jumplabel_sites)]
+    pub(crate) fn set_tell(&self, tell: extern "C" fn(usize, usize)) {
+        self.tell.store(tell as *mut (), Ordering::Relaxed);
+    }
+
+    /// An object is about to be unloaded; or, between 0 and 0, the process was copied. The lock is held.
+    #[cfg(jumplabel_sites)]
+    pub(crate) fn tell(&self, start: usize, end: usize) {
+        let tell = self.tell.load(Ordering::Relaxed);
+        if !tell.is_null() {
+            // SAFETY: from `set_tell`, in a copy that is loaded.
+            unsafe { core::mem::transmute::<*mut (), extern "C" fn(usize, usize)>(tell)(start, end) };
         }
     }
 

@@ -20,6 +20,7 @@ mod windows;
 mod write;
 mod writer;
 
+use core::ffi::CStr;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -174,6 +175,11 @@ pub unsafe trait Text: Sync {
     /// Called with and without the lock.
     fn is_code(&self, _address: usize) -> bool {
         true
+    }
+
+    /// The name of the function at `address`, if the platform knows it: for people. Called without the lock.
+    fn symbol(&self, _address: usize) -> Option<&'static CStr> {
+        None
     }
 
     /// What lies at `addresses` is about to be unloaded: do not give anything there its protection back later.

@@ -21,6 +21,8 @@ macro_rules! __trampoline_asm {
                 $crate::__key_word_asm!(),
                 ".long {meta}",
                 ".popsection",
+                $crate::__key_record_asm!(),
+                declaration = sym __JUMPLABEL_DECLARATION,
                 function = sym $function,
                 key = sym $call,
                 default = sym $default,

@@ -1,31 +1,41 @@
 //! Static calls as subjects: a change is the address of the new target, or 0 for the default, and so is an aim.
 
 use super::Subject;
+#[cfg(jumplabel_sites)]
+use super::{Lock, Rarer};
 use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::Entry;
 use crate::site::object;
 use crate::text::{Held, Objects};
+#[cfg(jumplabel_sites)]
+use {
+    crate::arch::{Kind, Native},
+    crate::format::{JUMP, Runtime},
+    crate::patch::{Request, commit_locked},
+    crate::site::index,
+    core::ops::Range,
+};
 
 impl Subject for RawCall {
     fn address(&self) -> usize {
         self.address()
     }
 
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
-        match change {
-            same if same == self.target() => Ok(None),
-            _ if self.is_sealed() => Err(Error::Sealed),
-            other => Ok(Some(other)),
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
+        let address = self.function(change);
+        if change == self.target() {
+            return Ok(None);
         }
-    }
-
-    fn check(&self, aim: usize, held: &Held<Objects>) -> Result<(), Error> {
-        match RawCall::function(aim) {
-            0 => Ok(()),
-            address if object::is_code(address, held) => Ok(()),
-            address => Err(Error::NotCode { address }),
+        if self.is_sealed() {
+            return Err(Error::Sealed);
         }
+        if address != 0 && !object::is_code(address, held) {
+            return Err(Error::NotCode { address });
+        }
+        #[cfg(jumplabel_sites)]
+        CALLS.know();
+        Ok(Some(change))
     }
 
     fn aim(&self) -> usize {
@@ -61,4 +71,35 @@ impl Subject for RawCall {
     fn set_eventual(&self, eventual: bool) {
         self.set_eventual(eventual);
     }
+}
+
+#[cfg(jumplabel_sites)]
+static CALLS: Rarer = Rarer {
+    kind: JUMP,
+    next: Rarer::END,
+    // SAFETY: what the macro emits for this kind.
+    of: |address| unsafe { &*(address as *const RawCall) },
+    in_copy: Kind::leads_somewhere::<Native>,
+};
+
+/// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody
+/// could be told.
+#[cfg(jumplabel_sites)]
+pub(super) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
+    // Few calls ever lead into another object: one after the other.
+    while let Some(call) = leading_into(addresses, &lock.objects) {
+        if commit_locked(&mut [Request::new(call, 0)], lock).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(jumplabel_sites)]
+fn leading_into(addresses: &Range<usize>, held: &Held<Objects>) -> Option<&'static RawCall> {
+    object::runtimes(held).flat_map(Runtime::objects).find_map(|object| {
+        let calls = index::sound(object, held).filter(|(entry, _)| entry.kind() == JUMP);
+        // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+        let mut calls = calls.map(|(_, address)| unsafe { &*(address as *const RawCall) });
+        calls.find(|call| addresses.contains(&call.target()))
+    })
 }

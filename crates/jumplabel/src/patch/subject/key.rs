@@ -5,13 +5,14 @@ use crate::error::Error;
 use crate::format::Entry;
 use crate::key::count::{self, Change, Transition};
 use crate::key::raw::RawKey;
+use crate::text::{Held, Objects};
 
 impl Subject for RawKey {
     fn address(&self) -> usize {
         self.address()
     }
 
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
+    fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Option<usize>, Error> {
         Ok(match count::begin(self.word(), Change::of(change))? {
             Transition::Done => None,
             Transition::TurnOff => Some(0),

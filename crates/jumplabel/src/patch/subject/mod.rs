@@ -16,11 +16,17 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::format::Entry;
-#[cfg(jumplabel_sites)]
-use crate::format::{BRANCH, JUMP, NAKED, Runtime, SWITCH};
-#[cfg(jumplabel_sites)]
-use crate::site::{index, object};
 use crate::text::{Held, Objects, Visibility};
+#[cfg(jumplabel_sites)]
+use {
+    super::Lock,
+    crate::arch::{Code, Kind, State},
+    crate::format::{BRANCH, NAKED, Runtime},
+    crate::site::object,
+    crate::text::RUNTIME,
+    core::ptr::null_mut,
+    core::sync::atomic::{AtomicPtr, Ordering},
+};
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {
@@ -29,12 +35,7 @@ pub(crate) trait Subject: Sync {
 
     /// Under the lock: begins `change`, a number of the subject's own, and returns the aim. `None` if nothing has to be patched: then
     /// the change is done.
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error>;
-
-    /// Under the lock: whether the aim of a change can be done at all.
-    fn check(&self, _aim: usize, _held: &Held<Objects>) -> Result<(), Error> {
-        Ok(())
-    }
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error>;
 
     /// What its sites do now: the aim of the last change.
     fn aim(&self) -> usize;
@@ -58,7 +59,7 @@ pub(crate) trait Subject: Sync {
     fn set_eventual(&self, eventual: bool);
 }
 
-/// The subject of `entry`, which is at `address`.
+/// The subject of `entry`, which is at `address`; `None` if this copy of the library never changed one of its kind.
 ///
 /// # Safety
 /// The index found the entry sound; the subject's object is loaded.
@@ -68,22 +69,71 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
-        JUMP => Some(unsafe { &*(address as *const crate::call::raw::RawCall) }),
-        // SAFETY: the same.
-        SWITCH => Some(unsafe { &*(address as *const crate::switch::raw::RawMode) }),
-        _ => None,
+        kind => Some(unsafe { (Rarer::of_kind(kind)?.of)(address) }),
     }
 }
 
-/// A static call that leads to one of these addresses.
+/// What is linked into a program only if it changes subjects of such a kind.
 #[cfg(jumplabel_sites)]
-pub(super) fn leading_into(addresses: &core::ops::Range<usize>, held: &Held<Objects>) -> Option<&'static dyn Subject> {
-    object::runtimes(held).flat_map(Runtime::objects).find_map(|object| {
-        index::sound(object, held).filter(|(entry, _)| entry.kind() == JUMP).find_map(|(entry, address)| {
-            // SAFETY: an entry that was looked at, of an object that is loaded.
-            unsafe { of(entry, address) }.filter(|call| addresses.contains(&call.aim()))
+pub(super) struct Rarer {
+    kind: u8,
+    next: AtomicPtr<Rarer>,
+    /// The subject at an address.
+    of: unsafe fn(usize) -> &'static dyn Subject,
+    /// The state of a site in a process that was copied in mid-change.
+    in_copy: fn(Kind, Code) -> Option<State>,
+}
+
+/// Those that this copy has changed.
+#[cfg(jumplabel_sites)]
+static RARER: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
+
+#[cfg(jumplabel_sites)]
+impl Rarer {
+    /// Of a list that ends there.
+    const END: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
+
+    fn all() -> impl Iterator<Item = &'static Rarer> {
+        let mut at = &RARER;
+        core::iter::from_fn(move || {
+            // SAFETY: null, or from a reference for ever.
+            let rarer = unsafe { at.load(Ordering::Acquire).as_ref() }?;
+            at = &rarer.next;
+            Some(rarer)
         })
-    })
+    }
+
+    /// Under the lock: puts it on the list.
+    fn know(&'static self) {
+        if Rarer::all().all(|other| other.kind != self.kind) {
+            self.next.store(RARER.load(Ordering::Relaxed), Ordering::Relaxed);
+            RARER.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
+            RUNTIME.set_tell(told);
+        }
+    }
+
+    fn of_kind(kind: u8) -> Option<&'static Rarer> {
+        Rarer::all().find(|rarer| rarer.kind == kind)
+    }
+}
+
+/// The state of a site that holds none that its subject says, in a process that was copied in mid-change.
+#[cfg(jumplabel_sites)]
+pub(super) fn in_copy(kind: Kind, code: Code) -> Option<State> {
+    (Rarer::of_kind(kind.number())?.in_copy)(kind, code)
+}
+
+/// What another copy of the library says with [`Runtime::tell`](crate::format::Runtime). The lock is held.
+#[cfg(jumplabel_sites)]
+extern "C" fn told(start: usize, end: usize) {
+    // SAFETY: whoever tells has borrowed nothing that the lock stands for.
+    let mut lock = unsafe { Lock::borrowed() };
+    if end != 0 {
+        return call::unload(&(start..end), &mut lock);
+    }
+    for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
+        let _ = super::catch_up(object, &mut lock);
+    }
 }
 
 /// A change of one subject in a transaction.
@@ -102,8 +152,8 @@ impl<'a> Request<'a> {
     }
 
     /// Asks the subject.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
-        self.aim = self.subject.begin(self.change)?;
+    pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
+        self.aim = self.subject.begin(self.change, held)?;
         Ok(())
     }
 

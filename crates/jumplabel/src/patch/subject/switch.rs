@@ -1,21 +1,33 @@
 //! Static modes as subjects: a change is the number of a mode, and so is an aim.
 
+#[cfg(jumplabel_sites)]
+use super::Rarer;
 use super::Subject;
 use crate::error::Error;
 use crate::format::Entry;
 use crate::switch::raw::RawMode;
+use crate::text::{Held, Objects};
+#[cfg(jumplabel_sites)]
+use crate::{
+    arch::{Kind, Native},
+    format::SWITCH,
+};
 
 impl Subject for RawMode {
     fn address(&self) -> usize {
         self.address()
     }
 
-    fn begin(&self, change: usize) -> Result<Option<usize>, Error> {
+    fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Option<usize>, Error> {
         match change {
             same if same == self.aim() => Ok(None),
             none if none >= usize::from(self.count()) => Err(Error::NoSuchMode { count: self.count() }),
             _ if self.is_sealed() => Err(Error::Sealed),
-            other => Ok(Some(other)),
+            other => {
+                #[cfg(jumplabel_sites)]
+                MODES.know();
+                Ok(Some(other))
+            }
         }
     }
 
@@ -50,3 +62,12 @@ impl Subject for RawMode {
         self.set_eventual(eventual);
     }
 }
+
+#[cfg(jumplabel_sites)]
+static MODES: Rarer = Rarer {
+    kind: SWITCH,
+    next: Rarer::END,
+    // SAFETY: what the macro emits for this kind.
+    of: |address| unsafe { &*(address as *const RawMode) },
+    in_copy: Kind::leads_somewhere::<Native>,
+};

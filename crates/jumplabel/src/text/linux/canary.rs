@@ -17,6 +17,7 @@ static PROVEN: AtomicU8 = AtomicU8::new(0);
 static LIES: AtomicU8 = AtomicU8::new(0);
 
 /// Proves a writer, once.
+#[inline(never)] // Once in a program is enough.
 pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
     let bit = 1 << kind as u8;
     if PROVEN.load(Ordering::Relaxed) & bit != 0 {

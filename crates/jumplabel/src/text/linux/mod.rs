@@ -31,7 +31,7 @@ mod swap;
 mod sync;
 mod waiting;
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
@@ -185,6 +185,12 @@ unsafe impl Text for Linux {
         maps::is_code(address)
     }
 
+    fn symbol(&self, address: usize) -> Option<&'static CStr> {
+        let info = of_loader(address).filter(|info| info.address == address && !info.symbol.is_null())?;
+        // SAFETY: the loader's own, of an object that the caller keeps loaded.
+        Some(unsafe { CStr::from_ptr(info.symbol) })
+    }
+
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         mprotect::unload(addresses, held);
     }
@@ -237,23 +243,30 @@ fn hooks() -> Option<&'static Hooks> {
 /// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static program has
 /// no loader, and unloads nothing.
 fn keep_loaded(address: usize) -> bool {
+    if cfg!(target_feature = "crt-static") {
+        return true;
+    }
+    #[cfg(not(target_feature = "crt-static"))]
+    if let Some(info) = of_loader(address) {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+        // SAFETY: the name is the loader's own.
+        return unsafe { !libc::dlopen(info.file, flags).is_null() };
+    }
+    false
+}
+
+/// What the dynamic loader knows of an address.
+#[cfg_attr(target_feature = "crt-static", allow(unused_variables))]
+fn of_loader(address: usize) -> Option<libc::DlInfo> {
     #[cfg(not(target_feature = "crt-static"))]
     {
         let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
-        // SAFETY: the loader finds out whether it knows the address; the name that comes back is the loader's own.
-        unsafe {
-            if libc::dladdr(address as *const core::ffi::c_void, &raw mut info) == 0 {
-                return false;
-            }
-            let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-            !libc::dlopen(info.file, flags).is_null()
-        }
+        // SAFETY: the loader finds out whether it knows the address.
+        let knows = unsafe { libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 };
+        knows.then_some(info)
     }
     #[cfg(target_feature = "crt-static")]
-    {
-        let _ = address;
-        true
-    }
+    None
 }
 
 const AUTOMATIC: u8 = 0;
@@ -288,7 +301,7 @@ fn from_environment() -> u8 {
         if value.is_null() {
             return AUTOMATIC;
         }
-        core::ffi::CStr::from_ptr(value)
+        CStr::from_ptr(value)
     };
     match value.to_bytes() {
         b"" => AUTOMATIC,

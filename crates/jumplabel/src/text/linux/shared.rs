@@ -84,6 +84,7 @@ impl Shared {
     }
 
     /// Releases what [`take`](Self::take) took.
+    #[inline(never)] // Once in a program is enough.
     pub(super) fn release(&self, token: Token) {
         self.wiped().lock.release(token[1] as u32);
         go_back(token);

@@ -9,17 +9,20 @@
 //! Most targets without sites have no assembler to write such a section with, or no bounds of sections. All but WebAssembly have
 //! constructors; there, a linker lets each exported function run them before it does anything else.
 
+pub mod declaration;
+pub mod meta;
+pub(crate) mod name;
+
 use core::ops::Range;
 
-use super::RawKey;
-use super::meta::MetaFn;
-use crate::format::{DEFAULT, Declaration, OFFSET_SHIFT};
+use crate::format::{CALL, DEFAULT, Declaration, OFFSET_SHIFT};
 #[cfg(jumplabel_sites)]
 use crate::{
     format::{INDIRECT, KeyRecord, relative},
     site::object,
     text::{Held, Objects, RUNTIME},
 };
+use meta::MetaFn;
 
 /// What it leads to lives as long as the object that declares the keys is loaded.
 #[derive(Clone, Copy)]
@@ -38,9 +41,18 @@ impl Record {
         unsafe { &*self.declaration }
     }
 
-    pub(crate) fn key(&self, element: u32) -> &'static RawKey {
+    /// Whether it is of a static call.
+    pub(crate) fn is_call(&self) -> bool {
+        self.declaration().shape & CALL != 0
+    }
+
+    /// The key, or the static call, which has one element.
+    ///
+    /// # Safety
+    /// `T` is a raw key, or, if it is of a static call, a raw call.
+    pub(crate) unsafe fn subject<T>(&self, element: u32) -> &'static T {
         let offset = self.declaration().offset as usize + element as usize * self.stride();
-        // SAFETY: the macros make sure that `count` keys lie there in the static, at that distance.
+        // SAFETY: the macros make sure that `count` of them lie there in the static, at that distance.
         unsafe { &*self.key.wrapping_add(offset).cast() }
     }
 
@@ -245,7 +257,7 @@ mod list {
 #[macro_export]
 macro_rules! __constructor {
     ($node:expr) => {
-        static __JUMPLABEL_NODE: $crate::key::record::Node = $node;
+        static __JUMPLABEL_NODE: $crate::record::Node = $node;
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]

@@ -39,8 +39,8 @@ macro_rules! __key_meta {
         $crate::__key_link!($symbol, []);
     };
     ($symbol:path, $meta:expr) => {
-        fn __jumplabel_meta() -> $crate::key::meta::Meta {
-            $crate::key::meta::Meta::of($meta)
+        fn __jumplabel_meta() -> $crate::record::meta::Meta {
+            $crate::record::meta::Meta::of($meta)
         }
         $crate::__key_link!($symbol, [__jumplabel_meta]);
     };

@@ -1,4 +1,4 @@
-//! What `static_key!`, `naked_key!` and `record_key!` leave in a program for those who list and find its keys.
+//! What `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program for those who list and find keys and calls.
 //!
 //! ```text
 //!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
@@ -15,10 +15,9 @@
 //! number, because each operand costs its compiler as much as a function. Without sites there is no assembler, and a
 //! constructor links a node with the same three into a list: see `record`.
 
-use super::Key;
 use crate::format::{Declaration, shape};
 
-/// One key, or an array of keys.
+/// One key, or an array of keys; or a static call.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
@@ -29,18 +28,8 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-}
-
-impl<K: Key> Keys for K {
-    const COUNT: usize = 1;
-    const STRIDE: usize = 0;
-    const DEFAULT: bool = K::DEFAULT;
-}
-
-impl<K: Key, const N: usize> Keys for [K; N] {
-    const COUNT: usize = N;
-    const STRIDE: usize = size_of::<K>();
-    const DEFAULT: bool = K::DEFAULT;
+    /// Flags of the shape that say what it is: none for keys.
+    const WHAT: u32 = 0;
 }
 
 /// The texts of a declaration.
@@ -63,6 +52,12 @@ impl Texts {
         }
         let name = if let &[name] = name { checked(name) } else { "" };
         Texts { path: [path, "", ""], module_len: module_len.saturating_sub(2), name, file }
+    }
+
+    /// Of a static, by the parts of its path, which begins with the module.
+    #[must_use]
+    pub const fn of_path(path: [&'static str; 3], module_len: usize, file: &'static str) -> Texts {
+        Texts { path, module_len, name: "", file }
     }
 
     /// Of `place`, as it is written in the module around `inner`.
@@ -142,7 +137,7 @@ pub const fn declare<K: Keys, const TEXT: usize>(
         line,
         column,
         count: K::COUNT as u32,
-        shape: shape(K::DEFAULT, K::STRIDE),
+        shape: shape(K::DEFAULT, K::STRIDE) | K::WHAT,
         offset: offset as u32,
         module_len: texts.module_len as u16,
         path_len: texts.path_len() as u16,
@@ -169,10 +164,19 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 #[macro_export]
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
-        const __JUMPLABEL_TEXTS: $crate::key::declaration::Texts = $texts;
-        static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
-            $crate::key::declaration::declare(&__JUMPLABEL_TEXTS, [line!(), column!()], &$keys, $offset);
+        $crate::__declaration!($keys, $offset, $texts);
         $crate::__key_meta!($symbol, $($meta)?);
+    };
+}
+
+/// The constant part of a record.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declaration {
+    ($keys:expr, $offset:expr, $texts:expr) => {
+        const __JUMPLABEL_TEXTS: $crate::record::declaration::Texts = $texts;
+        static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
+            $crate::record::declaration::declare(&__JUMPLABEL_TEXTS, [line!(), column!()], &$keys, $offset);
     };
 }
 
@@ -183,17 +187,26 @@ macro_rules! __key_record {
 macro_rules! __key_link {
     ($symbol:path, [$($meta:ident)?]) => {
         ::core::arch::global_asm!(
-            ".pushsection __jump_keys, \"aR\", %progbits",
-            ".balign 4",
             $crate::__once_asm!(),
-            $crate::__key_word_asm!(),
-            ".long {declaration} - .",
-            concat!(".long 0" $(, "+{", stringify!($meta), "} - .")?),
-            ".popsection",
+            $crate::__key_record_asm!($($meta)?),
             key = sym $symbol,
             declaration = sym __JUMPLABEL_DECLARATION,
             $($meta = sym $meta,)?
         );
+    };
+}
+
+/// The record in the assembler's words.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record_asm {
+    ($($meta:ident)?) => {
+        concat!(
+            ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
+            $crate::__key_word_asm!(),
+            "\n.long {declaration} - .\n.long 0" $(, "+{", stringify!($meta), "} - .")?,
+            "\n.popsection"
+        )
     };
 }
 
@@ -203,7 +216,7 @@ macro_rules! __key_link {
 #[macro_export]
 macro_rules! __key_link {
     ($symbol:path, [$($meta:ident)?]) => {
-        $crate::__constructor!($crate::key::record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
+        $crate::__constructor!($crate::record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
     };
 }
 
@@ -270,8 +283,8 @@ macro_rules! __place_record {
             $symbol,
             $($place)*,
             // SAFETY: the place is in the static that it begins with.
-            unsafe { $crate::key::declaration::offset_in(&$($place)*, &$symbol) },
-            $crate::key::declaration::Texts::of_place(module_path!(), stringify!($($place)*), &[$($name)?], file!()),
+            unsafe { $crate::record::declaration::offset_in(&$($place)*, &$symbol) },
+            $crate::record::declaration::Texts::of_place(module_path!(), stringify!($($place)*), &[$($name)?], file!()),
             [$($meta)?]
         );
     };

@@ -1,0 +1,77 @@
+//! A static call as introspection shows it.
+
+use core::fmt;
+
+use super::RawCall;
+use crate::format::Declaration;
+use crate::record::Record;
+use crate::record::name::Tail;
+
+/// A static call, as introspection shows it. The texts and the call live as long as the object that declares it is loaded.
+#[derive(Clone, Copy)]
+pub struct CallInfo {
+    /// Path of the static, `crate::module::NAME`.
+    pub path: &'static str,
+    /// The module of the declaration: what the path begins with.
+    pub module: &'static str,
+    /// Source file of the declaration.
+    pub file: &'static str,
+    /// Line of the `static_call!` that declares it, or of the macro of yours that has this one in it.
+    pub line: u32,
+    /// Its column.
+    pub column: u32,
+    /// The address of the function that it leads to; `None` for its default.
+    pub target: Option<usize>,
+    /// How many trampolines it has: 0 if nobody calls it, or where there are none.
+    pub sites: usize,
+    /// The call.
+    pub call: &'static RawCall,
+}
+
+impl CallInfo {
+    /// # Safety
+    /// The record of a static call.
+    pub(crate) unsafe fn of(record: &Record, sites: usize) -> CallInfo {
+        // SAFETY: by the contract.
+        let call: &'static RawCall = unsafe { record.subject(0) };
+        let &Declaration { line, column, .. } = record.declaration();
+        let target = Some(call.function(call.target())).filter(|&target| target != 0);
+        CallInfo {
+            path: record.path(),
+            module: record.module(),
+            file: record.file(),
+            line,
+            column,
+            target,
+            sites,
+            call,
+        }
+    }
+
+    /// The name of the function that it leads to, as the dynamic loader knows it: of functions that are exported. `None` for its
+    /// default, and for functions without such a name: a debugger or `addr2line` names those.
+    ///
+    /// Calls the dynamic loader: not under the [`Lock`](crate::Lock), and not in signal handlers.
+    #[must_use]
+    pub fn symbol(&self) -> Option<&'static core::ffi::CStr> {
+        crate::text::text().symbol(self.target?)
+    }
+}
+
+/// The path, and where it leads: `crate::HOOK -> 0x55d1c3a0 (strlen)`, or `crate::HOOK -> default`. Alternate (`{:#}`): with the place
+/// of the declaration behind the path, `crate::HOOK@src/main.rs:7:5`.
+impl fmt::Display for CallInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)?;
+        Tail { element: None, place: f.alternate().then_some((self.file, self.line, self.column)) }.fmt(f)?;
+        let Some(target) = self.target else { return f.write_str(" -> default") };
+        write!(f, " -> {target:#x}")?;
+        self.symbol().and_then(|name| name.to_str().ok()).map_or(Ok(()), |name| write!(f, " ({name})"))
+    }
+}
+
+impl fmt::Debug for CallInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}, {} sites", self.sites)
+    }
+}

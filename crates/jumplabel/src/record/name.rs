@@ -1,0 +1,44 @@
+//! The names that declarations are shown and found by.
+
+use core::fmt;
+use core::ops::Range;
+
+use super::Record;
+use crate::format::Declaration;
+
+/// What follows the name.
+pub(crate) struct Tail {
+    pub(crate) element: Option<u32>,
+    pub(crate) place: Option<(&'static str, u32, u32)>,
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.element.map_or(Ok(()), |element| write!(f, "[{element}]"))?;
+        self.place.map_or(Ok(()), |(file, line, column)| write!(f, "@{file}:{line}:{column}"))
+    }
+}
+
+/// What is written to it must be how this begins, and is taken off.
+struct Expected<'a>(&'a str);
+
+impl fmt::Write for Expected<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+/// The element of `record` that `wanted` is displayed for, in one way or the other.
+pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
+    let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
+    let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();
+    let element = number().unwrap_or(0);
+    let &Declaration { line, column, count, .. } = record.declaration();
+    let is = |place| {
+        let mut expected = Expected(tail);
+        let tail = Tail { element: record.is_array().then_some(element), place };
+        element < count && fmt::write(&mut expected, format_args!("{tail}")).is_ok() && expected.0.is_empty()
+    };
+    if is(None) || is(Some((record.file(), line, column))) { element..element + 1 } else { 0..0 }
+}
