@@ -80,7 +80,8 @@ fn wrong_types() {
 #[test]
 fn wrong_targets() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {
-        for target in ["other", "&other", "&number", "number", "1", "&act + 1 ? other : other", "static_branch_likely"] {
+        for target in ["other", "&other", "&number", "number", "1", "&act + 1 ? other : other", "static_branch_likely"]
+        {
             let body = format!("return static_call_update(call, {target});");
             let words = |said: &str| {
                 ["function of the type of the call", "jumplabel_target_", "undeclared", "not declared"]
