@@ -20,6 +20,7 @@
 #include "conformance/lock.h"
 #include "conformance/load.h"
 #include "conformance/naked.h"
+#include "conformance/races.h"
 #include "conformance/calls.h"
 #include "conformance/or_load.h"
 #include "conformance/results.h"

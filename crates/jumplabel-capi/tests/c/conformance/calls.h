@@ -250,54 +250,6 @@ static void refusals(void)
 	CHECK(!static_call_text_reserved(&noted, &noted));
 }
 
-/* ---- Threads: at each moment the old target or the new one ------------------------------------------------------- */
-
-DEFINE_STATIC_CALL(racing, add_one);
-
-struct race {
-	int stop, wrong;
-	long seen[2];
-};
-
-static void *race(void *data)
-{
-	struct race *race = JUMPLABEL_STATIC_CAST_(struct race *, data);
-
-	while (!__atomic_load_n(&race->stop, __ATOMIC_RELAXED)) {
-		int result = static_call(racing)(10);
-
-		if (result != 11 && result != 12)
-			__atomic_fetch_add(&race->wrong, 1, __ATOMIC_RELAXED);
-		else
-			__atomic_fetch_add(&race->seen[result - 11], 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-static void races(int updates)
-{
-	struct race shared = { 0, 0, { 0, 0 } };
-	pthread_t thread[2];
-
-	for (int i = 0; i < 2; i++)
-		CHECK(pthread_create(&thread[i], NULL, race, &shared) == 0);
-	/* Until the others have seen both, however late they begin. */
-	for (int i = 0; i < updates || !__atomic_load_n(&shared.seen[0], __ATOMIC_RELAXED) ||
-			!__atomic_load_n(&shared.seen[1], __ATOMIC_RELAXED); i++) {
-		CHECK(static_call_update(racing, i & 1 ? add_one : add_two) == 0);
-		CHECK(static_call(racing)(10) == (i & 1 ? 11 : 12));
-	}
-	__atomic_store_n(&shared.stop, 1, __ATOMIC_RELAXED);
-	for (int i = 0; i < 2; i++)
-		CHECK(pthread_join(thread[i], NULL) == 0);
-	CHECK(shared.wrong == 0);
-	check_text(__LINE__);
-}
-
-#ifndef CALL_UPDATES
-#define CALL_UPDATES 200
-#endif
-
 static void calls(void)
 {
 	targets();
