@@ -8,6 +8,7 @@ use jumplabel::format::{
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
+const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
@@ -24,11 +25,15 @@ fn checks() -> Vec<Check> {
     let document = |part: String| ("table-format.md", DOCUMENT, part);
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
     let naked = u32::from(jumplabel::format::NAKED) << KIND_SHIFT;
+    let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
         header(format!("entry->meta & {naked};")),
+        header(format!("entry->meta & {call};")),
+        ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
+        ("static_call.h", CALL_HEADER, format!("JUMPLABEL_POINTERS_(\"0, 0, 0\")")),
         header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
         header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),

@@ -23,7 +23,7 @@ impl Subject for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
-        let address = RawCall::function(change);
+        let address = self.function(change);
         if change == self.target() {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! What transactions change: keys and static calls. Each kind of subject has a file here, and a line in [`of`].
+//! What transactions change: keys, static calls and static modes. Each kind of subject has a file here, and a line in [`of`].
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim
@@ -10,6 +10,7 @@
 
 mod call;
 mod key;
+mod switch;
 
 use core::fmt;
 
