@@ -74,13 +74,9 @@ impl Subject for RawCall {
 }
 
 #[cfg(jumplabel_sites)]
-static CALLS: Rarer = Rarer {
-    kind: JUMP,
-    next: Rarer::END,
-    // SAFETY: what the macro emits for this kind.
-    of: |address| unsafe { &*(address as *const RawCall) },
-    in_copy: Kind::leads_somewhere::<Native>,
-};
+// SAFETY: what the macro emits for this kind.
+static CALLS: Rarer =
+    unsafe { Rarer::new(JUMP, |address| &*(address as *const RawCall), Kind::leads_somewhere::<Native>) };
 
 /// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody
 /// could be told.

@@ -90,8 +90,15 @@ static RARER: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
 impl Rarer {
-    /// Of a list that ends there.
-    const END: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
+    /// # Safety
+    /// The macros emit such a subject at the address of an entry of this kind.
+    const unsafe fn new(
+        kind: u8,
+        of: unsafe fn(usize) -> &'static dyn Subject,
+        in_copy: fn(Kind, Code) -> Option<State>,
+    ) -> Rarer {
+        Rarer { kind, next: AtomicPtr::new(null_mut()), of, in_copy }
+    }
 
     fn all() -> impl Iterator<Item = &'static Rarer> {
         let mut at = &RARER;

@@ -64,10 +64,6 @@ impl Subject for RawMode {
 }
 
 #[cfg(jumplabel_sites)]
-static MODES: Rarer = Rarer {
-    kind: SWITCH,
-    next: Rarer::END,
-    // SAFETY: what the macro emits for this kind.
-    of: |address| unsafe { &*(address as *const RawMode) },
-    in_copy: Kind::leads_somewhere::<Native>,
-};
+// SAFETY: what the macro emits for this kind.
+static MODES: Rarer =
+    unsafe { Rarer::new(SWITCH, |address| &*(address as *const RawMode), Kind::leads_somewhere::<Native>) };
