@@ -91,6 +91,7 @@ static RARER: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
 #[cfg(jumplabel_sites)]
 impl Rarer {
     /// Of a list that ends there.
+    #[allow(clippy::declare_interior_mutable_const)] // Each use is an end of its own.
     const END: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
 
     fn all() -> impl Iterator<Item = &'static Rarer> {
