@@ -37,7 +37,7 @@ fn checks() -> Vec<Check> {
         document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
-        ("static_call.h", CALL_HEADER, format!("JUMPLABEL_POINTERS_(\"0, 0, 0\")")),
+        ("static_call.h", CALL_HEADER, "JUMPLABEL_POINTERS_(\"0, 0, 0\")".to_owned()),
         header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
         header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),
