@@ -120,3 +120,24 @@ fn never_a_third_arm() {
     MODE.set(Mode::Checked).unwrap();
     assert_eq!(arms(), [1; 3]);
 }
+
+/// A stub that finds none of its modes, because the mode changed between two comparisons, begins again.
+#[test]
+fn begins_again() {
+    static_mode! { static MODE: Mode = Fast; }
+    let arm = || static_switch!(MODE, { Checked => 1, Fast => 0, Traced => 2 });
+    interrupt(MODE.raw());
+    for mode in [2, 0, 1] {
+        // None of the modes, for as long as a thread needs to come to the end of the stub.
+        shown(MODE.raw()).store(3, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            let taker = scope.spawn(arm);
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            shown(MODE.raw()).store(mode, Ordering::SeqCst);
+            assert_eq!(taker.join().unwrap(), mode);
+        });
+    }
+    shown(MODE.raw()).store(0, Ordering::SeqCst);
+    MODE.set(Mode::Checked).unwrap();
+    assert_eq!(arm(), 1);
+}
