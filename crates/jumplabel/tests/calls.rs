@@ -353,3 +353,21 @@ mod listed {
         assert_eq!(shown.iter().filter(named).count(), 1, "{shown:?}");
     }
 }
+
+/// A jump that lies across two pages would be torn in a process that is copied page by page.
+#[test]
+#[cfg(all(jumplabel_trampolines, target_arch = "x86_64"))]
+fn in_one_page() {
+    macro_rules! calls {
+        ($($name:ident)*) => {{
+            static_call! { $(static $name: fn(u64) -> u64 = first;)* }
+            [$((*$name as *const () as usize, $name(1))),*]
+        }};
+    }
+    for (trampoline, _) in calls!(A B C D E F G) {
+        // SAFETY: the bytes of a function that is longer.
+        let bytes = unsafe { *(trampoline as *const [u8; 16]) };
+        let jump = (trampoline + 4).next_multiple_of(8) - trampoline;
+        assert_eq!((&bytes[..4], bytes[jump]), (&[0xf3, 0x0f, 0x1e, 0xfa][..], 0xe9), "{trampoline:#x}");
+    }
+}

@@ -6,7 +6,8 @@
 
 use core::ffi::c_void;
 
-use super::{fork, hooks, keep_loaded, libc, pages};
+use super::loader::keep_loaded;
+use super::{fork, hooks, libc, pages};
 
 pub(super) fn register() {
     // SAFETY: this copy is never unloaded. No object is named, so that the function is called at the end of the process.

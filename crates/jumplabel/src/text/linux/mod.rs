@@ -17,6 +17,7 @@ mod exit;
 mod fork;
 mod futex;
 mod libc;
+mod loader;
 mod maps;
 mod mprotect;
 mod mutex;
@@ -162,7 +163,7 @@ unsafe impl Text for Linux {
             return; // It has the handlers.
         }
         let one_stays = shared::announce();
-        if in_program || (!one_stays && keep_loaded((&raw const RUNTIME) as usize)) {
+        if in_program || (!one_stays && loader::keep_loaded((&raw const RUNTIME) as usize)) {
             RUNTIME.stay();
             fork::register();
             exit::register();
@@ -186,9 +187,7 @@ unsafe impl Text for Linux {
     }
 
     fn symbol(&self, address: usize) -> Option<&'static CStr> {
-        let info = of_loader(address).filter(|info| info.address == address && !info.symbol.is_null())?;
-        // SAFETY: the loader's own, of an object that the caller keeps loaded.
-        Some(unsafe { CStr::from_ptr(info.symbol) })
+        loader::symbol(address)
     }
 
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
@@ -210,7 +209,7 @@ unsafe impl Text for Linux {
 
     fn start_thread(&self, start: &mut dyn FnMut()) {
         if !RUNTIME.stays() {
-            keep_loaded((&raw const RUNTIME) as usize);
+            loader::keep_loaded((&raw const RUNTIME) as usize);
         }
         let mask = signals::block();
         start();
@@ -238,35 +237,6 @@ static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(core::ptr::null_mut());
 fn hooks() -> Option<&'static Hooks> {
     // SAFETY: null, or a reference for ever.
     unsafe { HOOKS.load(Ordering::Acquire).as_ref() }
-}
-
-/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept. A static program has
-/// no loader, and unloads nothing.
-fn keep_loaded(address: usize) -> bool {
-    if cfg!(target_feature = "crt-static") {
-        return true;
-    }
-    #[cfg(not(target_feature = "crt-static"))]
-    if let Some(info) = of_loader(address) {
-        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-        // SAFETY: the name is the loader's own.
-        return unsafe { !libc::dlopen(info.file, flags).is_null() };
-    }
-    false
-}
-
-/// What the dynamic loader knows of an address.
-#[cfg_attr(target_feature = "crt-static", allow(unused_variables))]
-fn of_loader(address: usize) -> Option<libc::DlInfo> {
-    #[cfg(not(target_feature = "crt-static"))]
-    {
-        let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
-        // SAFETY: the loader finds out whether it knows the address.
-        let knows = unsafe { libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 };
-        knows.then_some(info)
-    }
-    #[cfg(target_feature = "crt-static")]
-    None
 }
 
 const AUTOMATIC: u8 = 0;
