@@ -1,4 +1,4 @@
-//! Several keys and static calls at once, all or nothing.
+//! Several keys, static calls and modes at once, all or nothing.
 
 use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
@@ -6,6 +6,7 @@ use crate::key::count::Change;
 use crate::key::naked::NakedKey;
 use crate::key::{Key, RawKey};
 use crate::patch::{self, Outcome, Request};
+use crate::switch::{Declared, StaticMode};
 use crate::text::{self, list::Owned};
 
 /// A set of changes that are verified, written and synced together.
@@ -20,7 +21,7 @@ use crate::text::{self, list::Owned};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Static calls take part:
+/// Static calls and modes take part:
 ///
 /// ```
 /// # use jumplabel::{Batch, static_call, static_key};
@@ -36,7 +37,7 @@ use crate::text::{self, list::Owned};
 ///
 /// All or nothing in the end: on an error nothing has changed; when `commit` returns `Ok`, every check takes the new arms.
 /// While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for the
-/// whole batch, and three if pristine sites or static calls are among them. If a key is named twice, the last change wins.
+/// whole batch, and three if pristine sites, static calls or modes are among them. If a key is named twice, the last change wins.
 ///
 /// A batch holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated. [`set_all`] takes any number.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ pub struct Batch<'key, const N: usize = 32> {
     error: Option<Error>,
 }
 
-/// What a [`Batch`] can set: a key to on or off, a static call to a function.
+/// What a [`Batch`] can set: a key to on or off, a static call to a function, a static mode to one of its modes.
 pub trait Settable {
     /// What it can be set to.
     type Value;
@@ -85,6 +86,13 @@ impl<T: Trampoline> Settable for StaticCall<T> {
     }
 }
 
+impl<D: Declared> Settable for StaticMode<D> {
+    type Value = D::Modes;
+    fn request(&self, mode: D::Modes) -> Result<Request<'_>, Error> {
+        Ok(StaticMode::request(self, mode))
+    }
+}
+
 impl Batch<'_> {
     /// An empty batch for up to 32 changes.
     #[allow(clippy::new_without_default)]
@@ -109,7 +117,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         self.push(Request::of_key(key, Change::Disable))
     }
 
-    /// Turns a key on or off, or leads a static call somewhere.
+    /// Turns a key on or off, leads a static call somewhere, changes a mode.
     pub fn set<S: Settable>(mut self, subject: &'key S, value: S::Value) -> Self {
         match subject.request(value) {
             Ok(request) => self.push(request),

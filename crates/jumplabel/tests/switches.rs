@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jumplabel::{Error, modes, static_mode, static_switch};
+use jumplabel::{Batch, Error, modes, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
 
 modes! {
     /// Of most tests.
@@ -239,4 +239,30 @@ fn under_running_threads() {
         takers.into_iter().map(|taker| taker.join().unwrap()).sum()
     });
     println!("{switches} switches");
+}
+
+/// Together with a key and a static call: all of them, or, if one is refused, none.
+#[test]
+fn in_a_batch() {
+    static_key! { static KEY: false; }
+    static_mode! { static MODE: Mode = Fast; }
+    static_call! { static CALL: fn() -> u32 = one; }
+    fn one() -> u32 {
+        1
+    }
+    fn two() -> u32 {
+        2
+    }
+    let seen = || {
+        let arm = static_switch!(MODE, { Fast => "fast", Checked => "checked", Traced => "traced" });
+        (static_branch_unlikely!(KEY), CALL(), arm)
+    };
+    assert_eq!(seen(), (false, 1, "fast"));
+    Batch::new().enable(&KEY).set(&CALL, two).set(&MODE, Mode::Traced).commit().unwrap();
+    assert_eq!(seen(), (true, 2, "traced"));
+    CALL.seal().unwrap();
+    assert_eq!(Batch::new().disable(&KEY).set(&MODE, Mode::Fast).set(&CALL, one).commit(), Err(Error::Sealed));
+    assert_eq!(seen(), (true, 2, "traced"));
+    Batch::new().set(&KEY, false).set(&MODE, Mode::Checked).commit().unwrap();
+    assert_eq!(seen(), (false, 2, "checked"));
 }
