@@ -45,6 +45,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "static LOG", Rust("2\n")),
     ("README.md", "static NEW_ROUTE", Rust("")),
     ("README.md", "static HASH", Rust("")),
+    ("README.md", "static MODE", Rust("7\n")),
     ("README.md", "make demo", Commands),
     ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),
     ("README.md", "features = [\"linux\"]", Tried(without_std)),
