@@ -66,7 +66,8 @@ impl Found {
             return Err(aim);
         }
         let is_there = told == Some(to) && at == then;
-        let new = || to.encode::<Native>(then.unwrap_or_default());
+        // To where it leads now, if what it shall hold leads nowhere: then fewer bytes change.
+        let new = || to.encode::<Native>(then.or(at).unwrap_or_default());
         let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
         Ok(Found { state, to, edit: (!is_there).then(edit) })
     }
