@@ -1,5 +1,6 @@
 //! Broken twins: the built-in platform with one of its precautions left out. What tests the precaution must find out.
 
+use std::ffi::CStr;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,6 +139,12 @@ unsafe impl<T: Twin> Text for Platform<T> {
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
         // SAFETY: by the contract.
         unsafe { builtin().image(words) }
+    }
+    fn is_code(&self, address: usize) -> bool {
+        builtin().is_code(address)
+    }
+    fn symbol(&self, address: usize) -> Option<&'static CStr> {
+        builtin().symbol(address)
     }
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         builtin().unload(addresses, held);

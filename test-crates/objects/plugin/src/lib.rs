@@ -6,9 +6,7 @@ mod spy;
 
 use std::time::Duration;
 
-use jumplabel::{
-    Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key,
-};
+use jumplabel::{Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key};
 
 static_key! {
     static PLUGIN: false;

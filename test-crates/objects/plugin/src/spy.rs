@@ -1,5 +1,6 @@
 //! A platform that is the built-in one, but lets a function run in the middle of a flip, while the lock is held.
 
+use std::ffi::CStr;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -128,6 +129,14 @@ unsafe impl Text for Spy {
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
         // SAFETY: passed on.
         unsafe { text::builtin().image(words) }
+    }
+
+    fn is_code(&self, address: usize) -> bool {
+        text::builtin().is_code(address)
+    }
+
+    fn symbol(&self, address: usize) -> Option<&'static CStr> {
+        text::builtin().symbol(address)
     }
 
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
