@@ -1,4 +1,5 @@
-//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `startup` (what a
+//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
+//! (the cost of a call and of an update), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -9,6 +10,7 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x86_64-unknown-linux-*");
 
+mod calls;
 mod compile;
 mod flips;
 mod machine;
@@ -43,6 +45,8 @@ enum What {
     Flips,
     /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
     Site,
+    /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
+    Calls,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
         What::Site => site::run(arguments.quick),
+        What::Calls => calls::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

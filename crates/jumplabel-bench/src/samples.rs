@@ -44,4 +44,9 @@ impl Samples {
     pub fn minus(&self, other: &Samples) -> Samples {
         Samples(self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect())
     }
+
+    /// Ratios to `other`, sample by sample.
+    pub fn over(&self, other: &Samples) -> Samples {
+        Samples(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
+    }
 }

@@ -11,7 +11,9 @@
 
 #include "jumplabel/jump_label.h"
 #include "jumplabel/jump_label_ratelimit.h"
+#include "jumplabel/static_call.h"
 #include "jumplabel/static_naked_key.h"
+#include "jumplabel/static_switch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +30,7 @@ extern "C" {
  *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
+ *   -EFAULT      a static call: no code is mapped there
  */
 int jumplabel_enable(struct static_key *key);
 int jumplabel_disable(struct static_key *key);

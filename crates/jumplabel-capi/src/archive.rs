@@ -4,6 +4,7 @@
 
 #[cfg(jumplabel_archive)]
 core::arch::global_asm!(
+    ".hidden __static_call_return0",
     ".hidden __static_key_deferred_flush",
     ".hidden __static_key_slow_dec_deferred",
     ".hidden jump_label_lock",
@@ -24,6 +25,8 @@ core::arch::global_asm!(
     ".hidden jumplabel_set_warn",
     ".hidden jumplabel_set_writer",
     ".hidden jumplabel_settle",
+    ".hidden jumplabel_static_call_update",
+    ".hidden jumplabel_static_mode_set",
     ".hidden jumplabel_strerror",
     ".hidden jumplabel_unregister_object",
     ".hidden static_key_disable",

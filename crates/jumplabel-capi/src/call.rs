@@ -4,21 +4,52 @@ use core::ffi::c_int;
 
 use jumplabel::RawCall;
 
-use crate::result::Refusal;
+use crate::result::{Refusal, code};
+use crate::warn::warn;
 
-/// Leads a static call to `func`.
+/// A function of any type.
+pub type Function = unsafe extern "C" fn();
+
+/// Leads a static call to `func`; if that is `first`, to its default. `None` leads an optional call to its default, which is nowhere.
+/// 0, or, after a warning, the error number.
 ///
 /// # Safety
-/// `call` is a static call, and `func` of its type.
+/// Null, misaligned, or a static call with the default `first`. `func` is of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_static_call_update(
-    call: Option<&RawCall>,
-    func: Option<unsafe extern "C" fn()>,
+    call: *const RawCall,
+    func: Option<Function>,
+    first: Option<Function>,
 ) -> c_int {
-    let (Some(call), Some(func)) = (call, func) else { return Refusal::NotAKey.code() };
     // SAFETY: by the contract.
-    match unsafe { call.update(func as usize) } {
-        Ok(_) => 0,
-        Err(error) => Refusal::Core(error).code(),
+    let result = unsafe { update(call, address(func), address(first)) };
+    if let Err(refusal) = result {
+        warn("static_call_update", call.cast(), refusal);
     }
+    code(result)
+}
+
+unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<(), Refusal> {
+    if !call.is_aligned() {
+        return Err(Refusal::NotAKey);
+    }
+    // SAFETY: by the contract.
+    let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
+    if func == 0 && !call.is_optional() {
+        return Err(Refusal::Nowhere);
+    }
+    // SAFETY: by the contract.
+    unsafe { call.update(if func == first { 0 } else { func }) }?;
+    Ok(())
+}
+
+fn address(function: Option<Function>) -> usize {
+    function.map_or(0, |function| function as usize)
+}
+
+/// Returns 0, for static calls that return an integer or a pointer. Where registers have 32 bits, in both of those that an integer of
+/// 64 bits is returned in.
+#[unsafe(no_mangle)]
+pub extern "C" fn __static_call_return0() -> i64 {
+    0
 }

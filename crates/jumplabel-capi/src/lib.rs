@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
+//!   include/jumplabel/static_call.h     Linux's names: static calls              call
 //!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn
 //! ```
 //!
@@ -20,4 +21,5 @@ pub mod list;
 pub mod lock;
 pub mod object;
 pub mod result;
+pub mod switch;
 pub mod warn;

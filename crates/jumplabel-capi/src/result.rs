@@ -16,6 +16,8 @@ pub type Key = *const RawKey;
 pub enum Refusal {
     /// Not the address of a key.
     NotAKey,
+    /// NULL for a static call that must lead somewhere.
+    Nowhere,
     /// A `*_cpuslocked` form without the lock.
     NotLocked,
     /// By the core.
@@ -32,6 +34,7 @@ impl core::fmt::Display for Refusal {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Refusal::Core(error) => error.fmt(f),
+            Refusal::Nowhere => f.write_str("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
             refusal => f.write_str(text(refusal.code()).to_str().unwrap_or_default()),
         }
     }
@@ -42,7 +45,7 @@ impl Refusal {
     #[must_use]
     pub fn code(self) -> c_int {
         match self {
-            Refusal::NotAKey => -EINVAL,
+            Refusal::NotAKey | Refusal::Nowhere => -EINVAL,
             Refusal::NotLocked => -EPERM,
             Refusal::Core(error) => match error {
                 Error::Denied { .. } => -EACCES,
@@ -55,6 +58,7 @@ impl Refusal {
                 Error::Counted { .. } => -EBUSY,
                 Error::Sealed => -EROFS,
                 Error::NotCode { .. } => -EFAULT,
+                Error::NoSuchMode { .. } => -EINVAL,
                 Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
@@ -91,8 +95,9 @@ fn text(error: c_int) -> &'static CStr {
         EAGAIN => c"threads are running and membarrier is refused: allow it, or flip once before the first thread starts",
         ENOMEM => c"no memory for the list of edits: free some and flip again",
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
+        EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
-        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded)",
+        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call to NULL, or not the number of a mode",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
@@ -209,12 +214,14 @@ mod tests {
             Error::Underflow,
             Error::Counted { count: 2 },
             Error::Sealed,
+            Error::NotCode { address: 0 },
             Error::OutOfRange { address: 0 },
             Error::DamagedTable { entry: 0 },
             Error::OutOfMemory,
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals = errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::NotLocked]);
+        let refusals =
+            errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::Nowhere, Refusal::NotLocked]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }

@@ -2,6 +2,8 @@
 //! scratch prefix, and run.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
 
+#[path = "capi/calls.rs"]
+mod calls;
 #[path = "capi/compile_time.rs"]
 mod compile_time;
 #[path = "capi/compiler.rs"]
@@ -26,3 +28,5 @@ mod objects;
 mod prefix;
 #[path = "capi/rust.rs"]
 mod rust;
+#[path = "capi/switches.rs"]
+mod switches;

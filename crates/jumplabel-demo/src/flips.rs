@@ -3,10 +3,12 @@
 //! ```text
 //!  one by one   on 0, off 0, on 1, off 1, .. on 7, off 7
 //!  in batches   all on, 3 arbitrary sets, all off
+//!  the hash function of the loop to each of its implementations
 //!  again, with a pause behind each transaction
 //! ```
 //!
-//! After each transaction this thread executes a check of every key: whatever the keys are then, the checks must say so.
+//! After each transaction this thread executes a check of every key: whatever the keys are then, the checks must say so. It calls the
+//! hash function, too, which must be the new one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -15,6 +17,7 @@ use std::time::{Duration, Instant};
 use jumplabel::{Error, Outcome, Visibility};
 
 use crate::hooks::{self, KEYS};
+use crate::index::{HASH, HASHES};
 
 /// Between two transactions.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -26,6 +29,8 @@ pub struct Flips {
     pub single: Vec<Duration>,
     /// Times of those that changed several.
     pub batches: Vec<Duration>,
+    /// Times of those that led the hash function elsewhere.
+    pub calls: Vec<Duration>,
     /// Keys that were changed, in all transactions.
     pub keys: u64,
     /// Sites whose instruction was rewritten.
@@ -41,7 +46,8 @@ pub struct Flips {
 }
 
 impl Flips {
-    /// Flips until the deadline, at least once through the list above; then everything is off. Counts transactions in
+    /// Flips until the deadline, at least once through the list above; then everything is off and the hash
+    /// function is the default. Counts transactions in
     /// `done` while it does.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
@@ -53,6 +59,9 @@ impl Flips {
             }
             for state in [u8::MAX, arbitrary.u8(..), arbitrary.u8(..), arbitrary.u8(..), 0] {
                 flips.transaction(state, done, || hooks::set_keys(state))?;
+            }
+            for target in [1, 2, 0] {
+                flips.retarget(HASHES[target], done)?;
             }
             if Instant::now() >= deadline {
                 return Ok(flips);
@@ -81,6 +90,21 @@ impl Flips {
         }
         self.keys += u64::from((self.state ^ state).count_ones());
         self.state = state;
+        self.note(&outcome);
+        done.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// Leads the hash function to `target`.
+    fn retarget(&mut self, target: fn(&[u8]) -> u64, done: &AtomicU64) -> Result<(), Error> {
+        const WORD: &[u8] = b"Static_Calls";
+        let start = Instant::now();
+        let outcome = HASH.update(target)?;
+        self.calls.push(start.elapsed());
+        if HASH(WORD) != target(WORD) || !std::ptr::fn_addr_eq(HASH.query(), target) {
+            self.wrong.push("the hash function is not the one that it was led to".into());
+        }
         self.note(&outcome);
         done.fetch_add(1, Ordering::Relaxed);
         thread::sleep(PAUSE);

@@ -4,7 +4,8 @@
 //! ```text
 //!  phase 1   hooks off                                              a fifth of the time
 //!  phase 2   hooks flipped by another thread, one by one and        half
-//!            in batches, hundreds of times a second
+//!            in batches, hundreds of times a second; the hash
+//!            function led to another implementation
 //!  phase 3   throughput of seven ways to run the same loop, in       the rest
 //!            rounds, in arbitrary order within a round
 //! ```
@@ -30,6 +31,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use index::{HASH, HASHES};
 use input::{Input, Problem};
 use report::{Listing, grouped, size};
 use session::Session;
@@ -127,10 +129,11 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     completed.map(|()| wrong)
 }
 
-/// The phases, and the site that they flipped.
+/// The phases, and the site and the trampoline that they changed.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let mut listing = Listing::default();
     listing.note("as compiled")?;
+    listing.note_call("as compiled");
     session.off(options.seconds.mul_f64(0.2), out)?;
     if options.inject_wrong_result {
         session.inject_wrong_result();
@@ -141,6 +144,10 @@ fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) ->
     listing.note("hook on")?;
     hooks::set_keys(0)?;
     listing.note("hook off again")?;
+    for (target, when) in [(1, "by the table"), (2, "by eight bytes"), (0, "the first again")] {
+        HASH.update(HASHES[target])?;
+        listing.note_call(when);
+    }
     writeln!(out)?;
     Ok(listing.print(out)?)
 }

@@ -6,11 +6,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, MemorySizeOptions};
+use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
 use jumplabel::{Site, for_each_site};
 
 use crate::flips::Flips;
 use crate::hooks;
+use crate::index::HASH;
 
 /// A line on the terminal that says how far things are.
 pub struct Progress {
@@ -72,7 +73,7 @@ pub fn size(bytes: usize) -> String {
 
 /// What was flipped, and how long it took.
 pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Result<()> {
-    let transactions = flips.single.len() + flips.batches.len();
+    let transactions = flips.single.len() + flips.batches.len() + flips.calls.len();
     let rate = transactions as f64 / elapsed.as_secs_f64();
     let writers: Vec<_> = flips.writers.iter().map(|(name, times)| format!("{name} {}", grouped(*times))).collect();
     let writers = if writers.is_empty() { "none: this build has no sites".into() } else { writers.join(", ") };
@@ -80,7 +81,9 @@ pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Resu
     writeln!(out, "  transactions: {} ({rate:.0}/s); writers: {writers}", grouped(transactions as u64))?;
     writeln!(out, "  flip latency in us, waiting for a processor included")?;
     writeln!(out, "    {:<34} {:>8}  {:>8}  {:>8}", "", "p50", "p99", "max")?;
-    for (name, times) in [("one key", &flips.single), ("a batch of several keys", &flips.batches)] {
+    let kinds =
+        [("one key", &flips.single), ("a batch of several keys", &flips.batches), ("the hash function", &flips.calls)];
+    for (name, times) in kinds {
         let us = |part| quantile(times, part).unwrap_or_default().as_secs_f64() * 1e6;
         let name = format!("{name} ({} times)", grouped(times.len() as u64));
         writeln!(out, "    {name:<34} {:>8.1}  {:>8.1}  {:>8.1}", us(0.5), us(0.99), us(1.0))?;
@@ -112,10 +115,18 @@ pub fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-/// The site in the loop that checks the hook `trace`, as it was at several times.
+/// The site in the loop that checks the hook `trace`, and the trampoline of the hash function, as they were at several times.
 #[derive(Default)]
 pub struct Listing {
     rows: Vec<(&'static str, Site)>,
+    calls: Vec<(&'static str, Trampoline)>,
+}
+
+/// `endbr64`, and the jump that an update changes.
+#[derive(Clone, Copy)]
+struct Trampoline {
+    address: usize,
+    bytes: [u8; 9],
 }
 
 impl Listing {
@@ -132,29 +143,57 @@ impl Listing {
         Ok(())
     }
 
+    /// Notes what the trampoline of the hash function holds now.
+    pub fn note_call(&mut self, when: &'static str) {
+        let address = *HASH as *const () as usize;
+        // SAFETY: code of this program, which goes on for longer than that; nobody updates now.
+        let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; 9]) };
+        self.calls.push((when, Trampoline { address, bytes }));
+    }
+
     /// Prints bytes and instructions.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        self.print_site(out)?;
+        self.print_call(out)
+    }
+
+    /// Without trampolines, a call is a load and a call of what was loaded: then the address changes.
+    fn print_call(&self, out: &mut impl Write) -> io::Result<()> {
+        let Some(((_, first), rest)) = self.calls.split_first() else { return Ok(()) };
+        if rest.iter().any(|(_, now)| now.address != first.address) {
+            return writeln!(out, "no trampoline to show: this build has none, a call is by a pointer");
+        }
+        writeln!(out, "the trampoline of the loop's hash function, at {:#x}", first.address)?;
+        for (when, Trampoline { address, bytes }) in &self.calls {
+            writeln!(out, "  {when:<16} {}   {}", hexadecimal(bytes), disassemble(bytes, *address).join("; "))?;
+        }
+        Ok(())
+    }
+
+    fn print_site(&self, out: &mut impl Write) -> io::Result<()> {
         let Some((_, first)) = self.rows.first() else {
             return writeln!(out, "no site to show: this build has none, a check is a load, a test and a jump");
         };
         writeln!(out, "the site that checks the hook \"trace\" in the loop, at {:#x}", first.address)?;
         for (when, site) in &self.rows {
-            let bytes: Vec<_> = site.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             let way = match site.state {
                 Some(state) if state.falls_through() => "falls through",
                 Some(_) => "jumps",
                 None => "not ours",
             };
-            writeln!(out, "  {when:<16} {}   {:<26} {way}", bytes.join(" "), disassemble(site))?;
+            let instruction = disassemble(&site.bytes, site.address).join("; ");
+            writeln!(out, "  {when:<16} {}   {instruction:<26} {way}", hexadecimal(&site.bytes))?;
         }
         Ok(())
     }
 }
 
-/// The instruction of a site.
-fn disassemble(site: &Site) -> String {
-    let mut instruction = Instruction::default();
-    Decoder::with_ip(64, &site.bytes, site.address as u64, DecoderOptions::NONE).decode_out(&mut instruction);
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The instructions.
+fn disassemble(bytes: &[u8], address: usize) -> Vec<String> {
     let mut formatter = IntelFormatter::new();
     let options = formatter.options_mut();
     options.set_hex_prefix("0x");
@@ -165,7 +204,10 @@ fn disassemble(site: &Site) -> String {
     options.set_space_after_operand_separator(true);
     options.set_show_branch_size(false);
     options.set_memory_size_options(MemorySizeOptions::Always);
-    let mut text = String::new();
-    formatter.format(&instruction, &mut text);
-    text
+    let mut format = |instruction| {
+        let mut text = String::new();
+        formatter.format(&instruction, &mut text);
+        text
+    };
+    Decoder::with_ip(64, bytes, address as u64, DecoderOptions::NONE).into_iter().map(&mut format).collect()
 }

@@ -92,6 +92,11 @@ fn good_input() {
         assert!(text.contains(instruction), "no {instruction:?} in:\n{text}");
     }
     assert!(text.contains(" keys, ") && !text.contains(" 0 sites rewritten"), "{text}");
+    assert!(number(&output, "the hash function (") >= 3, "{text}");
+    // As compiled, two others, and the first again.
+    let (_, trampoline) = text.split_once("the trampoline of").unwrap();
+    let jumps: Vec<&str> = trampoline.lines().filter_map(|line| line.split("endbr64; jmp ").nth(1)).collect();
+    assert!(jumps.len() == 4 && jumps[0] == jumps[3] && jumps[0] != jumps[1] && jumps[1] != jumps[2], "{text}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod clock;
 #[cfg(jumplabel_sites)]
 pub mod pages;
 pub mod scenario;
+pub mod switch;
 #[cfg(jumplabel_sites)]
 pub mod twin;
 #[cfg(jumplabel_sites)]

@@ -156,6 +156,11 @@ pub enum Error {
         /// The address.
         address: usize,
     },
+    /// A mode was to be set to a number that none of its modes has.
+    NoSuchMode {
+        /// How many modes there are.
+        count: u8,
+    },
     /// A site cannot reach its other arm with one instruction.
     OutOfRange {
         /// Address of the site.
@@ -241,12 +246,13 @@ impl fmt::Display for Error {
                 f,
                 "the key is held by {count} users: use inc and dec, or enable and disable, not both on one key"
             ),
-            Error::Sealed => f.write_str("it is sealed: a key or static call that was sealed cannot change any more"),
+            Error::Sealed => f.write_str("it is sealed: a key, mode or static call that was sealed cannot change any more"),
             Error::NotCode { address } => write!(
                 f,
                 "a static call cannot lead to {address:#x}, where no code is mapped: give it a function, of an object that is \
                  still loaded"
             ),
+            Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
             Error::OutOfRange { address } => write!(
                 f,
                 "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"

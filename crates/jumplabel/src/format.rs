@@ -50,6 +50,9 @@ pub const BRANCH: u8 = 0;
 pub const NAKED: u8 = 1;
 /// The kind of the trampoline of a static call: it leads to the call's target, directly or by way of a slot.
 pub const JUMP: u8 = 2;
+/// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, and then
+/// an [`Arm`] for each.
+pub const SWITCH: u8 = 3;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
@@ -127,6 +130,13 @@ impl Entry {
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 
+    /// The arms of a switch.
+    pub(crate) fn arms(&self) -> &[Arm] {
+        let count = self.target() as *const u32;
+        // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
+        unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
+    }
+
     /// Whether the key word leads to a slot that holds the key's address.
     pub(crate) fn is_indirect(&self) -> bool {
         self.meta & INDIRECT != 0
@@ -165,6 +175,27 @@ pub struct KeyRecord {
     pub(crate) declaration: i32,
     /// A function that returns what `meta` gave; 0 if nothing did.
     pub(crate) meta: i32,
+}
+
+/// An arm of a switch.
+#[repr(C, align(4))]
+pub struct Arm {
+    mode: u32,
+    address: i32,
+}
+
+impl Arm {
+    /// The number of the mode.
+    #[must_use]
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    /// Address of the code.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        relative(&raw const self.address)
+    }
 }
 
 /// What a declaration says of its keys. Constant: the compiler lays it out, the assembler only leads to it.

@@ -23,6 +23,7 @@
 //! |---|---|
 //! | declare keys | [`static_key!`] |
 //! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
+//! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
@@ -71,6 +72,8 @@ pub mod record;
 mod scoped;
 mod site;
 mod sort;
+#[doc(hidden)] // Public for the macros.
+pub mod switch;
 pub mod text;
 #[cfg(feature = "std")]
 #[doc(hidden)] // Public for the macros.
@@ -96,6 +99,7 @@ pub use load::set_text;
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
+pub use switch::{Modes, RawMode, StaticMode};
 pub use text::{Visibility, Warnings, set_writer};
 #[cfg(feature = "std")]
 pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes};

@@ -131,6 +131,17 @@ fn sites_without_records() {
     }
 }
 
+/// A panic comes through trampolines in each profile.
+#[test]
+fn unwinding_through_trampolines() {
+    for (level, lto) in [("0", "off"), ("3", "off"), ("3", "fat")] {
+        let build = Build::of("cost").args(&["--bin", "unwind"]).env(OPT_LEVEL, level).env(LTO, lto);
+        let results = build.results(&["unwind"]);
+        assert_eq!(cargo::run(&mut Command::new(&results[0])), "ok\n", "{level} {lto}");
+        cargo::discard(&results);
+    }
+}
+
 /// Functions that check different keys are never the same code to a linker that folds it.
 #[test]
 fn identical_code_folding() {

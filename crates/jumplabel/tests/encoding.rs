@@ -221,6 +221,61 @@ fn retargets<M: Machine>() {
     assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
 }
 
+/// Switches, from each arm to each other one. A site of one word jumps all the time, because nothing lies behind it; others may go on
+/// behind, to the stub, from where they come back to any arm.
+fn switches<M: Machine>() {
+    let whole = <M::A as Arch>::WHOLE;
+    let kind = State::TO_ARM.kind();
+    let change = |from: i32, to: i32| {
+        let [old, new] = [from, to].map(|displacement| State::TO_ARM.encode::<M::A>(displacement));
+        Change { old, new }
+    };
+    let take = |there: Steps, from: i32, to: i32| {
+        walk::<M>(there, undo::<M>, change(from, to), |bytes| {
+            let effects = [from, to].map(|displacement| M::effect(bytes, displacement));
+            let legal = |effect: &Effect| *effect == Effect::Jumps || *effect == Effect::FallsThrough && !whole;
+            let legal = effects.iter().flatten().any(legal);
+            let state = [from, to].into_iter().find_map(|arm| decode::<M>(kind, bytes, arm));
+            match state {
+                Some(State::TO_ARM | State::TO_STUB) if legal => Ok(()),
+                _ => Err(format!("{from:#x} -> {to:#x}: {bytes:02x?} {effects:?} {state:?}")),
+            }
+        })
+    };
+    for &from in M::DISPLACEMENTS {
+        let held = encode::<M>(State::TO_ARM, from);
+        assert_eq!((held.len(), M::effect(&held, from)), (kind.bytes::<M::A>(), Ok(Effect::Jumps)));
+        assert!(kind.leads_somewhere::<M::A>(Code::new(kind.number(), &held)).is_some());
+        for &to in M::DISPLACEMENTS.iter().filter(|to| **to != from) {
+            take(step::<M>, from, to).unwrap();
+            assert_eq!(decode::<M>(kind, &held, to), None, "another arm's jump is foreign");
+        }
+    }
+    let stub = encode::<M>(State::TO_STUB, 0);
+    assert_eq!(decode::<M>(kind, &stub, 0), if whole { None } else { Some(State::TO_STUB) });
+    for state in [State::TO_ARM, State::TO_STUB] {
+        assert_eq!(state.toward::<M::A>(0, Some(0)), State::TO_ARM);
+        assert!(Template::of::<M::A>(state).is_none(), "what the entry says is no displacement");
+    }
+    // Broken twins: half of a word, or bytes at once; by way of what falls through, behind which a site of one word has nothing.
+    let [near, far] = [0x0102_0304, 0x1234_5678].map(in_reach::<M>);
+    let half: Steps = |number, change| {
+        let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
+        let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap() })
+    };
+    let by_nothing: Steps = |number, change| {
+        let nothing = State::TO_STUB.encode::<M::A>(0);
+        let bytes = nothing.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
+        let piece = Piece { offset: 0, len: nothing.len() as u8, bytes: bytes.try_into().unwrap() };
+        if number == 0 { Some(piece) } else { step::<M>(number, change) }
+    };
+    for broken in [half, by_nothing] {
+        assert!(take(broken, near, far).is_err());
+    }
+    take(step::<M>, near, far).unwrap();
+}
+
 /// Flips of a site, and of a naked function.
 fn pairs<M: Machine>() -> impl Iterator<Item = (State, State)> {
     let sites = M::STATES.iter().flat_map(|&from| M::STATES.iter().map(move |&to| (from, to)));
@@ -434,7 +489,7 @@ macro_rules! each {
             use super::*;
             each! { @ $Machine, every_fetch_is_one_legal_instruction undo_is_harmless_where_nothing_was_done
                 states_round_trip points_in_between_are_states a_step_to_where_one_is_already
-                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets
+                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets switches
                 broken_steps_are_found_out }
         }
     )* };

@@ -8,6 +8,8 @@ use jumplabel::format::{
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
+const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_switch.h");
+const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
@@ -23,12 +25,19 @@ fn checks() -> Vec<Check> {
     let header = |part: String| ("site.h", HEADER, part);
     let document = |part: String| ("table-format.md", DOCUMENT, part);
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
-    let naked = u32::from(jumplabel::format::NAKED) << KIND_SHIFT;
+    let switch = u32::from(jumplabel::format::SWITCH) << KIND_SHIFT;
+    let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
-        header(format!("entry->meta & {naked};")),
+        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::NAKED)),
+        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::JUMP)),
+        ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_)")),
+        document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
+        document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
+        ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
+        ("static_call.h", CALL_HEADER, "JUMPLABEL_POINTERS_(\"0, 0, 0\")".to_owned()),
         header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
         header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),

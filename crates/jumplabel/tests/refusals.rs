@@ -22,5 +22,7 @@ mod prepared;
 mod seccomp;
 #[path = "refusals/state.rs"]
 mod state;
+#[path = "refusals/switches.rs"]
+mod switches;
 #[path = "refusals/writes.rs"]
 mod writes;

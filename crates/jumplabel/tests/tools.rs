@@ -148,6 +148,53 @@ fn gdb_breakpoint_on_a_site() {
     });
 }
 
+jumplabel::static_call! { static LED: extern "C" fn(u32) -> u32 = where_it_led_at_first; }
+
+extern "C" fn where_it_led_at_first(x: u32) -> u32 {
+    x
+}
+
+#[inline(never)]
+extern "C" fn where_it_leads_now(x: u32) -> u32 {
+    std::hint::black_box(x) + 1
+}
+
+/// What a backtrace is to name: it has more to do when the call returns.
+#[inline(never)]
+fn who_calls(x: u32) -> u32 {
+    std::hint::black_box(LED(x)) + 1
+}
+
+/// In a trampoline that was patched, and in the target behind it: the caller is found, and the trampoline has a name.
+#[test]
+#[cfg(jumplabel_trampolines)]
+fn gdb_backtrace_through_a_trampoline() {
+    passes(|| {
+        LED.update(where_it_leads_now).unwrap();
+        let trampoline = *LED as *const () as usize;
+        let target = where_it_leads_now as *const () as usize;
+        let mut gdb = Gdb::attach();
+        for stop in [trampoline, target] {
+            gdb.tell(&format!("break *{stop:#x}"));
+        }
+        gdb.tell("echo attached\\n");
+        gdb.tell("continue");
+        for command in ["bt 2", "continue", "bt 2", "delete breakpoints", "detach", "echo detached\\n"] {
+            gdb.tell(command);
+        }
+        gdb.wait_for("attached", || std::thread::sleep(Duration::from_millis(5)));
+        assert_eq!(who_calls(1), 3);
+        gdb.wait_for("detached", || std::thread::sleep(Duration::from_millis(5)));
+        let log = gdb.log();
+        let frames = |number: &str, name: &str| {
+            let is_it = |line: &&str| line.trim_start_matches("(gdb) ").starts_with(number) && line.contains(name);
+            log.lines().filter(is_it).count()
+        };
+        let found = (frames("#0", "__trampoline"), frames("#0", "where_it_leads_now"), frames("#1", "who_calls"));
+        assert!(found.0 >= 1 && found.1 >= 1 && found.2 == 2, "{found:?}: no backtrace through the trampoline:\n{log}");
+    });
+}
+
 /// The mapping with the sites still names the program's file, at the right offset: profilers find their symbols by that.
 #[test]
 fn the_map_names_the_file() {

@@ -22,6 +22,9 @@
 //! it is slower, and no processor shows what it has fetched ahead; the threads, the locks and the mappings are real.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
+#[cfg(target_arch = "x86_64")]
+#[path = "torture/calls.rs"]
+mod calls;
 #[path = "torture/cells.rs"]
 mod cells;
 #[path = "torture/child.rs"]
@@ -99,6 +102,29 @@ fn twin_that_forgets_a_site_is_found_out() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn twin_that_forgets_slots_is_found_out() {
+    let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let report = run_in_child("twin_that_forgets_slots_is_found_out", TWIN, |time| {
+        Twin::FORGETS_SLOTS.install();
+        run(WriterKind::Custom, time, |cell| cell.kind == Kind::Retarget)
+    });
+    complained(&report, "was promised");
+}
+
+/// A displacement that is written under the jump's opcode leads to traps.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn twin_that_writes_displacements_under_a_jump_is_found_out() {
+    let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let report = run_in_child("twin_that_writes_displacements_under_a_jump_is_found_out", TWIN, |time| {
+        Twin { store: Some(torn::bytes), ..Twin::STEPS }.install();
+        run(WriterKind::Custom, time, |cell| cell.kind == Kind::Retarget)
+    });
+    torn::trapped(&report);
+}
+
+#[test]
 fn twin_that_does_not_roll_back_is_found_out() {
     let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     let report = run_in_child("twin_that_does_not_roll_back_is_found_out", TWIN, |time| {
@@ -133,7 +159,7 @@ fn twin(test: &str, time: Duration, twin: Twin) -> Report {
     let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     run_in_child(test, time, |time| {
         twin.install();
-        run(WriterKind::Custom, time, |cell| ["crosses 64", "crosses page"].contains(&cell.name))
+        run(WriterKind::Custom, time, |cell| ["crosses 64", "crosses page", "retarget"].contains(&cell.name))
     })
 }
 

@@ -24,7 +24,8 @@ use crate::machine::mappings;
 use crate::report::Report;
 use crate::samples::Samples;
 use crate::{Result, sites::Functions};
-use executor::Executor;
+pub use executor::Executor;
+pub use floor::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier, open as open_floor};
 use groups::Group;
 
 /// The most that the p10 of an automatic flip may be, as a multiple of that of the bare calls of the writer that it takes, for
@@ -268,4 +269,14 @@ impl Bench {
 
 fn set(key: &RawKey, on: bool) -> std::result::Result<jumplabel::Outcome, jumplabel::Error> {
     if on { key.enable() } else { key.disable() }
+}
+
+/// The floor's one site, as another command executes it.
+pub fn floor_of_one() -> Functions {
+    groups::floor(1)
+}
+
+/// A flip of that site.
+pub fn store_floor(on: bool) {
+    floor::flip(&floor_of_one(), on);
 }

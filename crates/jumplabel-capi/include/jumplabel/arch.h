@@ -22,6 +22,9 @@
  *                                      a static call's trampoline: its site behind the label, and the way by the slot
  *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for where that site leads at first; without these two, static calls
  *                                      go by way of a pointer
+ *     JUMPLABEL_MODE_IS_(mode, target), JUMPLABEL_JUMP_STUB_(label)
+ *                                      where a site is not written by one store, of the stub of a switch: goes to the target if the mode
+ *                                      is this number (what it takes but flags is saved), and a jump
  *     JUMPLABEL_KEY_CONSTRAINT_        the address of a key as an operand, and
  *     JUMPLABEL_KEY_TEXT_              as text, a constant
  *     JUMPLABEL_NUMBER_(name)          an operand that is a number, as text
@@ -75,6 +78,20 @@
 	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\njmp " func "@PLT\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".reloc ., R_X86_64_PLT32, " func "\n.long 0\n"
 #endif
+/* cmpb $mode, key(%rip), of a slot and on i686 by way of a register that is saved, as above; je target */
+#ifdef __x86_64__
+#define JUMPLABEL_COMPARE_KEY_(key, mode) ".byte 0x80, 0x3d;.long " key " - . - 5;.byte " mode ";"
+#define JUMPLABEL_COMPARE_SLOT_(slot, mode)                                                                            \
+	".byte 0x48, 0x8d, 0x64, 0x24, 0x80, 0x50, 0x48, 0x8b, 0x05;.long " slot " - . - 4;"                          \
+	".byte 0x80, 0x38, " mode ", 0x58, 0x48, 0x8d, 0xa4, 0x24;.long 128;"
+#else
+#define JUMPLABEL_COMPARE_KEY_(key, mode)                                                                              \
+	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0x80, 0xb8;.long " key " - 5b;.byte " mode ", 0x58;"
+#define JUMPLABEL_COMPARE_SLOT_(slot, mode)                                                                            \
+	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0x8b, 0x80;.long " slot " - 5b;.byte 0x80, 0x38, " mode ", 0x58;"
+#endif
+#define JUMPLABEL_MODE_IS_(mode, target) JUMPLABEL_COMPARE_(mode) ".byte 0x0f, 0x84;.long " target " - . - 4;"
+#define JUMPLABEL_JUMP_STUB_(label) ".byte 0xe9;.long " label " - . - 4;"
 /* mov $value, %eax; ret */
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
 #ifdef __x86_64__
@@ -121,8 +138,8 @@
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
 /* `bti c`, which a branch by way of x16 lands on, too. */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	"hint #34\n" label ":\nb " func "\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	"hint #34\n" label ":\nb " label "_stub\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"          \
+	label "_stub:\nb " func "\n"
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #else
@@ -150,11 +167,9 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
-/* The site does not reach far, so that it leads to a stub at first. */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
 	"auipc t1, %%pcrel_hi(" slot ")\nld t1, %%pcrel_lo(" label "_slot)(t1)\njr t1\n" label "_stub:\ntail " func "\n.option pop\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -173,11 +188,16 @@
 #define JUMPLABEL_STUB_(back, target)											\
 	"llgt 1, 0(1);" ".if " JUMPLABEL_NUMBER_("number") " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
 	"lg 1, 8(15);la 15, 16(15);jg " back ";5:lg 1, 8(15);la 15, 16(15);jg " target ";"
+/* cli sets the condition; nothing behind it does. */
+#define JUMPLABEL_COMPARE_KEY_(key, mode) JUMPLABEL_TEST_KEY_(key) "cli 0(1), " mode ";lg 1, 8(15);la 15, 16(15);"
+#define JUMPLABEL_COMPARE_SLOT_(slot, mode) JUMPLABEL_TEST_SLOT_(slot) "cli 0(1), " mode ";lg 1, 8(15);la 15, 16(15);"
+#define JUMPLABEL_MODE_IS_(mode, target) JUMPLABEL_COMPARE_(mode) "jge " target ";"
+#define JUMPLABEL_JUMP_STUB_(label) "jg " label ";"
 #define JUMPLABEL_ENTRY_(function) "larl 2, __jumplabel_object\njg " function "@PLT\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "lghi 2, 0\nbr 14", "lghi 2, 1\nbr 14")
-#define JUMPLABEL_TRAMPOLINE_(label, func, slot) label ":\nbrcl 15, " func "\nlgrl 1, " slot "\nbr 1\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	label ":\nbrcl 15, " label "_stub\nlgrl 1, " slot "\nbr 1\n" label "_stub:\njg " func "@PLT\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -227,8 +247,8 @@
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov r0, #0\nbx lr", "mov r0, #1\nbx lr")
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	label ":\nb " func "\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n" label "_word: .long " slot " - (" label "_slot + 8)\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	label ":\nb " label "_stub\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n"                        \
+	label "_word: .long " slot " - (" label "_slot + 8)\n" label "_stub: b " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%c[key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -251,8 +271,8 @@
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "ori $a0, $zero, 0\njr $ra", "ori $a0, $zero, 1\njr $ra")
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
-	label ":\nb " func "\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"
-#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+	label ":\nb " label "_stub\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"   \
+	label "_stub:\nb " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
@@ -265,6 +285,11 @@
 #endif
 #ifndef JUMPLABEL_NAKED_CALL_
 #define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#endif
+
+/* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
+#ifndef JUMPLABEL_TRAMPOLINE_TO_
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #endif
 
 /* Words of the size of a pointer. */

@@ -7,7 +7,7 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bit 2 = naked, bit 6 = loads
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 6 = loads
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
@@ -67,7 +67,13 @@ static inline bool jump_entry_is_init(const struct jump_entry *entry)
 /* The function of a naked key: <jumplabel/static_naked_key.h>. */
 static inline bool jump_entry_is_naked(const struct jump_entry *entry)
 {
-	return entry->meta & 4;
+	return (entry->meta >> 2 & 15) == 1;
+}
+
+/* The trampoline of a static call: <jumplabel/static_call.h>. `key` leads to the call. */
+static inline bool jump_entry_is_call(const struct jump_entry *entry)
+{
+	return (entry->meta >> 2 & 15) == 2;
 }
 
 /* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
@@ -198,12 +204,14 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".endif\n"
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_SLOT_LABEL_ " - ."
 #define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_(JUMPLABEL_SLOT_LABEL_)
+#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_SLOT_LABEL_, mode)
 #else
 #define JUMPLABEL_INDIRECT_ 0
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
 #define JUMPLABEL_SLOT_ ""
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_TEXT_ " - ."
 #define JUMPLABEL_TEST_ JUMPLABEL_TEST_KEY_(JUMPLABEL_KEY_TEXT_)
+#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_KEY_(JUMPLABEL_KEY_TEXT_, mode)
 #endif
 
 /*

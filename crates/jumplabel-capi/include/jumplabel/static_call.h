@@ -14,89 +14,282 @@
  * exceptions pass. A static call carries code and no data: what the new target reads must have been published before, and what
  * the old one reads must stay until no thread is in it any more.
  *
- *     DEFINE_STATIC_CALL_NULL(name, func)   leads nowhere: static_call_cond(name)(...) does nothing but evaluate its arguments
- *     DEFINE_STATIC_CALL_RET0(name, func)   returns 0; for functions that return an integer or a pointer
- *     static_call_query(name)               where it leads; NULL of one that leads nowhere
+ *     DEFINE_STATIC_CALL_NULL(name, func)   leads nowhere, until it is updated, and again after an update to NULL. `func` gives the type
+ *     static_call_cond(name)(...)           calls it, if it leads somewhere; evaluates the arguments in any case; has no value
+ *     DEFINE_STATIC_CALL_RET0(name, func)   returns 0; for functions that return a pointer, or an integer of at most 64 bits
+ *     static_call_query(name)               where it leads; NULL if nowhere
+ *     static_call_mod(name)                 the same as static_call()
  *
- * The name of a static call is the only one of its kind in a program or shared library.
+ * The name of a static call is the only one of its kind in a program or shared library. Other objects see it if this object says so:
+ *
+ *     EXPORT_STATIC_CALL(name)              they may call and update it
+ *     EXPORT_STATIC_CALL_TRAMP(name)        they may call it
+ *
+ * Without trampolines (JUMPLABEL_FALLBACK, i386, 64-bit POWER) a call loads a pointer. Then other objects see all calls; files that name the
+ * same call must agree on JUMPLABEL_FALLBACK, or the linker finds no symbol.
  */
 #ifndef JUMPLABEL_STATIC_CALL_H
 #define JUMPLABEL_STATIC_CALL_H
 
 #include "jump_label.h"
 
+typedef void (*jumplabel_function_)(void);
+
 /* A static call without its type. All members are the library's. */
 struct static_call_key {
-	void *slot;
-	void *func;
-	void *first;
+	jumplabel_function_ slot;
+	jumplabel_function_ func;
+	jumplabel_function_ first;
 	unsigned int flags;
 } __attribute__((aligned(8)));
 
-#define STATIC_CALL_KEY(name) __SCK__##name
-#define STATIC_CALL_KEY_STR(name) "__SCK__" #name
-#define STATIC_CALL_TRAMP(name) __SCT__##name
-#define STATIC_CALL_TRAMP_STR(name) "__SCT__" #name
+/* What the file that defines a call knows of it: where it leads at first, and its address of __static_call_return0(). */
+struct jumplabel_call_ {
+	struct static_call_key *key;
+	jumplabel_function_ first, zero;
+};
+
+#define STATIC_CALL_KEY_PREFIX __SCK__
+#define STATIC_CALL_KEY_PREFIX_STR "__SCK__"
+#define STATIC_CALL_KEY_PREFIX_LEN (sizeof(STATIC_CALL_KEY_PREFIX_STR) - 1)
+#define STATIC_CALL_TRAMP_PREFIX __SCT__
+#define STATIC_CALL_TRAMP_PREFIX_STR "__SCT__"
+#define STATIC_CALL_TRAMP_PREFIX_LEN (sizeof(STATIC_CALL_TRAMP_PREFIX_STR) - 1)
+
+#define JUMPLABEL_PASTE_(a, b) a##b
+#define JUMPLABEL_TEXT_(name) #name
+
+/* By way of a function: the linker would copy a variable of a shared library into the program. */
+#define STATIC_CALL_KEY(name) (*JUMPLABEL_CALL_(name)().key)
+#define STATIC_CALL_KEY_STR(name) STATIC_CALL_KEY_PREFIX_STR JUMPLABEL_TEXT_(name)
+#define STATIC_CALL_TRAMP(name) JUMPLABEL_PASTE_(__SCT__, name)
+#define STATIC_CALL_TRAMP_STR(name) STATIC_CALL_TRAMP_PREFIX_STR JUMPLABEL_TEXT_(name)
+#define JUMPLABEL_CALL_(name) JUMPLABEL_PASTE_(__SCC__, name)
+#define JUMPLABEL_CALL_KEY_(name) JUMPLABEL_PASTE_(__SCK__, name)
+#define JUMPLABEL_CALL_TYPE_(name) __typeof__(&STATIC_CALL_TRAMP(name))
 
 #ifdef __cplusplus
 extern "C" {
 #define JUMPLABEL_EXTERN_C_ extern "C"
+#define JUMPLABEL_NOEXCEPT_ noexcept
 #else
 #define JUMPLABEL_EXTERN_C_ extern
+#define JUMPLABEL_NOEXCEPT_
 #endif
 
-/* Returns 0, whatever its arguments. Its address is the same in all objects of a process. */
+/* Returns 0, whatever its arguments. static_call_query() returns this address if a call returns 0, in each object that of its own
+   copy of the library. */
 long __static_call_return0(void);
 
-/* Leads the call to `func`. As <jumplabel.h>'s functions: 0, or a negative errno. */
-int jumplabel_static_call_update(struct static_call_key *key, void (*func)(void));
+/* Leads the call to `func`; to where it led first if that is `first`. 0, or after a warning a negative errno. */
+int jumplabel_static_call_update(struct static_call_key *key, jumplabel_function_ func, jumplabel_function_ first);
 
 #ifdef __cplusplus
 }
 #endif
 
-#define DECLARE_STATIC_CALL(name, func)                                                                                \
-	JUMPLABEL_EXTERN_C_ struct static_call_key STATIC_CALL_KEY(name);                                             \
-	JUMPLABEL_EXTERN_C_ __typeof__(func) STATIC_CALL_TRAMP(name)
+/* What a call leads to that leads nowhere, and one that returns 0: in the same object. */
+static inline long long jumplabel_return0_(void)
+{
+	return 0;
+}
 
-/* The trampoline, and its table entry (kind 2). A function that nobody calls holds the text, because only in functions the compiler
-   tells the assembler its name for `func`. */
-#define JUMPLABEL_STATIC_CALL_(name, func)                                                                             \
-	DECLARE_STATIC_CALL(name, func);                                                                               \
-	struct static_call_key STATIC_CALL_KEY(name) = { 0, 0, 0, 0 };                                                 \
-	__attribute__((used, noinline, cold)) static void jumplabel_define_##name##_(void)                             \
+static inline jumplabel_function_ jumplabel_load_(const struct static_call_key *key)
+{
+	return __atomic_load_n(&key->func, __ATOMIC_ACQUIRE);
+}
+
+static inline int jumplabel_update_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	if (func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0))
+		func = call.zero;
+	return jumplabel_static_call_update(call.key, func, call.first);
+}
+
+static inline jumplabel_function_ jumplabel_query_(struct jumplabel_call_ call)
+{
+	jumplabel_function_ func = jumplabel_load_(call.key);
+
+	if (!func)
+		func = call.first;
+	return func == call.zero ? JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) : func;
+}
+
+/* What static_call_update() takes: what converts to the type of the call, and, for `(void *)&__static_call_return0`, a void pointer. */
+#ifdef __cplusplus
+extern "C++" {
+template <class Type> struct jumplabel_void_ {};
+template <> struct jumplabel_void_<void> {
+	typedef int is;
+};
+template <class Function> struct jumplabel_target_ {
+	Function function;
+	jumplabel_target_(Function target) : function(target) {}
+	template <class Void, class = typename jumplabel_void_<Void>::is>
+	jumplabel_target_(Void *target) : function(reinterpret_cast<Function>(target)) {}
+};
+}
+#define JUMPLABEL_TARGET_(name, target) (jumplabel_target_<JUMPLABEL_CALL_TYPE_(name)>((target)).function)
+#else
+#define JUMPLABEL_TARGET_(name, target)                                                                                \
+	__extension__({                                                                                                \
+		_Static_assert(_Generic((target), JUMPLABEL_CALL_TYPE_(name): 1, void *: 1, default: 0),               \
+			       "static_call_update() takes a function of the type of the call");                            \
+		(JUMPLABEL_CALL_TYPE_(name))(target);                                                                  \
+	})
+#endif
+
+#if defined(JUMPLABEL_FALLBACK) || !defined(JUMPLABEL_TRAMPOLINE_)
+
+#define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
+	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __asm__("__SCF__" JUMPLABEL_TEXT_(name))  \
+		JUMPLABEL_SHOWN_
+
+#define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, call_flags)                                                 \
+	DECLARE_STATIC_CALL(name, type);                                                                               \
+	struct static_call_key JUMPLABEL_CALL_KEY_(name) = { 0, leads_to, 0, call_flags };                             \
+	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                         \
 	{                                                                                                              \
-		__asm__ __volatile__(JUMPLABEL_OBJECT_                                                                 \
-			".pushsection .text.__SCT__" #name ", \"ax\", \"progbits\"\n"                                  \
-			".balign 8\n"                                                                                  \
-			".globl __SCT__" #name "\n"                                                                    \
-			".type __SCT__" #name ", STT_FUNC\n"                                                           \
-			"__SCT__" #name ":\n"                                                                          \
-			JUMPLABEL_TRAMPOLINE_(".L__SCT__" #name "_site", JUMPLABEL_KEY_TEXT_, "__SCK__" #name)         \
-			".size __SCT__" #name ", . - __SCT__" #name "\n"                                 \
-			".reloc .L__SCT__" #name "_site, BFD_RELOC_NONE, __SCK__" #name "\n"                           \
-			".popsection\n"                                                                                \
-			".pushsection " JUMPLABEL_NAKED_TABLE_("__SCT__" #name) "\n"                                   \
-			".balign 4\n"                                                                                  \
-			".long .L__SCT__" #name "_site - .\n"                                                          \
-			JUMPLABEL_TRAMPOLINE_TO_(".L__SCT__" #name "_site", JUMPLABEL_KEY_TEXT_)                       \
-			".long __SCK__" #name " - .\n"                                                                 \
-			".long 8\n"                                                                                    \
-			".popsection\n"                                                                                \
-			:                                                                                              \
-			: [key] JUMPLABEL_KEY_CONSTRAINT_(func));                                                      \
+		struct jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), 0, JUMPLABEL_RETURN0_ };         \
+		return jumplabel_call;                                                                                 \
 	}                                                                                                              \
-	JUMPLABEL_EXTERN_C_ struct static_call_key STATIC_CALL_KEY(name)
+	JUMPLABEL_ASSERT_(1, "")
 
-#define DEFINE_STATIC_CALL(name, func) JUMPLABEL_STATIC_CALL_(name, func)
+static inline jumplabel_function_ jumplabel_callable_(const struct static_call_key *key) JUMPLABEL_NOEXCEPT_
+{
+	jumplabel_function_ func = jumplabel_load_(key);
+
+	return func ? func : JUMPLABEL_CAST_(jumplabel_function_, jumplabel_return0_);
+}
+
+#define static_call(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_callable_(&JUMPLABEL_CALL_KEY_(name))))
+
+#define STATIC_CALL_TRAMP_ADDR(name) NULL
+#define EXPORT_STATIC_CALL(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
+#define EXPORT_STATIC_CALL_TRAMP(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
+
+#else
+
+#define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
+	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((visibility("hidden")))
+
+/* A function whose text is there once. */
+#ifdef __clang__
+#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
+#else
+#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
+#endif
+
+/*
+ * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
+ * name or another file. The text is in a function because only there the compiler tells the assembler its name for `lead`. What hides
+ * the names is outside: an export, which may come before it in the assembler's file or behind, is too, and so comes behind this.
+ */
+#define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, flags)                                                      \
+	DECLARE_STATIC_CALL(name, type);                                                                               \
+	__asm__(".hidden __SCT__" JUMPLABEL_TEXT_(name) "\n.hidden __SCC__" JUMPLABEL_TEXT_(name) "\n");              \
+	JUMPLABEL_ONCE_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                            \
+	{                                                                                                              \
+		struct jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), leads_to, JUMPLABEL_RETURN0_ };  \
+		__asm__ __volatile__(JUMPLABEL_CALL_TEXT_("__SCK__" JUMPLABEL_TEXT_(name),                             \
+							  "__SCT__" JUMPLABEL_TEXT_(name),                             \
+							  ".L__SCT__" JUMPLABEL_TEXT_(name), #flags)                   \
+				     :                                                                                 \
+				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead));                                         \
+		return jumplabel_call;                                                                                 \
+	}                                                                                                              \
+	JUMPLABEL_ASSERT_(1, "")
+
+#define JUMPLABEL_CALL_TEXT_(key, trampoline, site, flags)                                                             \
+	JUMPLABEL_OBJECT_                                                                                              \
+	".pushsection .data." key ", \"aw\", \"progbits\"\n"                                                           \
+	".balign 8\n"                                                                                                  \
+	".globl " key "\n"                                                                                             \
+	".hidden " key "\n"                                                                                            \
+	".type " key ", STT_OBJECT\n"                                                                                  \
+	key ":\n"                                                                                                      \
+	JUMPLABEL_POINTERS_("0, 0, 0")                                                                                 \
+	".long " flags "\n"                                                                                            \
+	".balign 8\n"                                                                                                  \
+	".size " key ", . - " key "\n"                                                                                 \
+	".popsection\n"                                                                                                \
+	".pushsection .text." trampoline ", \"ax\", \"progbits\"\n"                                                    \
+	".balign 8\n"                                                                                                  \
+	".globl " trampoline "\n"                                                                                      \
+	".type " trampoline ", STT_FUNC\n"                                                                             \
+	trampoline ":\n"                                                                                               \
+	JUMPLABEL_TRAMPOLINE_(site, JUMPLABEL_KEY_TEXT_, key)                                                          \
+	".size " trampoline ", . - " trampoline "\n"                                                                   \
+	".reloc " site ", BFD_RELOC_NONE, " key "\n"                                                                   \
+	".reloc " site ", BFD_RELOC_NONE, " site "_entry\n"                                                            \
+	".popsection\n"                                                                                                \
+	".pushsection " JUMPLABEL_NAKED_TABLE_(trampoline) "\n"                                                        \
+	".balign 4\n"                                                                                                  \
+	site "_entry:\n"                                                                                               \
+	".long " site " - .\n"                                                                                         \
+	JUMPLABEL_TRAMPOLINE_TO_(site, JUMPLABEL_KEY_TEXT_)                                                            \
+	".long " key " - .\n"                                                                                          \
+	".long 8\n"                                                                                                    \
+	".popsection\n"
 
 #define static_call(name) STATIC_CALL_TRAMP(name)
+#define STATIC_CALL_TRAMP_ADDR(name) (&STATIC_CALL_TRAMP(name))
 
+/* In a file that was told to hide a name and to show it, the assembler does what it was told last. Protected: references of this object stay
+   in it. */
+#define EXPORT_STATIC_CALL(name)                                                                                       \
+	__asm__(".protected __SCT__" JUMPLABEL_TEXT_(name) "\n.protected __SCC__" JUMPLABEL_TEXT_(name) "\n")
+#define EXPORT_STATIC_CALL_TRAMP(name) __asm__(".protected __SCT__" JUMPLABEL_TEXT_(name) "\n")
+
+#endif
+
+#define EXPORT_STATIC_CALL_GPL(name) EXPORT_STATIC_CALL(name)
+#define EXPORT_STATIC_CALL_TRAMP_GPL(name) EXPORT_STATIC_CALL_TRAMP(name)
+
+#define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
+
+/* Whatever -fvisibility says: what hides them are directives of the assembler. */
+#define JUMPLABEL_SHOWN_ __attribute__((visibility("default")))
+
+/* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
+#define DECLARE_STATIC_CALL(name, func)                                                                                \
+	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
+	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;                       \
+	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_
+
+/* Flag 8: of C. Flag 4: it may lead nowhere. */
+#define DEFINE_STATIC_CALL(name, func)                                                                                 \
+	JUMPLABEL_STATIC_CALL_(name, func, func, JUMPLABEL_CAST_(jumplabel_function_, func), 8)
+#define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, 0, 12)
+#define DEFINE_STATIC_CALL_RET0(name, func)                                                                            \
+	JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_RETURN0_, 8)
+
+#define static_call_mod(name) static_call(name)
+#define static_call_cond(name) (void)static_call(name)
+
+/* Where the calls lead. Stale at once, unless the caller keeps others from updating. */
+#define static_call_query(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_query_(JUMPLABEL_CALL_(name)())))
+
+/*
+ * Leads all calls to `target`, a function of the call's type, NULL of one that may lead nowhere, or `(void *)&__static_call_return0`.
+ * Nothing to do if they lead there. When it returns, every call that starts later, on any thread, goes there. While it runs, calls go to the
+ * one or the other. Threads may be in the old target for as long as that takes. 0; or, after a warning, a negative error of <jumplabel.h>
+ * (Linux: void): then nothing has changed. Costs, blocks and is safe as static_branch_enable() is, and in the targets.
+ */
 #define static_call_update(name, target)                                                                               \
-	__extension__({                                                                                                \
-		__typeof__(&STATIC_CALL_TRAMP(name)) jumplabel_target_ = (target);                                     \
-		jumplabel_static_call_update(&STATIC_CALL_KEY(name),                                                   \
-					     JUMPLABEL_CAST_(void (*)(void), jumplabel_target_));                      \
-	})
+	jumplabel_update_(JUMPLABEL_CALL_(name)(), JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
+
+/* Whether an instruction that updates or flips change overlaps the bytes from `start` to `end`, both included: 1 or 0. */
+static inline int static_call_text_reserved(const void *start, const void *end)
+{
+	return jump_label_text_reserved(start, end);
+}
+
+/* There is no initialisation to forget. */
+#define static_call_initialized true
+static inline int static_call_init(void)
+{
+	return 0;
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Eight keys, four of which are inverted by a constructor that runs before any other: before the sites of the rest of the
+ * Eight keys, four of which are inverted, and a call that is updated, by a constructor that runs before any other: before the sites of the rest of the
  * program are known to the library.
  */
 #define JUMPLABEL_ALLOW_DEPRECATED
@@ -19,6 +19,28 @@ DEFINE_STATIC_KEY_TRUE(base_inv_true_key);
 DEFINE_STATIC_KEY_FALSE(base_false_key);
 DEFINE_STATIC_KEY_FALSE(base_inv_false_key);
 
+int base_add(int x)
+{
+	return x + 100;
+}
+
+int base_negate(int x)
+{
+	return -x;
+}
+
+DEFINE_STATIC_CALL(base_call, base_add);
+EXPORT_STATIC_CALL(base_call);
+DEFINE_STATIC_CALL(base_inv_call, base_add);
+EXPORT_STATIC_CALL_GPL(base_inv_call);
+DEFINE_STATIC_CALL(base_tramp_call, base_add);
+EXPORT_STATIC_CALL_TRAMP_GPL(base_tramp_call);
+
+int call_from_base(int x)
+{
+	return static_call(base_call)(x);
+}
+
 static void invert(struct static_key *key)
 {
 	if (static_key_enabled(key))
@@ -33,6 +55,7 @@ __attribute__((constructor(101))) static void invert_some(void)
 	invert(&base_inv_old_false_key);
 	invert(&base_inv_true_key.key);
 	invert(&base_inv_false_key.key);
+	static_call_update(base_inv_call, base_negate);
 }
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The keys of base.c: "another module". */
+/* The keys and calls of base.c: "another module". */
 #ifndef BASE_H
 #define BASE_H
 
@@ -13,6 +13,13 @@ DECLARE_STATIC_KEY_TRUE(base_true_key);
 DECLARE_STATIC_KEY_TRUE(base_inv_true_key);
 DECLARE_STATIC_KEY_FALSE(base_false_key);
 DECLARE_STATIC_KEY_FALSE(base_inv_false_key);
+
+int base_add(int x);
+int base_negate(int x);
+DECLARE_STATIC_CALL(base_call, base_add);
+DECLARE_STATIC_CALL(base_inv_call, base_add);
+DECLARE_STATIC_CALL(base_tramp_call, base_add);
+int call_from_base(int x);
 #ifdef __cplusplus
 }
 #endif

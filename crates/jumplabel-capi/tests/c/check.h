@@ -87,11 +87,11 @@ static inline size_t site_count(void)
 	return ((uintptr_t)jump_table_stop - (uintptr_t)jump_table_start) / sizeof(struct jump_entry);
 }
 
-/* What the site has to hold, from the manual of the processor. */
-static inline void expect(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
+/* What the site has to hold if it jumps to `target`, or would, from the manual of the processor. */
+static inline void expect(unsigned char *expected, size_t site, bool jumps, uintptr_t target, const unsigned char *found)
 {
 	const struct jump_entry *entry = &jump_table_start[site];
-	uintptr_t distance = jump_entry_target(entry) - jump_entry_code(entry);
+	uintptr_t distance = target - jump_entry_code(entry);
 	uint32_t far = (uint32_t)distance;
 
 	(void)found, (void)far;
@@ -135,20 +135,43 @@ static inline void expect(unsigned char *expected, size_t site, bool jumps, cons
 #endif
 }
 
+/* A trampoline jumps to where its call leads, or, where that is out of reach, goes on to a jump by way of the slot. */
+static inline void expect_call(unsigned char *expected, size_t site, const unsigned char *found)
+{
+	const struct jump_entry *entry = &jump_table_start[site];
+	const struct static_call_key *key = (const struct static_call_key *)(const void *)jump_entry_key(entry);
+	uintptr_t target = key->func ? (uintptr_t)key->func : jump_entry_target(entry);
+
+	expect(expected, site, true, target, found);
+	if (!memcmp(expected, found, JUMP_LABEL_NOP_SIZE) || (uintptr_t)key->slot != target)
+		return;
+	expect(expected, site, false, target, found);
+#if defined(__x86_64__)
+	memcpy(expected, found, JUMP_LABEL_NOP_SIZE); /* What is behind the opcode does not matter. */
+	expected[0] = 0xa9;
+#elif defined(__s390x__)
+	memcpy(expected + 2, found + 2, 4);
+#endif
+}
+
 static inline void check_text(int line)
 {
 	CHECK(site_count() > 0 && site_count() <= MAX_SITES);
 	for (size_t i = 0; i < site_count(); i++) {
 		const struct jump_entry *entry = &jump_table_start[i];
-		bool jumps = static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
+		bool is_call = jump_entry_is_call(entry);
+		bool jumps = is_call || static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
 		unsigned char found[JUMP_LABEL_NOP_SIZE], expected[JUMP_LABEL_NOP_SIZE];
 
 		for (int at = 0; at < JUMP_LABEL_NOP_SIZE; at++)
 			found[at] = ((const volatile unsigned char *)jump_entry_code(entry))[at];
 		/* Where nobody has patched it, it loads, which is right in both states. */
-		expect(expected, i, jumps, found);
+		if (is_call)
+			expect_call(expected, i, found);
+		else
+			expect(expected, i, jumps, jump_entry_target(entry), found);
 		if (jump_entry_loads(entry) && memcmp(found, expected, JUMP_LABEL_NOP_SIZE))
-			expect(expected, i, true, found);
+			expect(expected, i, true, jump_entry_target(entry), found);
 		if (memcmp(found, expected, JUMP_LABEL_NOP_SIZE)) {
 			fprintf(stderr, "line %d: site %zu holds", line, i);
 			for (int at = 0; at < JUMP_LABEL_NOP_SIZE; at++)

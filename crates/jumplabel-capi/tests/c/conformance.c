@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <time.h>
 
 #include "conformance/kernel.h"
@@ -19,6 +20,8 @@
 #include "conformance/lock.h"
 #include "conformance/load.h"
 #include "conformance/naked.h"
+#include "conformance/races.h"
+#include "conformance/calls.h"
 #include "conformance/or_load.h"
 #include "conformance/results.h"
 
@@ -65,6 +68,7 @@ int conformance(void)
 	many_sites();
 	threads();
 	naked();
+	calls();
 	results();
 	sealed();
 

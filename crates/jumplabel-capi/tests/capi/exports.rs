@@ -8,11 +8,11 @@ use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 /// All of it: anything else is an accident, anything missing breaks programs.
 const EXPORTS: &str = "\
-__static_key_deferred_flush __static_key_slow_dec_deferred \
+__static_call_return0 __static_key_deferred_flush __static_key_slow_dec_deferred \
 jump_label_lock jump_label_text_reserved jump_label_unlock \
 jumplabel_dec jumplabel_dec_deferred jumplabel_disable jumplabel_enable jumplabel_for_each_key \
 jumplabel_for_each_site jumplabel_inc jumplabel_prepare jumplabel_register_object jumplabel_seal jumplabel_seal_keys_ jumplabel_set_all jumplabel_set_warn \
-jumplabel_set_writer jumplabel_settle jumplabel_strerror jumplabel_unregister_object \
+jumplabel_set_writer jumplabel_settle jumplabel_static_call_update jumplabel_static_mode_set jumplabel_strerror jumplabel_unregister_object \
 static_key_disable static_key_disable_cpuslocked static_key_enable static_key_enable_cpuslocked \
 static_key_fast_inc_not_disabled static_key_slow_dec static_key_slow_dec_cpuslocked static_key_slow_inc \
 static_key_slow_inc_cpuslocked";

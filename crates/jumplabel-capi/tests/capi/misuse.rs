@@ -14,7 +14,8 @@ fn compile(compiler: Compiler, language: Language, flags: &str, body: &str) -> (
     let source = directory.join("source");
     let text = format!(
         "#include <jumplabel.h>\nstruct static_key raw = {{ 1, JUMP_TYPE_TRUE }};\nstatic DEFINE_STATIC_KEY_FALSE(off);\n\
-         static DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 5);\nint number;\nint f(struct static_key_false *pointer);\n\
+         static DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 5);\nint number;\nint act(int x);\ndouble other(double x);\n\
+         DECLARE_STATIC_CALL(call, act);\nint f(struct static_key_false *pointer);\n\
          int f(struct static_key_false *pointer)\n{{\n\t(void)pointer;\n\t(void)off;\n\t(void)late;\n\t{body}\n\treturn 0;\n}}\n"
     );
     std::fs::write(&source, text).unwrap();
@@ -71,6 +72,37 @@ fn wrong_types() {
         fails(flags, "return static_key_false(&off);", "static_key_*() takes the address of a struct static_key here");
         fails(flags, "static_branch_slow_dec_deferred(&off);", "a static key with a deferred dec");
         fails(flags, "static_key_deferred_flush(&raw);", "a static key with a deferred dec");
+    }
+}
+
+/// What a static call leads to has its type: a function, NULL, or a pointer to no type, as Linux has `(void *)` before
+/// `&__static_call_return0`. Its arguments and its result have those of the function.
+#[test]
+fn wrong_targets() {
+    for flags in ["", "-DJUMPLABEL_FALLBACK"] {
+        for target in ["other", "&other", "&number", "number", "1", "&act + 1 ? other : other", "static_branch_likely"]
+        {
+            let body = format!("return static_call_update(call, {target});");
+            let words = |said: &str| {
+                ["function of the type of the call", "jumplabel_target_", "undeclared", "not declared"]
+                    .iter()
+                    .any(|words| said.contains(words))
+            };
+            everywhere(flags, &body, |compiles, said| !compiles && words(said));
+        }
+        for body in [
+            "static_call(call)(&number);",
+            "static_call(call)();",
+            "int *result = static_call(call)(1); (void)result;",
+            "return static_call_cond(call)(1);",
+            "double (*target)(double) = static_call_query(call); (void)target;",
+            "return static_call_update(nobody, act);",
+        ] {
+            everywhere(flags, body, |compiles, _| !compiles);
+        }
+        for target in ["act", "&act", "NULL", "static_call_query(call)", "number ? act : NULL"] {
+            compiles(flags, &format!("static_call_update(call, {target}); return static_call(call)(1);"));
+        }
     }
 }
 
@@ -138,14 +170,18 @@ fn strict_warnings() {
         static_branch_slow_dec_deferred(&late); static_key_deferred_flush(&late); jump_label_rate_limit(&old, 3);
         static_branch_enable(&off); static_key_disable(&raw); jump_label_init_ro();
         return error + static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
-            + arch_static_branch(&off.key, true);";
+            + arch_static_branch(&off.key, true) + static_call_update(call, nullptr) + static_call_mod(call)(1)
+            + (static_call_query(call) != act) + static_call_update(nowhere, act);";
     let flags = "-Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
     for mode in ["", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
         for compiler in Compiler::ALL {
             let text = format!(
                 "#include <jumplabel.hpp>\nstatic struct static_key raw = STATIC_KEY_INIT_TRUE;\n\
                  static DEFINE_STATIC_KEY_FALSE(off);\nstatic DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 5);\n\
-                 static static_key_deferred old;\nDEFINE_STATIC_NAKED_KEY_FALSE(naked);\nint f();\nint f()\n{{\n{body}\n}}\n"
+                 static static_key_deferred old;\nDEFINE_STATIC_NAKED_KEY_FALSE(naked);\n\
+                 int act(int x);\nint act(int x) {{ return x; }}\nDEFINE_STATIC_CALL(call, act);\n\
+                 DEFINE_STATIC_CALL_NULL(nowhere, act);\nDEFINE_STATIC_CALL_RET0(zero, act);\n\
+                 EXPORT_STATIC_CALL(call);\nEXPORT_STATIC_CALL_TRAMP(zero);\nint f();\nint f()\n{{\n{body}\n}}\n"
             );
             let source = scratch("strict").join(format!("{}.cc", compiler.c));
             std::fs::write(&source, text).unwrap();

@@ -3,8 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, jump, naked};
-use crate::format::{BRANCH, JUMP, NAKED};
+use super::{Arch, Code, Piece, branch, jump, naked, switch};
+use crate::format::{BRANCH, JUMP, NAKED, SWITCH};
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,4 +250,5 @@ kinds! {
     BRANCH branch Branch,
     NAKED naked Naked,
     JUMP jump Jump,
+    SWITCH switch Switch,
 }

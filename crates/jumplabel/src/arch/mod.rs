@@ -3,7 +3,7 @@
 //! ```text
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
-//!   branch naked jump                 the kinds of sites: their states, and the steps between them
+//!   branch naked jump switch          the kinds of sites: their states, and the steps between them
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -32,6 +32,7 @@ mod pass;
 pub mod powerpc64;
 pub mod riscv64;
 pub mod s390x;
+mod switch;
 mod word;
 pub mod x86;
 
@@ -49,6 +50,7 @@ pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
 pub use naked::Naked;
+pub use switch::Switch;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
 pub trait Arch {

@@ -35,7 +35,7 @@ impl CallInfo {
         // SAFETY: by the contract.
         let call: &'static RawCall = unsafe { record.subject(0) };
         let &Declaration { line, column, .. } = record.declaration();
-        let target = Some(RawCall::function(call.target())).filter(|&target| target != 0);
+        let target = Some(call.function(call.target())).filter(|&target| target != 0);
         CallInfo {
             path: record.path(),
             module: record.module(),

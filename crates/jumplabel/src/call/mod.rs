@@ -163,7 +163,7 @@ impl RawCall {
     /// As [`StaticCall::update`].
     ///
     /// # Safety
-    /// `target` is the address of a function of the call's type.
+    /// `target` is the address of a function of the call's type, or 0 for the default.
     pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
         patch::commit(&mut [Request::new(self, target)])
     }

@@ -17,6 +17,10 @@ pub struct RawCall {
 impl RawCall {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
+    /// In what C emits: it may lead nowhere.
+    const OPTIONAL: u32 = 1 << 2;
+    /// In what C emits. It loads the function itself where there are no trampolines.
+    const OF_C: u32 = 1 << 3;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
     pub(super) const fn new() -> RawCall {
@@ -36,8 +40,8 @@ impl RawCall {
     }
 
     /// The address of the function that `target` stands for; 0 for the default.
-    pub(crate) fn function(target: usize) -> usize {
-        if cfg!(jumplabel_trampolines) || target == 0 {
+    pub(crate) fn function(&self, target: usize) -> usize {
+        if cfg!(jumplabel_trampolines) || target == 0 || self.flag(Self::OF_C) {
             return target;
         }
         // SAFETY: a word of `pointers`, which stays as it is.
@@ -83,6 +87,12 @@ impl RawCall {
     /// Under the lock.
     pub(super) fn set_sealed(&self) {
         self.set_flag(Self::SEALED, true);
+    }
+
+    /// Whether C has defined the call as one that may lead nowhere.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.flag(Self::OPTIONAL)
     }
 
     /// Whether other threads may still go to the target before the last update.

@@ -34,7 +34,10 @@ pub(super) struct Found {
 
 impl Found {
     /// What the site of `entry`, which is `subject`'s, holds, and shall hold if the subject does `aim`: in the state that the compiler emits
-    /// for that if `as_emitted`. `None` if it holds none of its states. `otherwise` may know more of what it holds.
+    /// for that if `as_emitted`. `otherwise` may know more of what it holds.
+    ///
+    /// # Errors
+    /// The aim that the site cannot do: it holds none of its states, or there is none for what it shall do.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -45,23 +48,27 @@ impl Found {
         aim: usize,
         as_emitted: bool,
         otherwise: fn(Kind, Code) -> Option<State>,
-    ) -> Option<Self> {
-        let kind = Kind::of(entry.kind())?;
+    ) -> Result<Self, usize> {
+        let now = subject.aim();
+        let kind = Kind::of(entry.kind()).ok_or(now)?;
         let goal = subject.goal(aim, entry);
-        let now = displacement(kind, entry, subject.goal(subject.aim(), entry));
+        let at = displacement(kind, entry, subject.goal(now, entry));
         let then = displacement(kind, entry, goal);
         // SAFETY: by the contract, the site is mapped.
         let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        let told = kind.decode::<Native>(code, now);
-        let state = told.or_else(|| otherwise(kind, code))?;
+        let told = kind.decode::<Native>(code, at);
+        let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
         let mut to = state.toward::<Native>(goal, then);
         if as_emitted {
             to = to.as_emitted::<Native>();
         }
-        let is_there = told == Some(to) && now == then;
+        if then.is_none() && to != State::INDIRECT {
+            return Err(aim);
+        }
+        let is_there = told == Some(to) && at == then;
         let new = || to.encode::<Native>(then.unwrap_or_default());
         let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
-        Some(Found { state, to, edit: (!is_there).then(edit) })
+        Ok(Found { state, to, edit: (!is_there).then(edit) })
     }
 }
 
@@ -70,11 +77,11 @@ pub(super) fn loads(entry: &Entry, state: State) -> bool {
     entry.loads() && state == State::JUMP
 }
 
-/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach.
+/// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach, or nowhere.
 #[inline(never)] // Once in a program is enough.
 fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
-    Native::displacement(entry.code() as u64, target as u64)
+    Native::displacement(entry.code() as u64, target as u64).filter(|_| target != 0)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -111,7 +118,7 @@ impl Run {
     }
 }
 
-/// What was found at an entry's site instead of a state of it that does what `goal` says.
+/// What was found at an entry's site instead of a state of it that does what `goal` says, or why there is none.
 ///
 /// # Safety
 /// As for [`Found::at`].
@@ -119,7 +126,11 @@ impl Run {
 pub(super) unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
     let address = entry.code();
     let expected = |kind: Kind| {
-        let displacement = displacement(kind, entry, goal).ok_or(Error::OutOfRange { address })?;
+        let leads_nowhere = goal == 0 && kind.leads_anywhere::<Native>();
+        let displacement = displacement(kind, entry, goal).ok_or(match leads_nowhere {
+            true => Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize },
+            false => Error::OutOfRange { address },
+        })?;
         let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
         Ok(state.unwrap_or(Code::NONE))
     };

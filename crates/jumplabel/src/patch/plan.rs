@@ -117,7 +117,7 @@ impl Plan {
             let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
             // SAFETY: the same.
             let found = unsafe { Found::at(entry, subject, subject.aim(), false, super::subject::in_copy) };
-            let Some(found) = found else { continue };
+            let Ok(found) = found else { continue };
             if let Some(edit) = found.edit.filter(|_| edit::loads(entry, found.state) == loading) {
                 self.edits.push(edit, held.text())?;
             }
@@ -132,16 +132,17 @@ impl Plan {
             let entries = index::entries(object, subject.address(), held)?;
             self.edits.reserve(entries.len(), held.text())?;
             // SAFETY: entries from the index, under the lock.
-            if let Err(entry) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
+            if let Err((entry, aim)) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
                 // SAFETY: the same.
-                return Err(unsafe { complaint(entry, subject.goal(subject.aim(), entry)) });
+                return Err(unsafe { complaint(entry, subject.goal(aim, entry)) });
             }
         }
         Ok(())
     }
 
     /// The part of [`add`](Self::add) that runs for each site. Nothing here may cost more than the site itself: other processors
-    /// execute it, so to read it is slow. Stops at an entry whose site holds none of its states.
+    /// execute it, so to read it is slow. Stops at an entry whose site cannot do what an aim says: it holds none of its states, or there is none
+    /// for the aim.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
@@ -151,7 +152,7 @@ impl Plan {
         subject: &dyn Subject,
         aim: usize,
         as_emitted: bool,
-    ) -> Result<(), &'held Entry> {
+    ) -> Result<(), (&'held Entry, usize)> {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut run: Option<Run> = None;
@@ -168,7 +169,7 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
-                let Found { state, to, edit } = found.ok_or(entry)?;
+                let Found { state, to, edit } = found.map_err(|aim| (entry, aim))?;
                 run = Run::of(entry, state, to);
                 *loads |= edit::loads(entry, to);
                 *spare &= edit.is_none() || edit::loads(entry, state);

@@ -18,7 +18,7 @@
 use core::sync::atomic::Ordering;
 
 use crate::error::Error;
-use crate::format::{self, Entry, KEY_BYTES, Object};
+use crate::format::{self, Arm, Entry, KEY_BYTES, Object, SWITCH};
 use crate::sort::sort_unstable_by;
 use crate::text::{Held, Image, Objects};
 
@@ -197,7 +197,7 @@ impl Verdict {
         if !key.is_multiple_of(KEY_BYTES) {
             return Verdict::Lost { anywhere: true };
         }
-        let whole = image.contains_code(entry.code(), entry.bytes()) && image.contains_code(entry.target(), 1);
+        let whole = image.contains_code(entry.code(), entry.bytes()) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
     }
 
@@ -211,6 +211,22 @@ impl Verdict {
             Verdict::Nobodys | Verdict::Lost { .. } => None,
         }
     }
+}
+
+/// Whether what an entry leads to is code of the object: its target, or each of its arms.
+fn leads_into(entry: &Entry, image: &Image) -> bool {
+    let target = entry.target();
+    if entry.kind() != SWITCH {
+        return image.contains_code(target, 1);
+    }
+    let word = size_of::<u32>();
+    target.is_multiple_of(word)
+        && image.contains_code(target, word)
+        // SAFETY: aligned, and in the object's code.
+        && unsafe { (target as *const u32).read() as usize }
+            .checked_mul(size_of::<Arm>())
+            .is_some_and(|arms| image.contains_code(target + word, arms))
+        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), 1))
 }
 
 /// What every object begins with: the ELF header and a few program headers.

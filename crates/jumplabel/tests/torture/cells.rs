@@ -13,6 +13,20 @@ pub enum Kind {
     Counted,
     /// By a writer that refuses in the middle of the transaction: all sites must be old again.
     Refused,
+    /// Static calls, led elsewhere: one by one, or all in one transaction.
+    #[cfg(target_arch = "x86_64")]
+    Retarget,
+    /// The same, refused in the middle.
+    #[cfg(target_arch = "x86_64")]
+    RetargetRefused,
+}
+
+impl Kind {
+    /// Whether static calls are led elsewhere, and no key is flipped.
+    #[cfg(target_arch = "x86_64")]
+    pub fn is_retarget(self) -> bool {
+        matches!(self, Kind::Retarget | Kind::RetargetRefused)
+    }
 }
 
 /// One cell.
@@ -36,7 +50,12 @@ const fn batch(sites: usize, arrays: &'static [&'static Array]) -> Cell {
 static BATCH: [&Array; 6] =
     [&batch_1::ARRAY, &batch_2::ARRAY, &batch_255::ARRAY, &batch_256::ARRAY, &batch_257::ARRAY, &batch_10000::ARRAY];
 
-pub static CELLS: [Cell; 26] = [
+#[cfg(target_arch = "x86_64")]
+const fn retarget(name: &'static str, sites: usize, kind: Kind) -> Cell {
+    Cell { name, sites, kind, arrays: &[] }
+}
+
+pub static CELLS: [Cell; 26 + 3 * cfg!(target_arch = "x86_64") as usize] = [
     single("start", 1, &[&start_1::ARRAY]),
     single("start", 64, &[&start_64::ARRAY]),
     single("start", 10_000, &[&start_10000::ARRAY]),
@@ -63,4 +82,10 @@ pub static CELLS: [Cell; 26] = [
     batch(10_000, &BATCH),
     Cell { name: "counted", sites: 64, kind: Kind::Counted, arrays: &[&counted::ARRAY] },
     Cell { name: "refused", sites: 64, kind: Kind::Refused, arrays: &[&cross64_64::ARRAY, &page_64::ARRAY] },
+    #[cfg(target_arch = "x86_64")]
+    retarget("retarget", 1, Kind::Retarget),
+    #[cfg(target_arch = "x86_64")]
+    retarget("retarget", 32, Kind::Retarget),
+    #[cfg(target_arch = "x86_64")]
+    retarget("no retarget", 32, Kind::RetargetRefused),
 ];

@@ -83,17 +83,22 @@ pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> 
         Kind::Single => flipper.until(until, Flipper::single),
         Kind::Batch => flipper.until(until, Flipper::batch),
         Kind::Refused => refusing::during(|| flipper.until(until, Flipper::refused)),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Retarget => flipper.until(until, Flipper::retarget),
+        #[cfg(target_arch = "x86_64")]
+        Kind::RetargetRefused => refusing::during(|| flipper.until(until, Flipper::retarget)),
         Kind::Counted => return counted(watch, cell, writer, until),
     }
     flipper.tally
 }
 
-struct Flipper<'a> {
+/// Who works in a cell.
+pub struct Flipper<'a> {
     watch: &'a Watch,
-    cell: usize,
-    writer: WriterKind,
-    random: Rng,
-    tally: Tally,
+    pub cell: usize,
+    pub writer: WriterKind,
+    pub random: Rng,
+    pub tally: Tally,
 }
 
 impl Flipper<'_> {
@@ -111,7 +116,8 @@ impl Flipper<'_> {
         }
     }
 
-    fn fail(&self, message: String) {
+    /// Notes a failure.
+    pub fn fail(&self, message: String) {
         if twins::is_for_readers() {
             return;
         }
@@ -201,7 +207,7 @@ impl Flipper<'_> {
     }
 
     /// Counts a transaction, and whether it met readers.
-    fn timed<T>(&mut self, transaction: impl FnOnce() -> T) -> T {
+    pub fn timed<T>(&mut self, transaction: impl FnOnce() -> T) -> T {
         let seen = self.watch.executions(self.cell);
         let start = Instant::now();
         let result = transaction();

@@ -29,7 +29,8 @@ fn unaligned_words_are_found_out() {
     trapped(&twin("torn::unaligned_words_are_found_out", TWIN, Twin { store: Some(word), ..Twin::STEPS }));
 }
 
-fn bytes(site: usize, bytes: &[u8]) {
+/// Byte by byte.
+pub fn bytes(site: usize, bytes: &[u8]) {
     for (byte, address) in bytes.iter().zip(site..) {
         // SAFETY: a byte of a site on a page that is open.
         unsafe { (address as *mut u8).write_volatile(*byte) };
@@ -49,7 +50,7 @@ fn word(site: usize, bytes: &[u8]) {
 }
 
 /// A torn instruction was executed: a signal, or a result that is none of the site's.
-fn trapped(report: &Report) {
+pub fn trapped(report: &Report) {
     let traps = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGILL, libc::SIGBUS];
     let signal = report.status.and_then(|status| status.signal());
     let trapped = signal.is_some_and(|signal| traps.contains(&signal));

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | `STEPS` | all that the engine asks for: not broken, the control | nothing |
 //! | `FORGETS` | leaves the last site out | readers, to whom its arm was promised |
+//! | `FORGETS_SLOTS` | takes back what static calls store in their slots before the first step | readers, to whom the target was promised |
 //! | with a store | ignores the steps: keeps what the engine asks for until it has asked for all, and stores it then; see `torn` | a trap |
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use jumplabel_testing::twin::{self, platform};
 
 #[derive(Clone, Copy)]
 pub struct Twin {
+    /// Undoes what the engine stores in the slots of static calls.
+    pub forgets_slots: bool,
     /// Leaves the last site out.
     pub forgets: bool,
     /// Stores all bytes of a site that change, from an address on, like this.
@@ -28,8 +31,10 @@ pub struct Twin {
 static TEXT: OnceLock<&'static &'static dyn Text> = OnceLock::new();
 
 impl Twin {
-    pub const STEPS: Twin = Twin { forgets: false, store: None };
-    pub const FORGETS: Twin = Twin { forgets: true, store: None };
+    pub const STEPS: Twin = Twin { forgets_slots: false, forgets: false, store: None };
+    pub const FORGETS: Twin = Twin { forgets: true, ..Twin::STEPS };
+    #[cfg(target_arch = "x86_64")]
+    pub const FORGETS_SLOTS: Twin = Twin { forgets_slots: true, ..Twin::STEPS };
 
     /// Makes all flips from now on go through this writer.
     pub fn install(self) {
@@ -95,6 +100,10 @@ impl Own<'_> {
 
 impl Writer for Own<'_> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        #[cfg(target_arch = "x86_64")]
+        if self.twin.forgets_slots {
+            crate::calls::forget_slots();
+        }
         let others = writes.iter().filter(|write| !self.twin.forgets || write.address < self.last);
         let writes: &[Write] = &others.copied().collect::<Vec<_>>();
         if self.twin.store.is_some() {

@@ -84,8 +84,10 @@ static void or_load(void)
 		bool jumps = static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
 		unsigned char found[JUMP_LABEL_NOP_SIZE], expected[JUMP_LABEL_NOP_SIZE];
 
+		if (jump_entry_is_call(entry))
+			continue;
 		memcpy(found, (const void *)jump_entry_code(entry), JUMP_LABEL_NOP_SIZE);
-		expect(expected, i, jumps, found);
+		expect(expected, i, jumps, jump_entry_target(entry), found);
 		CHECK(memcmp(found, expected, JUMP_LABEL_NOP_SIZE) == 0);
 	}
 	CHECK(jumplabel_settle(&load_on.key) == 0);

@@ -13,6 +13,7 @@
 //! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
 //! | `__trampoline` | a static call's trampoline: its site behind label 2, and the way by the slot |
 //! | `__trampoline_leads_to` | where that site leads at first |
+//! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is behind the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
 //! What is the same for all of them is in files beside them: a site and its table entry in `site`, the object's record in `object`, the
@@ -25,6 +26,7 @@ pub(crate) mod canary;
 mod naked;
 mod object;
 mod site;
+mod switch;
 #[cfg(all(
     jumplabel_sites,
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "loongarch64")

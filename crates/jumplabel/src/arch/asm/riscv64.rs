@@ -105,6 +105,16 @@ macro_rules! __trampoline_leads_to {
     };
 }
 
+/// A switch.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem, preserves_flags), ".p2align 2", ".option push;.option norvc;jal zero,\\t;.option pop", "", "",
+            $($switch)*)
+    };
+}
+
 /// Calls `$function`, which writes a0; t0 is what it returns by.
 #[doc(hidden)]
 #[macro_export]

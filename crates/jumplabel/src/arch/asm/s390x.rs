@@ -87,6 +87,19 @@ macro_rules! __trampoline_leads_to {
     };
 }
 
+/// A switch. Where a mask of 0 goes on behind the site, a jump leads to the stub, which compares the mode with the number of each arm,
+/// and then again, because the mode may change between two of them. It saves its register; the condition changes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem), "", "brcl 15,\\t",
+            "lay %r15,-16(%r15);stg %r1,8(%r15);larl %r1,\\k;cli 0(%r1),\\i;lg %r1,8(%r15);la %r15,16(%r15);brcl 8,\\t",
+            "jg .Ljump_stub_\\n;.subsection 1;jg .Ljump_stub_\\n;.previous",
+            $($switch)*)
+    };
+}
+
 /// Calls `$function`, which writes r2; r14 is what it returns by.
 #[doc(hidden)]
 #[macro_export]

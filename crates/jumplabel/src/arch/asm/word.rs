@@ -18,3 +18,12 @@ macro_rules! __jump_asm {
         concat!($label, "\nb ", $target, "\n")
     };
 }
+
+/// A switch.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem, preserves_flags), "", "b \\t", "", "", $($switch)*)
+    };
+}

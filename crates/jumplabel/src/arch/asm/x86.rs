@@ -165,6 +165,46 @@ macro_rules! __trampoline_leads_to {
     };
 }
 
+/// A switch. Where `a9` goes on behind the site, a jump leads to the stub: for each arm, cmp byte ptr [mode], number; je to the arm; and
+/// then again, because the mode may change between two of them.
+#[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem), "", ".byte 0xe9;.long \\t-.-4",
+            ".byte 0x80,0x3d;.long \\k-.-5;.byte \\i;.byte 15,0x84;.long \\t-.-4",
+            ".byte 233;.long .Ljump_stub_\\n-.-4;.subsection 1;.byte 233;.long .Ljump_stub_\\n-.-4;.previous",
+            $($switch)*)
+    };
+}
+
+/// The same where the mode may be in another object.
+#[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem), "", ".byte 0xe9;.long \\t-.-4",
+            "lea rsp,[rsp-128];push rax;mov rax,[rip+\\k\\()@GOTPCREL];cmp byte ptr [rax],\\i;pop rax;lea rsp,[rsp+128];.byte 15,0x84;.long \\t-.-4",
+            ".byte 233;.long .Ljump_stub_\\n-.-4;.subsection 1;.byte 233;.long .Ljump_stub_\\n-.-4;.previous",
+            $($switch)*)
+    };
+}
+
+/// The same where nothing is relative to the instruction.
+#[cfg(target_arch = "x86")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch_options {
+    ($($switch:tt)*) => {
+        $crate::__switch_asm!((nostack, nomem), "", ".byte 0xe9;.long \\t-.-4",
+            "push eax;call 2f;2:pop eax;.byte 0x80,0xb8;.long \\k-2b;.byte \\i;pop eax;.byte 15,0x84;.long \\t-.-4",
+            ".byte 233;.long .Ljump_stub_\\n-.-4;.subsection 1;.byte 233;.long .Ljump_stub_\\n-.-4;.previous",
+            $($switch)*)
+    };
+}
+
 /// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
 /// where the return address goes.
 #[doc(hidden)]

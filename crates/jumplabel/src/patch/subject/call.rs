@@ -1,8 +1,8 @@
 //! Static calls as subjects: a change is the address of the new target, or 0 for the default, and so is an aim.
 
+use super::Subject;
 #[cfg(jumplabel_sites)]
 use super::{Lock, Rarer};
-use super::Subject;
 use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::Entry;
@@ -23,7 +23,7 @@ impl Subject for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
-        let address = RawCall::function(change);
+        let address = self.function(change);
         if change == self.target() {
             return Ok(None);
         }
@@ -74,13 +74,9 @@ impl Subject for RawCall {
 }
 
 #[cfg(jumplabel_sites)]
-static CALLS: Rarer = Rarer {
-    kind: JUMP,
-    next: Rarer::END,
-    // SAFETY: what the macro emits for this kind.
-    of: |address| unsafe { &*(address as *const RawCall) },
-    in_copy: Kind::leads_somewhere::<Native>,
-};
+// SAFETY: what the macro emits for this kind.
+static CALLS: Rarer =
+    unsafe { Rarer::new(JUMP, |address| &*(address as *const RawCall), Kind::leads_somewhere::<Native>) };
 
 /// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody
 /// could be told.

@@ -1,4 +1,4 @@
-//! What transactions change: keys and static calls. Each kind of subject has a file here, and a line in [`of`].
+//! What transactions change: keys, static calls and static modes. Each kind of subject has a file here, and a line in [`of`].
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim
@@ -10,11 +10,13 @@
 
 mod call;
 mod key;
+mod switch;
 
 use core::fmt;
 
 use crate::error::Error;
 use crate::format::Entry;
+use crate::text::{Held, Objects, Visibility};
 #[cfg(jumplabel_sites)]
 use {
     super::Lock,
@@ -25,7 +27,6 @@ use {
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
 };
-use crate::text::{Held, Objects, Visibility};
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {
@@ -89,8 +90,15 @@ static RARER: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
 impl Rarer {
-    /// Of a list that ends there.
-    const END: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
+    /// # Safety
+    /// The macros emit such a subject at the address of an entry of this kind.
+    const unsafe fn new(
+        kind: u8,
+        of: unsafe fn(usize) -> &'static dyn Subject,
+        in_copy: fn(Kind, Code) -> Option<State>,
+    ) -> Rarer {
+        Rarer { kind, next: AtomicPtr::new(null_mut()), of, in_copy }
+    }
 
     fn all() -> impl Iterator<Item = &'static Rarer> {
         let mut at = &RARER;

@@ -1,0 +1,116 @@
+//! What a piece of work executes, counted by stepping a copy of this process through it (`ptrace`), one instruction after the
+//! other. No counter of the processor is needed, and no guess about where a call leads.
+
+use std::io::{Error, Result};
+
+use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
+
+/// `syscall`.
+const SYSTEM_CALL: libc::c_long = 0x050f;
+
+/// What was executed.
+#[derive(Clone, Copy, Default)]
+pub struct Counted {
+    pub instructions: u64,
+    pub core_syncs: u64,
+}
+
+/// Steps through `work` in a child of this process, which has one thread. An error where tracing is not allowed.
+pub fn count(work: impl Fn()) -> Result<Counted> {
+    // SAFETY: the child calls nothing but `work`, and this process has no other thread.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        -1 => Err(Error::last_os_error()),
+        0 => {
+            // SAFETY: the stops tell the parent where `work` begins and ends.
+            unsafe {
+                if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 {
+                    libc::raise(libc::SIGSTOP);
+                    work();
+                    libc::raise(libc::SIGSTOP);
+                }
+                libc::_exit(1)
+            }
+        }
+        pid => {
+            let counted = follow(pid);
+            let mut status = 0;
+            // SAFETY: a child of ours, which nobody else waits for.
+            unsafe {
+                libc::kill(pid, libc::SIGKILL);
+                libc::waitpid(pid, &raw mut status, 0);
+            }
+            counted
+        }
+    }
+}
+
+fn follow(pid: libc::pid_t) -> Result<Counted> {
+    if stopped(pid)? != libc::SIGSTOP {
+        return Err(Error::other("the child did not stop where its work begins"));
+    }
+    let mut counted = Counted::default();
+    loop {
+        let registers = registers(pid)?;
+        // SAFETY: reads a word of the child.
+        let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, 0) } & 0xffff;
+        let is_sync =
+            registers.rax == libc::SYS_membarrier as u64 && registers.rdi == PRIVATE_EXPEDITED_SYNC_CORE as u64;
+        counted.core_syncs += u64::from(code == SYSTEM_CALL && is_sync);
+        // SAFETY: goes on by one instruction.
+        if unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) } == -1 {
+            return Err(Error::last_os_error());
+        }
+        match stopped(pid)? {
+            libc::SIGTRAP => counted.instructions += 1,
+            libc::SIGSTOP => return Ok(counted),
+            signal => return Err(Error::other(format!("signal {signal} under work that is counted"))),
+        }
+    }
+}
+
+fn stopped(pid: libc::pid_t) -> Result<i32> {
+    let mut status = 0;
+    // SAFETY: a child of ours, which nobody else waits for.
+    match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
+        -1 => Err(Error::last_os_error()),
+        _ if libc::WIFSTOPPED(status) => Ok(libc::WSTOPSIG(status)),
+        _ => Err(Error::other("tracing is not allowed here")),
+    }
+}
+
+fn registers(pid: libc::pid_t) -> Result<libc::user_regs_struct> {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // SAFETY: the request writes one such structure.
+    match unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) } {
+        -1 => Err(Error::last_os_error()),
+        _ => Ok(registers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many as the assembler says; the frame around them is the same.
+    #[test]
+    #[cfg_attr(miri, ignore = "ptrace")]
+    fn instructions() {
+        let nops = |turns: u64| {
+            count(|| {
+                // SAFETY: counts a register down.
+                unsafe {
+                    std::arch::asm!("2: nop", "dec {0}", "jnz 2b", inout(reg) turns => _, options(nomem, nostack))
+                }
+            })
+        };
+        let (Ok(few), Ok(many)) = (nops(1), nops(101)) else { return println!("skipped: no ptrace here") };
+        assert_eq!((many.instructions - few.instructions, many.core_syncs), (300, 0));
+        let sync = count(|| {
+            // SAFETY: integers.
+            unsafe { libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) };
+        });
+        assert_eq!(sync.unwrap().core_syncs, 1);
+    }
+}

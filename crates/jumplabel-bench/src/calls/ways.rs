@@ -1,0 +1,210 @@
+//! The ways to call a function, in two loops of eight calls a turn. All lead to the same function of two
+//! instructions, or a copy of it, which the compiler cannot see through.
+//!
+//! ```text
+//!   latency-bound       x = call(x)       each call waits for the result of the one before it
+//!   throughput-bound    call(x)           none waits
+//! ```
+
+use std::arch::{asm, naked_asm};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arc_swap::ArcSwap;
+use jumplabel::static_call;
+use jumplabel_bench_elsewhere::{ELSEWHERE, triple as foreign};
+
+use crate::Result;
+
+/// Calls in each turn of a loop.
+pub const CALLS_A_TURN: usize = 8;
+
+pub type Function = extern "C" fn(u64) -> u64;
+
+#[unsafe(naked)]
+pub extern "C" fn triple(_x: u64) -> u64 {
+    naked_asm!("lea rax, [rdi + rdi * 2]", "ret")
+}
+
+/// Another function for the call that is measured, so that it has been patched.
+#[unsafe(naked)]
+extern "C" fn quadruple(_x: u64) -> u64 {
+    naked_asm!("lea rax, [rdi * 4]", "ret")
+}
+
+static_call! {
+    static CALL: Function = quadruple;
+    static FAR: Function = triple;
+}
+
+static POINTER: AtomicUsize = AtomicUsize::new(0);
+static TABLE: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+static SWAPPED: LazyLock<ArcSwap<Function>> = LazyLock::new(|| ArcSwap::from_pointee(triple as Function));
+
+trait Triple {
+    fn triple(&self, x: u64) -> u64;
+}
+
+struct Dynamic;
+
+impl Triple for Dynamic {
+    #[inline(never)]
+    fn triple(&self, x: u64) -> u64 {
+        x.wrapping_mul(3)
+    }
+}
+
+// The resolver runs while the program is relocated: it calls nothing.
+std::arch::global_asm!(
+    ".pushsection .text.bench_ifunc, \"ax\", @progbits",
+    "2: lea rax, [rip + {triple}]",
+    "ret",
+    ".globl bench_ifunc",
+    ".hidden bench_ifunc",
+    ".type bench_ifunc, @gnu_indirect_function",
+    ".set bench_ifunc, 2b",
+    ".popsection",
+    triple = sym triple,
+);
+
+unsafe extern "C" {
+    safe fn bench_ifunc(x: u64) -> u64;
+}
+
+/// The function at an address that `prepare` has stored.
+#[inline(always)]
+fn function(address: usize) -> Function {
+    // SAFETY: the address of one of the functions above.
+    unsafe { std::mem::transmute(address) }
+}
+
+/// What the compiler does not know to be the only one of its kind.
+#[inline(always)]
+fn unknown(object: &dyn Triple) -> &dyn Triple {
+    // SAFETY: a fat pointer is two words, and they stay what they are.
+    unsafe {
+        let [data, mut table]: [usize; 2] = std::mem::transmute(object);
+        asm!("/* {0} */", inout(reg) table, options(nomem, nostack, preserves_flags, pure));
+        std::mem::transmute([data, table])
+    }
+}
+
+macro_rules! eight {
+    ($($body:tt)*) => {
+        $($body)* $($body)* $($body)* $($body)* $($body)* $($body)* $($body)* $($body)*
+    };
+}
+
+/// So that the place of a loop in its cache line is the same for all.
+macro_rules! aligned {
+    () => {
+        // SAFETY: a jump to the next cache line.
+        unsafe { asm!("jmp 2f", ".balign 64, 0xcc", "2:", options(nomem, nostack, preserves_flags)) }
+    };
+}
+
+macro_rules! ways {
+    ($($way:ident $name:literal: $latency:ident $throughput:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
+        /// The ways, in the order of the report.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub enum Way { $($way),* }
+
+        pub const WAYS: &[Way] = &[$(Way::$way),*];
+
+        $(
+            #[inline(never)]
+            fn $latency(turns: u64) -> u64 {
+                $(let $with = $before;)?
+                let mut $x = turns;
+                aligned!();
+                for _ in 0..turns {
+                    eight! { $x = $call; }
+                }
+                $x
+            }
+
+            #[inline(never)]
+            fn $throughput(turns: u64) -> u64 {
+                $(let $with = $before;)?
+                let $x = turns;
+                aligned!();
+                for _ in 0..turns {
+                    eight! {
+                        let result = $call;
+                        // SAFETY: nothing, so that the result is used.
+                        unsafe { asm!("/* {0} */", in(reg) result, options(nomem, nostack, preserves_flags)) };
+                    }
+                }
+                $x
+            }
+        )*
+
+        impl Way {
+            pub fn name(self) -> &'static str {
+                match self { $(Way::$way => $name),* }
+            }
+
+            /// The latency-bound loop, and the throughput-bound one.
+            pub fn loops(self) -> [fn(u64) -> u64; 2] {
+                match self { $(Way::$way => [$latency, $throughput]),* }
+            }
+        }
+    };
+}
+
+ways! {
+    Inlined "inlined": latency_inlined throughput_inlined (x) {
+        let result: u64;
+        // SAFETY: arithmetic of registers.
+        unsafe { asm!("lea {0}, [{1} + {1} * 2]", out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
+        result
+    };
+    Direct "direct call": latency_direct throughput_direct (x) triple(x);
+    Static "static call": latency_static throughput_static (x) CALL(x);
+    Slot "static call, out of reach": latency_slot throughput_slot (x) FAR(x);
+    DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere (x) foreign(x);
+    StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere (x) ELSEWHERE(x);
+    Pointer "AtomicPtr": latency_pointer throughput_pointer (x) function(POINTER.load(Ordering::Acquire))(x);
+    Table "table": latency_table throughput_table
+        (x, at = std::hint::black_box(2_usize) & 3) function(TABLE[at].load(Ordering::Relaxed))(x);
+    Ifunc "ifunc": latency_ifunc throughput_ifunc (x) bench_ifunc(x);
+    Dyn "dyn Trait": latency_dyn throughput_dyn (x) unknown(&Dynamic).triple(x);
+    ArcSwap "arc-swap": latency_swap throughput_swap (x, swap = &*SWAPPED) (**swap.load())(x);
+}
+
+/// A copy of `triple` as far away as the system maps.
+fn far() -> Result<Function> {
+    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
+    let code = [0x48, 0x8d, 0x04, 0x7f, 0xc3_u8]; // lea rax, [rdi + rdi * 2]; ret
+    let address = (triple as *const () as usize & !0xfff) - (1 << 40);
+    // SAFETY: a new mapping, and the code of a function of that type.
+    unsafe {
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
+        if page == MAP_FAILED {
+            return Err(std::io::Error::last_os_error().into());
+        }
+        std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
+        if libc::mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0 {
+            return Err(std::io::Error::last_os_error().into());
+        }
+        Ok(std::mem::transmute::<*mut libc::c_void, Function>(page))
+    }
+}
+
+/// Leads everything to its function, and makes sure of it.
+pub fn prepare() -> Result<()> {
+    CALL.update(triple)?;
+    FAR.update(far()?)?;
+    for word in TABLE.iter().chain([&POINTER]) {
+        word.store(triple as *const () as usize, Ordering::Release);
+    }
+    for way in WAYS {
+        let expected = (0..CALLS_A_TURN).fold(1, |x: u64, _| x * 3);
+        if way.loops()[0](1) != expected {
+            return Err(format!("{} does not call what it should", way.name()).into());
+        }
+        way.loops()[1](1);
+    }
+    Ok(())
+}

@@ -1,0 +1,6 @@
+/* What tests/c/switches.c and switched.c share. */
+#include <jumplabel.h>
+
+DECLARE_STATIC_MODE(policy, 3, 1);
+
+int switched(void);

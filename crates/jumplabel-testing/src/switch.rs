@@ -1,0 +1,26 @@
+//! A mode for switches in other crates.
+
+use jumplabel::{modes, static_mode, static_switch};
+
+modes! {
+    /// The modes.
+    pub enum Colour {
+        /// The first.
+        Red,
+        /// The default.
+        Green,
+        /// The last.
+        Blue,
+    }
+}
+
+static_mode! {
+    /// A mode.
+    pub static COLOUR: Colour = Green;
+}
+
+/// The arm that is taken here.
+#[must_use]
+pub fn colour() -> Colour {
+    static_switch!(COLOUR, { Red => Colour::Red, Green => Colour::Green, Blue => Colour::Blue })
+}

@@ -1,0 +1,13 @@
+//! The default of a static call is of its type, and what returns 0 can.
+use jumplabel::static_call;
+
+fn plain(x: u64) -> u64 {
+    x
+}
+
+static_call! {
+    static WRONG: fn(u32) -> u64 = plain;
+    static NO_ZERO: fn(u64) -> String = return 0;
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! An arm is no more unsafe than what is around it.
+
+use jumplabel::{modes, static_mode, static_switch};
+
+modes! { enum Mode { Fast, Checked } }
+static_mode! { static MODE: Mode = Fast; }
+
+unsafe fn dangerous() {}
+
+fn main() {
+    static_switch!(MODE, { Fast => dangerous(), Checked => () });
+}

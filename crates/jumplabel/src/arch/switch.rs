@@ -1,0 +1,67 @@
+//! The kind of the site of an N-way switch: it jumps to the arm of the mode. Where the site is not written by one store, it goes on behind
+//! while the displacement changes, to a stub that looks at the mode.
+
+use super::jump::Jump;
+use super::{Arch, Code, Piece, State};
+use crate::format::{JUMP, SWITCH};
+
+impl State {
+    /// A jump to the arm of the mode.
+    pub const TO_ARM: State = State::new(SWITCH, 0);
+    /// An instruction that goes on behind: to the stub.
+    pub const TO_STUB: State = State::new(SWITCH, 1);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["arm", "stub"];
+
+/// An instruction set's switches: sites that change as those of static calls do.
+pub trait Switch: Jump {
+    /// Bytes of a site.
+    const BYTES: usize = <Self as Jump>::BYTES;
+
+    /// Whether the subject says where a site leads, and not the entry.
+    const LEADS_ANYWHERE: bool = true;
+
+    /// The instruction in one of the states.
+    fn encode(state: State, displacement: i32) -> Code {
+        let state = if state == State::TO_ARM { State::DIRECT } else { State::INDIRECT };
+        <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
+    }
+
+    /// The state that `code` is, `None` if it is none of ours. Nothing lies behind a site that one store writes.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
+            State::DIRECT => Some(State::TO_ARM),
+            _ => (!Self::WHOLE).then_some(State::TO_STUB),
+        }
+    }
+
+    /// The state to go to.
+    fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
+        State::TO_ARM
+    }
+
+    /// The state that the compiler emits.
+    fn emitted(_goal: usize) -> State {
+        State::TO_ARM
+    }
+
+    /// Nothing that the state says: the subject knows which arm it is.
+    fn does(_state: State) -> usize {
+        0
+    }
+
+    /// [`Arch::step`] at a site of this kind.
+    #[inline]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::step(number, old, new)
+    }
+
+    /// [`Arch::undo`] at a site of this kind.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Arch>::undo(number, old, new)
+    }
+}
+
+impl<A: Jump> Switch for A {}

@@ -1,0 +1,282 @@
+//! N-way switches: a choice among arms at run time, at the price of one jump.
+//!
+//! ```text
+//!   static_switch!(MODE, { Fast => a, Checked => b })
+//!
+//!          site:  jmp a            ◄── set(Checked): jmp b
+//!                 jmp stub         x86 and s390x: where a thread goes while the jump changes
+//!          stub:  if MODE is Fast, jmp a; if it is Checked, jmp b; again
+//! ```
+//!
+//! ```
+//! use jumplabel::{modes, static_mode, static_switch};
+//!
+//! modes! {
+//!     /// How much is checked.
+//!     pub enum Mode { Fast, Checked, Traced }
+//! }
+//!
+//! static_mode! {
+//!     /// Of all requests.
+//!     pub static MODE: Mode = Fast;
+//! }
+//!
+//! fn answer(request: u32) -> u32 {
+//!     static_switch!(MODE, {
+//!         Fast => request + 1,
+//!         Checked => request.checked_add(1).unwrap_or(0),
+//!         Traced => {
+//!             eprintln!("{request}");
+//!             request + 1
+//!         },
+//!     })
+//! }
+//!
+//! assert_eq!(answer(1), 2);
+//! MODE.set(Mode::Checked)?;
+//! assert_eq!(answer(u32::MAX), 0);
+//! # Ok::<(), jumplabel::Error>(())
+//! ```
+
+pub(crate) mod raw;
+
+use core::marker::PhantomData;
+
+use crate::error::Error;
+use crate::patch::{self, Lock, Outcome, Request};
+pub use raw::RawMode;
+
+/// An enum of modes. [`modes!`](crate::modes) declares it.
+///
+/// # Safety
+/// `ALL` has each variant once, in the order of their discriminants, which count from 0.
+pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
+    /// All modes.
+    const ALL: &'static [Self];
+
+    /// Its number: its place in `ALL`.
+    fn index(self) -> u8;
+}
+
+/// One static mode, as a type: what [`static_mode!`](crate::static_mode) makes for each.
+///
+/// # Safety
+/// `DEFAULT` is the number of one of the modes.
+#[doc(hidden)]
+pub unsafe trait Declared: 'static {
+    type Modes: Modes;
+    const DEFAULT: u8;
+}
+
+/// How many modes there are, as a number that a program compiled for: at least two, and so few that a byte counts them.
+#[doc(hidden)]
+#[must_use]
+pub const fn count_of<M: Modes>() -> u8 {
+    let count = M::ALL.len();
+    assert!(count >= 2 && count <= 255, "a switch is among 2 modes at least, and 255 at most");
+    count as u8
+}
+
+/// One of a few modes, to which [`static_switch!`](crate::static_switch) jumps. Declare it with
+/// [`static_mode!`](crate::static_mode). 8 bytes.
+#[repr(transparent)]
+pub struct StaticMode<D> {
+    raw: RawMode,
+    declared: PhantomData<fn() -> D>,
+}
+
+impl<D: Declared> StaticMode<D> {
+    /// A mode that is as declared, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
+    pub const fn new() -> Self {
+        StaticMode { raw: RawMode::new(D::DEFAULT, const { count_of::<D::Modes>() }), declared: PhantomData }
+    }
+
+    /// The mode without its type.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawMode {
+        &self.raw
+    }
+
+    /// The mode now: a load. Stale at once, unless the caller keeps others from setting it. While [`set`](Self::set) runs, it is the
+    /// mode before.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> D::Modes {
+        // SAFETY: a mode's number, by the contract of `Declared`, and by `set`.
+        unsafe { *D::Modes::ALL.get_unchecked(usize::from(self.raw.get())) }
+    }
+
+    /// Makes all switches take the arm of `mode` from now on. Nothing to do if they do.
+    ///
+    /// When it returns, every switch that starts later, on any thread, takes that arm (see [`Visibility`](crate::Visibility) for the
+    /// one exception, which is reported). While it runs, each takes the old arm or the new one. Costs what the first flip of a key
+    /// costs. Blocks while another thread flips. Safe in signal handlers, in an arm, and before and after `fork`.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`], and everything that a transaction can meet; [`Error::OutOfRange`] if an arm is farther from a switch than
+    /// an instruction reaches (RISC-V: 1 MiB). On any error, nothing has changed; switches that ran meanwhile may have taken the new arm.
+    pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
+        patch::commit(&mut [self.request(mode)])
+    }
+
+    /// [`set`](Self::set) for a caller that holds the lock.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn set_locked(&self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
+        patch::commit_locked(&mut [self.request(mode)], lock)
+    }
+
+    pub(crate) fn request(&self, mode: D::Modes) -> Request<'_> {
+        Request::new(&self.raw, usize::from(mode.index()))
+    }
+
+    /// Forbids all further changes. Idempotent.
+    ///
+    /// # Errors
+    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    pub fn seal(&self) -> Result<(), Error> {
+        let _lock = Lock::take()?;
+        self.raw.set_sealed();
+        Ok(())
+    }
+
+    /// Whether it was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.raw.is_sealed()
+    }
+}
+
+impl RawMode {
+    /// [`StaticMode::set`] by a number.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchMode`]; otherwise as [`StaticMode::set`].
+    pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
+        patch::commit(&mut [Request::new(self, mode)])
+    }
+}
+
+impl<D: Declared> core::fmt::Debug for StaticMode<D> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StaticMode({:?})", self.get())
+    }
+}
+
+/// Declares an enum of modes, 2 to 255, without fields or numbers of their own. It is `Copy`, `Eq` and `Debug`.
+///
+/// ```
+/// jumplabel::modes! {
+///     /// How much is written to the log.
+///     pub enum Verbosity {
+///         /// Nothing.
+///         Quiet,
+///         Short,
+///         Long,
+///     }
+/// }
+/// assert_eq!(jumplabel::switch::Modes::index(Verbosity::Long), 2);
+/// ```
+#[macro_export]
+macro_rules! modes {
+    ($(#[$attr:meta])* $vis:vis enum $name:ident { $($(#[$of:meta])* $mode:ident),+ $(,)? }) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        $vis enum $name { $($(#[$of])* $mode),+ }
+
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: all of them, without numbers of their own.
+        unsafe impl $crate::switch::Modes for $name {
+            const ALL: &'static [Self] = &[$($name::$mode),+];
+            #[inline]
+            fn index(self) -> u8 {
+                self as u8
+            }
+        }
+        const _: u8 = $crate::switch::count_of::<$name>();
+    };
+}
+
+/// Declares static modes: of which enum, and which mode is the first. [`modes!`](crate::modes) declares the enum.
+///
+/// ```
+/// jumplabel::modes! { pub enum Policy { Drop, Queue } }
+///
+/// jumplabel::static_mode! {
+///     /// What happens to packets.
+///     pub static PACKETS: Policy = Drop;
+///     static FRAMES: Policy = Queue;
+/// }
+/// assert_eq!(format!("{PACKETS:?}"), "StaticMode(Drop)");
+/// ```
+#[macro_export]
+macro_rules! static_mode {
+    ($($(#[$attr:meta])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {$(
+        // In the namespace of types; the static is in that of values.
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+
+        $(#[$attr])*
+        $vis static $name: $crate::StaticMode<$name> = $crate::StaticMode::new();
+
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: one of them.
+        unsafe impl $crate::switch::Declared for $name {
+            type Modes = $modes;
+            const DEFAULT: u8 = <$modes>::$default as u8;
+        }
+    )*};
+}
+
+/// The value of the arm of a static mode's mode. There is an arm for each mode, in any order; each is inlined.
+///
+/// ```
+/// jumplabel::modes! { pub enum Hash { Small, Fast } }
+/// jumplabel::static_mode! { static HASH: Hash = Small; }
+///
+/// let hash = |word: u32| jumplabel::static_switch!(HASH, { Fast => word, Small => word % 31 });
+/// assert_eq!(hash(32), 1);
+/// HASH.set(Hash::Fast)?;
+/// assert_eq!(hash(32), 32);
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// The mode is a static by its path. One instruction, a jump to the arm; no load, no compare. Writes no register; the flags change.
+/// Beside it, for each arm: 8 bytes in the text behind the function, and on x86-64 13 more of a stub, which runs only while the mode
+/// changes. Safe anywhere, signal handlers included.
+#[macro_export]
+macro_rules! static_switch {
+    ($mode:path, { $($arm:ident => $value:expr),+ $(,)? }) => {{
+        type __Modes = <$mode as $crate::switch::Declared>::Modes;
+        #[allow(dead_code)]
+        enum __EachArmOnce { $($arm),+ }
+        // Each way of the mode is a constant, so that the compiler makes one of the two choices.
+        match $crate::__switch!($mode, $($arm),+) {
+            $(__Modes::$arm => $value,)+
+        }
+    }};
+}
+
+/// A switch that is patched: the mode.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch {
+    ($($switch:tt)+) => { $crate::__switch_options!($($switch)+) };
+}
+
+/// The fallback: a load.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch {
+    ($mode:path, $($arm:ident),+) => {
+        $crate::StaticMode::get(&$mode)
+    };
+}

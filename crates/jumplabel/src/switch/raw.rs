@@ -1,0 +1,90 @@
+//! A mode as tables and transactions see it: a number, without a type.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// A static mode without its type: what table entries and batches refer to.
+#[repr(C, align(8))]
+pub struct RawMode {
+    /// Where a thread goes that finds its site in between. The stubs load it by its address, which is the mode's.
+    shown: AtomicU8,
+    mode: AtomicU8,
+    count: u8,
+    flags: AtomicU8,
+}
+
+impl RawMode {
+    const SEALED: u8 = 1 << 0;
+    const EVENTUAL: u8 = 1 << 1;
+
+    pub(super) const fn new(mode: u8, count: u8) -> RawMode {
+        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: AtomicU8::new(0) }
+    }
+
+    /// Address of the mode: what table entries point to.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// The number of the mode. Stale at once, unless the caller keeps others from setting it.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> u8 {
+        self.mode.load(Ordering::Acquire)
+    }
+
+    /// How many modes there are.
+    #[must_use]
+    pub const fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Under the lock: a thread that comes to a site while that changes goes to the arm of this mode.
+    pub(crate) fn expose(&self, mode: u8) {
+        self.shown.store(mode, Ordering::SeqCst);
+    }
+
+    /// Under the lock: all sites jump to that arm.
+    pub(crate) fn publish(&self, mode: u8) {
+        self.mode.store(mode, Ordering::Release);
+    }
+
+    fn flag(&self, flag: u8) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
+    }
+
+    /// Under the lock.
+    fn set_flag(&self, flag: u8, on: bool) {
+        let flags = self.flags.load(Ordering::Relaxed);
+        if (flags & flag != 0) != on {
+            self.flags.store(flags ^ flag, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the mode was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.flag(Self::SEALED)
+    }
+
+    /// Under the lock.
+    pub(super) fn set_sealed(&self) {
+        self.set_flag(Self::SEALED, true);
+    }
+
+    /// Whether other threads may still take the arm of the mode before.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flag(Self::EVENTUAL)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.set_flag(Self::EVENTUAL, eventual);
+    }
+}
+
+impl core::fmt::Debug for RawMode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StaticMode({} of {})", self.get(), self.count)
+    }
+}
