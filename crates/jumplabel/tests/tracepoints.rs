@@ -1,5 +1,9 @@
 //! Tracepoints: who is called, with what, and when data are dropped.
 
+#[cfg(all(target_os = "linux", not(miri)))]
+#[path = "tracepoints/process.rs"]
+mod process;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -13,6 +17,13 @@ macro_rules! sums {
             $sum.fetch_add(a + b.len() as u64, Ordering::Relaxed);
         }
     )* };
+}
+
+/// Whether calls lead straight to a function. (Under Miri, it has another address each time that it is named.)
+macro_rules! leads_to {
+    ($point:ident, $function:ident) => {
+        cfg!(miri) || $point.call.query() as *const () == $function as *const ()
+    };
 }
 
 #[test]
@@ -34,15 +45,15 @@ fn comes_and_goes() {
     emit();
     assert_eq!((one.probes(), one.key().is_enabled(), evaluated.load(Ordering::Relaxed)), (0, false, 0));
     let probe = one.add(first).unwrap();
-    assert!(std::ptr::fn_addr_eq(one.call.query(), first as fn(u64, &str)), "straight to the probe");
+    assert!(leads_to!(one, first), "straight to the probe");
     emit();
     assert_eq!((sums(), one.probes(), one.key().is_enabled()), ([13, 0], 1, true));
     let other = one.add(second).unwrap();
-    assert!(!std::ptr::fn_addr_eq(one.call.query(), first as fn(u64, &str)));
+    assert!(cfg!(miri) || !leads_to!(one, first));
     emit();
     assert_eq!((sums(), one.probes()), ([26, 13], 2));
     probe.remove().unwrap();
-    assert!(std::ptr::fn_addr_eq(one.call.query(), second as fn(u64, &str)), "straight to the one that is left");
+    assert!(leads_to!(one, second), "straight to the one that is left");
     emit();
     assert_eq!((sums(), one.probes()), ([26, 26], 1));
     drop(other);
@@ -85,7 +96,7 @@ fn data() {
     drop(first);
     emit!(point, 2);
     drop(second);
-    assert!(std::ptr::fn_addr_eq(point.call.query(), plain as fn(u64)));
+    assert!(leads_to!(point, plain));
     emit!(point, 3);
     drop(third);
     emit!(point, 4);
@@ -182,6 +193,7 @@ fn one_site_and_listed() {
 #[test]
 fn arguments() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
+    #[allow(clippy::too_many_arguments)]
     fn check(a: u8, b: u16, c: u32, d: u64, e: u128, f: f32, g: f64, h: [u64; 9], i: &[u8], j: &str, k: fn(u8) -> u8) {
         assert_eq!((a, b, c, d, e, f, g), (1, 2, 3, 4, 5, 6.0, 7.0));
         assert_eq!((h, i, j, k(9)), ([8; 9], &[9, 10][..], "eleven", 9));

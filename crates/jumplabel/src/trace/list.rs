@@ -58,6 +58,15 @@ impl<S: Signature> List<S> {
         let header = Header { next: null_mut(), seen: 0, free: free::<S> };
         (!probes.is_empty()).then(|| Box::new(List { header, probes }))
     }
+
+    /// The probes of a list; none if it is null. No reference to all of the list: whoever retires it writes to its header.
+    ///
+    /// # Safety
+    /// It stays as long as what is returned is used.
+    pub(super) unsafe fn probes<'a>(list: *const List<S>) -> &'a [Entry<S>] {
+        // SAFETY: by the contract.
+        if list.is_null() { &[] } else { unsafe { &*(&raw const (*list).probes) } }
+    }
 }
 
 impl Probes {

@@ -151,9 +151,8 @@ impl<S: Signature> Tracepoint<S> {
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
         let Some(_inside) = readers::enter() else { return };
         // SAFETY: of this signature. It is freed after this thread has counted itself off.
-        if let Some(list) = unsafe { self.probes.list::<S>().as_ref() } {
-            list.probes.iter().for_each(|probe| call(&probe.closure));
-        }
+        let probes = unsafe { List::<S>::probes(self.probes.list()) };
+        probes.iter().for_each(|probe| call(&probe.closure));
     }
 
     /// Puts an edited copy in the place of the list.
@@ -165,7 +164,7 @@ impl<S: Signature> Tracepoint<S> {
             // SAFETY: of this signature. This thread is counted, so that it stays, and no other gets its address.
             let old = unsafe { self.probes.list::<S>() };
             // SAFETY: the same.
-            let mut probes = unsafe { old.as_ref() }.map_or(Vec::new(), |list| list.probes.clone());
+            let mut probes = unsafe { List::probes(old) }.to_vec();
             edit(&mut probes);
             new = List::new(probes);
             let mut lock = match Lock::take() {
