@@ -60,6 +60,7 @@ macro_rules! __tracepoint {
         $vis static $name: $crate::Tracepoint<$name> = $crate::Tracepoint::new();
         $($cfg)*
         const _: () = {
+            #[allow(clippy::too_many_arguments)]
             #[inline(never)] // Its record is one.
             fn __walk($($argument: $type),*) {
                 $crate::__tracepoint_record!($group $name);

@@ -65,7 +65,7 @@ impl<S: Signature> List<S> {
     /// It stays as long as what is returned is used.
     pub(super) unsafe fn probes<'a>(list: *const List<S>) -> &'a [Entry<S>] {
         // SAFETY: by the contract.
-        if list.is_null() { &[] } else { unsafe { &*(&raw const (*list).probes) } }
+        if list.is_null() { &[] } else { unsafe { &(*list).probes } }
     }
 }
 

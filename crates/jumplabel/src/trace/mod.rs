@@ -46,7 +46,7 @@
 //!
 //! # When data are freed
 //!
-//! Threads that walk count themselves ([`readers`]). A list that was replaced is retired, and freed when nobody can be in it: by a later
+//! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
 //! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in.
 
 mod declare;
