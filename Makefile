@@ -72,7 +72,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test switches --test scoped --test threads --test plan
+	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test switches --test scoped --test threads --test plan --test tracepoints
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
@@ -83,7 +83,7 @@ model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 
 miri:
-	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test switches --test scoped --test threads
+	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test switches --test scoped --test threads --test tracepoints
 
 fuzz:
 	cargo xtask fuzz 15

@@ -1,5 +1,5 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
-//! (the cost of a call and of an update), `startup` (what a
+//! (the cost of a call and of an update), `tracepoints` (that of those that nobody looks at, and of probes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -20,6 +20,7 @@ mod site;
 mod sites;
 mod size;
 mod startup;
+mod tracepoints;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,8 @@ enum What {
     Site,
     /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
     Calls,
+    /// What dormant tracepoints cost, by their number, beside nothing and loads of atomics; and an emission that probes see.
+    Tracepoints,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         What::Flips => flips::run(arguments.quick),
         What::Site => site::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),
+        What::Tracepoints => tracepoints::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

@@ -154,6 +154,44 @@ fn calls() {
 
 #[test]
 #[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn tracepoints() {
+    fn check(answer: &Value) -> Result<(), String> {
+        let rows = answer["dormant"].as_array().ok_or("no rows")?;
+        ensure(rows.len() == 18, "six numbers, three checks")?;
+        for row in rows {
+            let number = row["number"].as_f64().ok_or("no number")?;
+            let of_one = |name: &str| row[name].as_f64().map(|sum| sum / number);
+            let expected = match row["check"].as_str() {
+                Some("nothing") => [0.0, 0.0, 0.0],
+                Some("site") => [1.0, 0.0, 5.0],
+                _ => [2.0, 1.0, 13.0],
+            };
+            for (name, expected) in ["instructions", "loads", "bytes"].iter().zip(expected) {
+                ensure(of_one(name) == Some(expected), name)?;
+            }
+            ensure(row["ns"].as_f64() > Some(0.0) && row["ns_more"].is_number(), "ns")?;
+        }
+        let live = answer["live"].as_array().ok_or("no probes")?;
+        ensure(live.len() == 7 && live.iter().all(|row| row["ns"].as_f64() > Some(0.0)), "live")?;
+        let emission = &answer["emission"];
+        ensure(answer["optimised"] != true || emission["instructions"] == 1.0, "one instruction")?;
+        ensure(emission["loads"] == 0.0 || answer["optimised"] != true, "no load")
+    }
+    smoke(
+        "tracepoints",
+        check,
+        &[
+            ("/dormant/4/instructions", json!(11.0)),
+            ("/dormant/17/bytes", json!(0)),
+            ("/dormant/1/loads", json!(1.0)),
+            ("/live/3/ns", Value::Null),
+            ("/dormant/0/ns_more", Value::Null),
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
 fn startup() {
     fn check(answer: &Value) -> Result<(), String> {
         ensure(answer["sites"] == 10_000, "sites")?;

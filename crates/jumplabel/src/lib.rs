@@ -36,6 +36,7 @@
 //! | have keys found that are fields or elements | [`record_key!`] |
 //! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
+//! | have others look on at a place in the code | [`tracepoint!`], [`emit!`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
 //! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
@@ -43,7 +44,7 @@
 //! says what is promised and what is trusted.
 //!
 //! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) is
-//! that and what needs std: deferred keys and [`RawKey::scoped`]. Without either the crate has no dependency, and needs a
+//! that and what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate has no dependency, and needs a
 //! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a
 //! load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through
 //! the GOT.
@@ -74,6 +75,9 @@ mod sort;
 #[doc(hidden)] // Public for the macros.
 pub mod switch;
 pub mod text;
+#[cfg(feature = "std")]
+#[doc(hidden)] // Public for the macros.
+pub mod trace;
 
 pub use batch::{Batch, Settable, set_all};
 pub use call::info::CallInfo;
@@ -97,3 +101,5 @@ pub use patch::{Lock, Outcome, prepare, probe};
 pub use scoped::KeyGuard;
 pub use switch::{Modes, RawMode, StaticMode};
 pub use text::{Visibility, Warnings, set_writer};
+#[cfg(feature = "std")]
+pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes};

@@ -8,7 +8,7 @@
 //!   then          updates, beside the floor and a core sync
 //! ```
 
-mod step;
+pub(crate) mod step;
 mod update;
 mod ways;
 

@@ -9,7 +9,7 @@
 mod checks;
 mod cold;
 mod counters;
-mod decode;
+pub(crate) mod decode;
 mod loops;
 
 use std::hint::black_box;

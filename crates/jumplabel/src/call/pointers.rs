@@ -2,16 +2,16 @@
 //! change. Each target has one such word for good, however often calls are led there.
 
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::Error;
 use crate::text::text;
 
-/// A block of words; 0 is free.
+/// A block of words; null is free.
 #[repr(C)]
 struct Block {
     next: *mut Block,
-    words: [AtomicUsize; WORDS],
+    words: [AtomicPtr<()>; WORDS],
 }
 
 /// A page, of any size that there is.
@@ -28,9 +28,9 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
         while let Some(block) = unsafe { at.as_ref() } {
             for word in &block.words {
                 // A free one becomes the target's, unless another thread is faster.
-                match word.compare_exchange(0, target, Ordering::AcqRel, Ordering::Acquire) {
+                match word.compare_exchange(null_mut(), target as *mut (), Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => return Ok(word.as_ptr() as usize),
-                    Err(held) if held == target => return Ok(word.as_ptr() as usize),
+                    Err(held) if held as usize == target => return Ok(word.as_ptr() as usize),
                     Err(_) => {}
                 }
             }

@@ -237,6 +237,16 @@ pub(crate) mod custom {
     }
 }
 
+/// Zeroed memory that is zeroed again in a copy of this process, if the system can do that (Linux 4.14). From the built-in platform, which
+/// takes it back.
+#[cfg(feature = "std")]
+pub(crate) fn wiped(bytes: usize) -> Option<NonNull<u8>> {
+    let memory = builtin().allocate(bytes)?;
+    #[cfg(jumplabel_linux)]
+    linux::wipe(memory, bytes);
+    Some(memory)
+}
+
 /// The built-in platform: for a platform of your own that changes only a part of it.
 #[must_use]
 pub fn builtin() -> &'static dyn Text {

@@ -32,6 +32,9 @@ mod swap;
 mod sync;
 mod waiting;
 
+#[cfg(feature = "std")]
+pub(super) use pages::wipe;
+
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::ptr::NonNull;

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::libc;
 use super::procfs::is_procfs;
@@ -45,6 +45,12 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
+}
+
+/// Has the system wipe these pages in copies of this process. An old kernel refuses.
+pub(in crate::text) fn wipe(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's pages, from `allocate`.
+    let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
 
 /// Whether this is the only thread. If /proc does not tell, false: there may be more.

@@ -177,9 +177,7 @@ impl Shared {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
         // An old kernel refuses; then a raw clone in mid-flip is not covered.
-        // SAFETY: the page was allocated above.
-        let _ =
-            unsafe { rustix::mm::madvise(wiped.as_ptr().cast(), pages::size(), rustix::mm::Advice::LinuxWipeOnFork) };
+        pages::wipe(wiped, pages::size());
         // SAFETY: inside the two pages, aligned to a page.
         let shared = unsafe { wiped.add(pages::size()) }.cast::<Shared>();
         let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };

@@ -1,0 +1,164 @@
+//! The macros.
+
+/// Declares tracepoints.
+///
+/// ```
+/// jumplabel::tracepoint! {
+///     /// A packet came.
+///     pub net, packet(len: usize, port: u16);
+///     /// A line was written.
+///     log, line(text: &str);
+///     log, rotated();
+/// }
+///
+/// let probe = line.add(|text| assert_eq!(text, "hello"))?;
+/// jumplabel::emit!(line, "hello");
+/// jumplabel::emit!(rotated);
+/// # #[cfg(not(target_family = "wasm"))]
+/// assert!(jumplabel::find_key("log:line")?.enabled);
+/// drop(probe);
+/// assert_eq!((line.probes(), line.key().is_enabled()), (0, false));
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// Group and name make the name that operators see. The name alone is that of a static, a [`Tracepoint`](crate::Tracepoint), and of a type.
+/// Probes share the arguments: each is `Copy`, as integers and `&` references are. Probes return nothing. Names in the arguments are
+/// looked up where the declaration stands, and no type parameter is among them.
+///
+/// Costs 56 bytes of data and what the records of a key and of a static call cost, with the `#[key(name)]` and `meta` of
+/// [`static_key!`](crate::static_key); a trampoline, and a function that walks the list. Needs the feature `std`.
+#[macro_export]
+macro_rules! tracepoint {
+    () => {};
+    ($(#[$($attr:tt)*])* $vis:vis $group:ident, $name:ident($($argument:ident: $type:ty),* $(,)?); $($rest:tt)*) => {
+        $crate::__tracepoint! { [] [] [$([$($attr)*])*] [$vis] $group $name ($($argument: $type),*) }
+        $crate::tracepoint! { $($rest)* }
+    };
+    ($($other:tt)*) => {
+        compile_error!("expected tracepoints, each with `;` behind it: `pub group, name(argument: Type, ...);`");
+    };
+}
+
+/// One tracepoint. `#[cfg]` is for all of it, other attributes are for the static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint {
+    ([$($cfg:tt)*] $attr:tt [[cfg $condition:tt] $($more:tt)*] $($rest:tt)*) => {
+        $crate::__tracepoint! { [$($cfg)* #[cfg $condition]] $attr [$($more)*] $($rest)* }
+    };
+    ($cfg:tt [$($attr:tt)*] [[$($one:tt)*] $($more:tt)*] $($rest:tt)*) => {
+        $crate::__tracepoint! { $cfg [$($attr)* #[$($one)*]] [$($more)*] $($rest)* }
+    };
+    ([$($cfg:tt)*] [$($attr:tt)*] [] [$vis:vis] $group:ident $name:ident ($($argument:ident: $type:ty),*)) => {
+        $($cfg)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+        $($cfg)*
+        $($attr)*
+        #[allow(non_upper_case_globals)]
+        $vis static $name: $crate::Tracepoint<$name> = $crate::Tracepoint::new();
+        $($cfg)*
+        const _: () = {
+            #[allow(clippy::too_many_arguments)]
+            #[inline(never)] // Its record is one.
+            fn __walk($($argument: $type),*) {
+                $crate::__tracepoint_record!($group $name);
+                $name.each(|probe| probe($($argument),*))
+            }
+            $crate::__declaration!($name.call, 0, $crate::record::declaration::Texts::of_path(
+                [module_path!(), "::", stringify!($name)], module_path!().len(), file!()));
+            $crate::__static_call_function!(__FUNCTION, $name, fn($($type),*), __walk);
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            // SAFETY: made for the call that the static begins with.
+            unsafe impl $crate::call::Trampoline for $name {
+                type Function = fn($($type),*);
+                const FUNCTION: &'static fn($($type),*) = __FUNCTION;
+                type Target = fn($($type),*);
+                fn function(target: fn($($type),*)) -> Option<fn($($type),*)> {
+                    Some(target)
+                }
+                fn target(function: Option<fn($($type),*)>) -> fn($($type),*) {
+                    function.unwrap_or(__walk)
+                }
+            }
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            // SAFETY: `__walk` goes through the list of the static.
+            unsafe impl $crate::trace::Signature for $name {
+                type Closure = dyn Fn($($type),*) + Send + Sync;
+                fn closure(function: fn($($type),*)) -> $crate::trace::Arc<Self::Closure> {
+                    $crate::trace::Arc::new(function)
+                }
+            }
+        };
+    };
+}
+
+/// The record of the key, in a function: `record_key!` stands in a module, which does not see a static of a function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_record {
+    ($group:ident $name:ident) => {{
+        $crate::__declaration!(
+            $name.key,
+            ::core::mem::offset_of!($crate::Tracepoint<$name>, key),
+            $crate::record::declaration::Texts::of_place(
+                concat!(module_path!(), "::", stringify!($name)),
+                concat!(stringify!($name), ".key"),
+                &[concat!(stringify!($group), ":", stringify!($name))],
+                file!()
+            )
+        );
+        fn __jumplabel_meta() -> $crate::record::meta::Meta {
+            $crate::record::meta::Meta::of(&$name.probes)
+        }
+        $crate::__tracepoint_link!($name);
+    }};
+}
+
+/// A record in `__jump_keys`, if the function is linked: if anybody emits.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_link {
+    ($name:ident) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__once_asm!(),
+                $crate::__key_record_asm!(meta),
+                key = sym $name,
+                declaration = sym __JUMPLABEL_DECLARATION,
+                meta = sym __jumplabel_meta,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// A node of the list of records, and the constructor that puts it there.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_link {
+    ($name:ident) => {
+        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[__jumplabel_meta]));
+    };
+}
+
+/// Tells the probes of a tracepoint: `emit!(packet, data.len(), port)`.
+///
+/// As long as there is no probe, it is one instruction that falls through, and the arguments are not evaluated. With one plain `fn`, it
+/// is a direct call of that, by way of a trampoline. With a closure, or with several probes, it is a call of a function that goes through
+/// them. Safe in signal handlers, if the probes are. Its type is `()`.
+///
+/// If a probe panics, the panic arrives here, and the probes behind it are not called.
+#[macro_export]
+macro_rules! emit {
+    ($($point:ident)::+ $(, $argument:expr)* $(,)?) => {
+        if $crate::static_branch_unlikely!($($point)::+ . key) {
+            ($($point)::+ . call)($($argument),*);
+        }
+    };
+}

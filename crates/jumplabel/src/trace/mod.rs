@@ -1,0 +1,327 @@
+//! Tracepoints: places in the code that others can look on at. As long as nobody does, such a place is one instruction.
+//!
+//! ```text
+//!   emit!(packet, len(), port())      the site of a key; its arguments are evaluated if it is on
+//!        │ static call
+//!        ├──► probe                   one probe without data: a direct jump to its function
+//!        └──► walk ──► list ──► each  several probes, or a closure: a list that is loaded once
+//! ```
+//!
+//! ```
+//! use jumplabel::{emit, tracepoint};
+//! # use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+//!
+//! tracepoint! {
+//!     /// A packet came.
+//!     pub net, packet(len: usize, port: u16);
+//! }
+//!
+//! fn receive(data: &[u8]) {
+//!     emit!(packet, data.len(), 80); // a nop, until there is a probe
+//! }
+//!
+//! receive(b"nobody sees this");
+//! let bytes = Arc::new(AtomicUsize::new(0));
+//! let sum = Arc::clone(&bytes);
+//! let probe = packet.add_closure(Arc::new(move |len, _| _ = sum.fetch_add(len, Ordering::Relaxed)))?;
+//! receive(b"but this");
+//! probe.remove()?;
+//! assert_eq!(bytes.load(Ordering::Relaxed), 8);
+//! # Ok::<(), jumplabel::Error>(())
+//! ```
+//!
+//! # Why no probe is called with the data of another, and nothing is called that is not there
+//!
+//! Linux changes a function and its data at two moments, and had to wait between them (commits 231264d6927f, 352384d5c84e, f7ec41212563):
+//! with one probe after none after one (1, 0, 1), and with one after several (N, 2, 1), a thread could call the one's function with the
+//! data of the other. Here the static call leads to two sorts of functions only:
+//!
+//! * A plain `fn`, which has no data. Whoever comes to it late, by whatever way, calls it with its arguments.
+//! * The walk. It has nothing of its own either: it loads one pointer, to a list in which each probe and its data are one object, and
+//!   which never changes. Whoever comes to it late finds a later list, or none.
+//!
+//! So the order of the steps matters only for what is promised. To add a probe: key and call in one transaction, then the list. If the
+//! transaction is refused, no thread has seen the probe. Until the list is there, the walk goes through the old one, which has all probes
+//! that were added before. To remove one: the same. The last probe turns the key off.
+//!
+//! # When data are freed
+//!
+//! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
+//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in.
+
+mod declare;
+mod list;
+mod readers;
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+#[doc(hidden)] // For the macros.
+pub use std::sync::Arc;
+use std::vec::Vec;
+
+use crate::call::{StaticCall, Trampoline};
+use crate::error::Error;
+use crate::key::count::Change;
+use crate::key::info::KeyInfo;
+use crate::key::{RawKey, StaticKey};
+use crate::patch::{self, Lock, Outcome, Request};
+pub use list::Probes;
+use list::{Entry, List};
+
+/// What is traced, as a type: what [`tracepoint!`](crate::tracepoint) makes for each.
+///
+/// # Safety
+/// The default of the trampoline, which is its `Target`, goes through the list of its tracepoint.
+#[doc(hidden)]
+pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> {
+    type Closure: ?Sized + Send + Sync + 'static;
+    fn closure(function: Self::Function) -> Arc<Self::Closure>;
+}
+
+/// A tracepoint. Declare it with [`tracepoint!`](crate::tracepoint), and emit by [`emit!`](crate::emit).
+#[repr(C)]
+pub struct Tracepoint<S: Signature> {
+    /// First: the trampoline's entry names the static.
+    #[doc(hidden)]
+    pub call: StaticCall<S>,
+    #[doc(hidden)]
+    pub key: StaticKey<false>,
+    #[doc(hidden)]
+    pub probes: Probes,
+}
+
+impl<S: Signature> Tracepoint<S> {
+    /// One without probes, for [`tracepoint!`](crate::tracepoint).
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a tracepoint must be a static.
+    pub const fn new() -> Self {
+        Tracepoint { call: StaticCall::new(), key: StaticKey::new(), probes: Probes::new() }
+    }
+
+    /// Adds a probe without data. As long as it is the only one, the static call leads to it, and nothing is counted or loaded.
+    ///
+    /// When it returns, every emission that starts later, on any thread, calls the probe (see [`Visibility`](crate::Visibility) for the
+    /// one exception). Probes are called in the order in which they were added. Costs some allocations, three system calls for the
+    /// lock, and, for the first probe and the second, a flip. Blocks while another thread flips. May be called from a probe. Not safe in
+    /// signal handlers, because it allocates.
+    ///
+    /// # Errors
+    /// As of [`Batch::commit`](crate::Batch::commit): then nothing has changed, and the probe was not called.
+    pub fn add(&'static self, probe: S::Function) -> Result<Probe<S>, Error> {
+        self.insert(S::closure(probe), Some(probe))
+    }
+
+    /// Adds a probe with data, which are dropped when the probe was removed and no thread is in it any more. Otherwise as
+    /// [`add`](Self::add). An emission then costs two atomic changes of a counter, and a call by pointer for each probe.
+    ///
+    /// Code that may be unloaded adds a closure even if it needs no data: [`synchronize_probes`] waits for closures only.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_closure(&'static self, probe: Arc<S::Closure>) -> Result<Probe<S>, Error> {
+        self.insert(probe, None)
+    }
+
+    fn insert(&'static self, closure: Arc<S::Closure>, function: Option<S::Function>) -> Result<Probe<S>, Error> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        readers::make()?;
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let entry = Entry { id, closure, function };
+        self.change(&|probes| probes.push(entry.clone()))?;
+        Ok(Probe { point: self, id })
+    }
+
+    /// How many probes there are. Stale at once.
+    #[must_use]
+    pub fn probes(&self) -> usize {
+        self.probes.count()
+    }
+
+    /// Its key, which is on as long as there are probes: to list its sites, or to [`prepare`](crate::prepare) it. If you seal the key,
+    /// no probe can come or go that flips it.
+    #[must_use]
+    pub const fn key(&'static self) -> &'static RawKey {
+        self.key.raw()
+    }
+
+    /// Calls `call` with each probe. For the walk of [`tracepoint!`](crate::tracepoint).
+    #[doc(hidden)]
+    #[inline]
+    pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
+        let Some(_inside) = readers::enter() else { return };
+        // SAFETY: of this signature. It is freed after this thread has counted itself off.
+        let probes = unsafe { List::<S>::probes(self.probes.list()) };
+        probes.iter().for_each(|probe| call(&probe.closure));
+    }
+
+    /// Puts an edited copy in the place of the list.
+    fn change(&'static self, edit: &dyn Fn(&mut Vec<Entry<S>>)) -> Result<Outcome, Error> {
+        loop {
+            // Dropped last: neither under the lock nor counted as a reader, because closures may be dropped with it.
+            let new;
+            let inside = readers::enter();
+            // SAFETY: of this signature. This thread is counted, so that it stays, and no other gets its address.
+            let old = unsafe { self.probes.list::<S>() };
+            // SAFETY: the same.
+            let mut probes = unsafe { List::probes(old) }.to_vec();
+            edit(&mut probes);
+            new = List::new(probes);
+            let mut lock = match Lock::take() {
+                Ok(lock) => lock,
+                Err(error) => {
+                    drop(inside);
+                    return Err(error);
+                }
+            };
+            // SAFETY: the same.
+            let is_same = unsafe { self.probes.list() } == old;
+            drop(inside);
+            if !is_same {
+                continue;
+            }
+            let outcome = self.lead(new.as_ref().map_or(&[], |list| &list.probes), &mut lock)?;
+            // SAFETY: of this signature.
+            unsafe { self.probes.replace(new, &lock) };
+            let unused = list::unused(readers::empty(), &lock);
+            drop(lock);
+            drop(unused);
+            return Ok(outcome);
+        }
+    }
+
+    /// Has the key and the call do what these probes need.
+    fn lead(&'static self, probes: &[Entry<S>], lock: &mut Lock) -> Result<Outcome, Error> {
+        let call = match probes {
+            [Entry { function: Some(function), .. }] => self.call.request(*function)?,
+            _ => Request::new(self.call.raw(), 0),
+        };
+        let key = Request::of_key(&self.key, Change::to(!probes.is_empty()));
+        patch::commit_locked(&mut [key, call], lock)
+    }
+}
+
+impl<S: Signature> core::fmt::Debug for Tracepoint<S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Tracepoint({} probes)", self.probes())
+    }
+}
+
+/// A probe of a tracepoint, which removes it when it is dropped. To leave it there for good, [`forget`](core::mem::forget) it. From
+/// [`Tracepoint::add`].
+#[must_use = "the probe is removed when this is dropped"]
+pub struct Probe<S: Signature> {
+    point: &'static Tracepoint<S>,
+    id: u64,
+}
+
+impl<S: Signature> Probe<S> {
+    /// Removes the probe, as the drop does, and returns the outcome.
+    ///
+    /// When it returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be in
+    /// it: [`synchronize_probes`] waits for those. Its data are dropped when they have left. Costs what [`Tracepoint::add`] costs, and
+    /// may be called where that may.
+    ///
+    /// # Errors
+    /// As [`Tracepoint::add`]: then the probe stays. A drop cannot report that.
+    pub fn remove(self) -> Result<Outcome, Error> {
+        core::mem::ManuallyDrop::new(self).take_off()
+    }
+
+    fn take_off(&self) -> Result<Outcome, Error> {
+        self.point.change(&|probes| probes.retain(|probe| probe.id != self.id))
+    }
+}
+
+impl<S: Signature> Drop for Probe<S> {
+    fn drop(&mut self) {
+        let _ = self.take_off();
+    }
+}
+
+impl<S: Signature> core::fmt::Debug for Probe<S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Probe({})", self.id)
+    }
+}
+
+/// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and the data
+/// of probes that were removed before are dropped. Of this copy of the library.
+///
+/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. Threads that come into closures
+/// meanwhile are not waited for. Costs a few system calls, and as long as the probes take. Not for signal handlers. In a child
+/// of `fork`, only its own threads count.
+///
+/// # Errors
+/// [`Error::Reentrant`] from a closure of a tracepoint, or from what drops one: it would wait for itself. Also if this thread holds the
+/// [`Lock`](crate::Lock); otherwise as for [`RawKey::seal`](crate::RawKey::seal).
+pub fn synchronize_probes() -> Result<(), Error> {
+    if readers::is_inside() {
+        return Err(Error::Reentrant);
+    }
+    let mut pause = Pause(0);
+    let mut seen = 0;
+    loop {
+        let lock = Lock::take()?;
+        let empty = readers::empty();
+        let unused = list::unused(empty, &lock);
+        drop(lock);
+        drop(unused);
+        seen |= empty;
+        if seen == readers::BOTH {
+            break;
+        }
+        pause.wait();
+    }
+    while readers::is_freeing() {
+        pause.wait();
+    }
+    Ok(())
+}
+
+/// Between looks at what other threads do: short at first, and then longer.
+struct Pause(u32);
+
+impl Pause {
+    fn wait(&mut self) {
+        self.0 += 1;
+        match self.0.checked_sub(16) {
+            None => std::thread::yield_now(),
+            Some(rounds) => std::thread::sleep(Duration::from_micros(50) * rounds.min(20)),
+        }
+    }
+}
+
+/// A tracepoint, as introspection shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct TracepointInfo {
+    /// Its key, whose name is that of the tracepoint: `net:packet`.
+    pub key: KeyInfo,
+    /// How many probes it has.
+    pub probes: usize,
+}
+
+impl TracepointInfo {
+    /// The tracepoint that a key belongs to; `None` if it is not one's, or one of an object with another copy of the library.
+    #[must_use]
+    pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
+        Some(TracepointInfo { key, probes: key.meta::<Probes>()?.count() })
+    }
+}
+
+/// `net:packet, 2 probes`. Alternate (`{:#}`): with the place of the declaration behind the name.
+impl core::fmt::Display for TracepointInfo {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.key.fmt(f)?;
+        write!(f, ", {} probes", self.probes)
+    }
+}
+
+/// Calls `visit` for each tracepoint of the objects that use this copy of the library; otherwise as
+/// [`for_each_key`](crate::for_each_key), where they are listed, too. By its name, [`find_key`](crate::find_key) finds one.
+///
+/// # Errors
+/// As for [`for_each_key`](crate::for_each_key).
+pub fn for_each_tracepoint(mut visit: impl FnMut(TracepointInfo)) -> Result<(), Error> {
+    crate::inspect::for_each_key(|key| TracepointInfo::of(key).into_iter().for_each(&mut visit))
+}

@@ -1,0 +1,370 @@
+//! Tracepoints: who is called, with what, and when data are dropped.
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[path = "tracepoints/process.rs"]
+mod process;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use jumplabel::{Error, emit, synchronize_probes, tracepoint};
+
+/// A sum that plain functions add to.
+macro_rules! sums {
+    ($($sum:ident $function:ident),*) => { $(
+        static $sum: AtomicU64 = AtomicU64::new(0);
+        fn $function(a: u64, b: &str) {
+            $sum.fetch_add(a + b.len() as u64, Ordering::Relaxed);
+        }
+    )* };
+}
+
+/// Whether calls lead straight to a function. (Under Miri, it has another address each time that it is named.)
+macro_rules! leads_to {
+    ($point:ident, $function:ident) => {
+        cfg!(miri) || $point.call.query() as *const () == $function as *const ()
+    };
+}
+
+#[test]
+fn comes_and_goes() {
+    sums! { FIRST first, SECOND second }
+    tracepoint! { test, one(a: u64, b: &str); }
+    let sums = || [&FIRST, &SECOND].map(|sum| sum.load(Ordering::Relaxed));
+    let evaluated = AtomicUsize::new(0);
+    let emit = || {
+        emit!(
+            one,
+            {
+                evaluated.fetch_add(1, Ordering::Relaxed);
+                10
+            },
+            "abc"
+        );
+    };
+    emit();
+    assert_eq!((one.probes(), one.key().is_enabled(), evaluated.load(Ordering::Relaxed)), (0, false, 0));
+    let probe = one.add(first).unwrap();
+    assert!(leads_to!(one, first), "straight to the probe");
+    emit();
+    assert_eq!((sums(), one.probes(), one.key().is_enabled()), ([13, 0], 1, true));
+    let other = one.add(second).unwrap();
+    assert!(cfg!(miri) || !leads_to!(one, first));
+    emit();
+    assert_eq!((sums(), one.probes()), ([26, 13], 2));
+    probe.remove().unwrap();
+    assert!(leads_to!(one, second), "straight to the one that is left");
+    emit();
+    assert_eq!((sums(), one.probes()), ([26, 26], 1));
+    drop(other);
+    emit();
+    assert_eq!((sums(), one.probes(), one.key().is_enabled()), ([26, 26], 0, false));
+    assert_eq!(evaluated.load(Ordering::Relaxed), 3);
+}
+
+/// Counts its drops.
+struct Data(&'static AtomicUsize);
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Probes with data, beside one without: in the order in which they came, and each datum is dropped once.
+#[test]
+fn data() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    static PLAIN: AtomicU64 = AtomicU64::new(0);
+    tracepoint! { test, point(number: u64); }
+    fn plain(number: u64) {
+        PLAIN.fetch_add(number, Ordering::Relaxed);
+    }
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let probe = |name: &'static str| {
+        let (seen, data) = (Arc::clone(&seen), Data(&DROPS));
+        point
+            .add_closure(Arc::new(move |number| {
+                let _whole = &data;
+                seen.lock().unwrap().push((name, number));
+            }))
+            .unwrap()
+    };
+    let [first, second] = ["first", "second"].map(probe);
+    let third = point.add(plain).unwrap();
+    emit!(point, 1);
+    drop(first);
+    emit!(point, 2);
+    drop(second);
+    assert!(leads_to!(point, plain));
+    emit!(point, 3);
+    drop(third);
+    emit!(point, 4);
+    assert_eq!(*seen.lock().unwrap(), [("first", 1), ("second", 1), ("second", 2)]);
+    assert_eq!(PLAIN.load(Ordering::Relaxed), 6);
+    synchronize_probes().unwrap();
+    assert_eq!((DROPS.load(Ordering::SeqCst), Arc::strong_count(&seen)), (2, 1));
+}
+
+/// A plain function twice, and one probe that stays for good.
+#[test]
+fn twice_and_for_good() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    tracepoint! { test, point(); }
+    fn count() {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    let twice = [point.add(count).unwrap(), point.add(count).unwrap()];
+    emit!(point);
+    assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+    let [stays, goes] = twice;
+    std::mem::forget(stays);
+    drop(goes);
+    emit!(point);
+    assert_eq!((CALLS.load(Ordering::Relaxed), point.probes()), (3, 1));
+}
+
+mod net {
+    #[derive(Clone, Copy)]
+    pub struct Port(pub u16);
+    struct Hidden;
+
+    jumplabel::tracepoint! {
+        /// A packet came.
+        pub net, packet(len: usize, port: Port);
+        #[cfg(any())]
+        pub net, absent(nothing: NoSuchType);
+        net, hidden(it: &Hidden);
+        pub(super) net, wide(a: u8, b: u16, c: u32, d: u64, e: u128, f: f32, g: f64, h: [u64; 9], i: &[u8], j: &str, k: fn(u8) -> u8,);
+    }
+
+    pub fn hide() {
+        jumplabel::emit!(hidden, &Hidden);
+    }
+}
+
+/// Off, a tracepoint is one site, which falls through; it is listed by its name.
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "without constructors nothing is listed")]
+fn one_site_and_listed() {
+    #[inline(never)]
+    fn receive(len: usize) {
+        emit!(net::packet, len, net::Port(80));
+    }
+    receive(1);
+    net::hide();
+    let mut sites = Vec::new();
+    jumplabel::for_each_site(net::packet.key(), |site| sites.push(site)).unwrap();
+    if cfg!(jumplabel_sites) {
+        assert_eq!(sites.len(), 1);
+        assert!(!sites[0].arm && !sites[0].naked);
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(*sites[0].bytes, [0x0f, 0x1f, 0x44, 0, 0]);
+    }
+    let line = || {
+        let mut found = Vec::new();
+        jumplabel::for_each_tracepoint(|point| {
+            if std::ptr::eq(point.key.key, net::packet.key()) {
+                found.push(format!("{point}"));
+            }
+        })
+        .unwrap();
+        found
+    };
+    assert_eq!(line(), ["net:packet, 0 probes"]);
+    let probe = net::packet.add(|len, port| assert_eq!((len, port.0), (1, 80))).unwrap();
+    receive(1);
+    assert_eq!(line(), ["net:packet, 1 probes"]);
+    let key = jumplabel::find_key("net:packet").unwrap();
+    assert_eq!((key.path, key.enabled), (concat!(module_path!(), "::net::packet.key"), true));
+    assert_eq!((key.module, key.file, key.sites), (concat!(module_path!(), "::net"), file!(), sites.len()));
+    drop(probe);
+    assert!(!jumplabel::find_key("net:packet").unwrap().enabled);
+    assert!(!jumplabel::find_key("net:hidden").unwrap().enabled);
+    // Other keys are none.
+    jumplabel::static_key! { static KEY: false; }
+    let mut keys = Vec::new();
+    jumplabel::for_each_key(|key| keys.push(key)).unwrap();
+    let key = keys.iter().find(|key| std::ptr::eq(key.key, KEY.raw())).unwrap();
+    assert!(jumplabel::TracepointInfo::of(*key).is_none());
+}
+
+/// Arguments arrive, in registers and in memory, straight and by way of the list.
+#[test]
+fn arguments() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    #[allow(clippy::too_many_arguments)]
+    fn check(a: u8, b: u16, c: u32, d: u64, e: u128, f: f32, g: f64, h: [u64; 9], i: &[u8], j: &str, k: fn(u8) -> u8) {
+        assert_eq!((a, b, c, d, e, f, g), (1, 2, 3, 4, 5, 6.0, 7.0));
+        assert_eq!((h, i, j, k(9)), ([8; 9], &[9, 10][..], "eleven", 9));
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    let emit = || emit!(net::wide, 1, 2, 3, 4, 5, 6.0, 7.0, [8; 9], &[9, 10], "eleven", |x| x);
+    let _first = net::wide.add(check).unwrap();
+    emit();
+    let _second = net::wide.add_closure(Arc::new(check)).unwrap();
+    emit();
+    assert_eq!(CALLS.load(Ordering::Relaxed), 3);
+}
+
+/// A key or a call that may not change: the probe is not added, or not removed, and its data are dropped, or not.
+#[test]
+fn refused() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    tracepoint! { test, off(); test, on(); test, call(); }
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    fn count() {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    let closure = || {
+        let data = Data(&DROPS);
+        Arc::new(move || _ = &data)
+    };
+    off.key().seal().unwrap();
+    assert_eq!(off.add(count).err(), Some(Error::Sealed));
+    assert_eq!(off.add_closure(closure()).err(), Some(Error::Sealed));
+    emit!(off);
+    assert_eq!((off.probes(), DROPS.load(Ordering::SeqCst), CALLS.load(Ordering::Relaxed)), (0, 1, 0));
+
+    let probe = on.add(count).unwrap();
+    on.key().seal().unwrap();
+    assert_eq!(probe.remove().err(), Some(Error::Sealed));
+    emit!(on);
+    assert_eq!((on.probes(), CALLS.load(Ordering::Relaxed)), (1, 1));
+    // What flips nothing is not refused.
+    let closure = on.add_closure(closure()).unwrap();
+    emit!(on);
+    closure.remove().unwrap();
+    emit!(on);
+    synchronize_probes().unwrap();
+    assert_eq!((on.probes(), DROPS.load(Ordering::SeqCst), CALLS.load(Ordering::Relaxed)), (1, 2, 3));
+
+    // The key could go on, but the call cannot be led to the probe.
+    call.call.seal().unwrap();
+    assert_eq!(call.add(count).err(), Some(Error::Sealed));
+    assert!(!call.key().is_enabled() && call.probes() == 0);
+
+    let _lock = jumplabel::Lock::take().unwrap();
+    assert_eq!(call.add(count).err(), Some(Error::Reentrant));
+    assert_eq!(synchronize_probes(), Err(Error::Reentrant));
+}
+
+/// A probe adds and removes probes, itself too, and does not wait for itself.
+#[test]
+fn from_a_probe() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    static OWN: std::sync::Mutex<Option<jumplabel::Probe<point>>> = std::sync::Mutex::new(None);
+    tracepoint! { test, point(); }
+    let data = Data(&DROPS);
+    let probe = move || {
+        let _whole = &data;
+        assert_eq!(synchronize_probes(), Err(Error::Reentrant));
+        let Some(own) = OWN.lock().unwrap().take() else { return };
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        let other = point.add(|| _ = CALLS.fetch_add(10, Ordering::SeqCst)).unwrap();
+        own.remove().unwrap();
+        emit!(point);
+        drop(other);
+        emit!(point);
+        assert_eq!(DROPS.load(Ordering::SeqCst), 0, "this thread is in it");
+    };
+    *OWN.lock().unwrap() = Some(point.add_closure(Arc::new(probe)).unwrap());
+    emit!(point);
+    assert_eq!((CALLS.load(Ordering::SeqCst), point.probes(), point.key().is_enabled()), (11, 0, false));
+    synchronize_probes().unwrap();
+    assert_eq!(DROPS.load(Ordering::SeqCst), 1);
+}
+
+/// A panic arrives, and the thread is in no probe any more.
+#[test]
+fn panics() {
+    tracepoint! { test, point(number: u32); }
+    let probe = point.add_closure(Arc::new(|number| panic!("{number}"))).unwrap();
+    let panic = std::panic::catch_unwind(|| emit!(point, 7)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<String>().unwrap(), "7");
+    drop(probe);
+    synchronize_probes().unwrap();
+}
+
+/// What drops data may change tracepoints, and does not wait for itself.
+#[test]
+fn from_a_drop() {
+    tracepoint! { test, point(); test, other(); }
+    static DONE: AtomicBool = AtomicBool::new(false);
+    struct Changes;
+    impl Drop for Changes {
+        fn drop(&mut self) {
+            assert_eq!(synchronize_probes(), Err(Error::Reentrant));
+            drop(other.add_closure(Arc::new(|| ())).unwrap());
+            DONE.store(true, Ordering::SeqCst);
+        }
+    }
+    let data = Changes;
+    drop(point.add_closure(Arc::new(move || _ = &data)).unwrap());
+    synchronize_probes().unwrap();
+    assert!(DONE.load(Ordering::SeqCst));
+}
+
+/// Threads add and remove closures while others emit: no probe finds its data dropped, and each datum is dropped once.
+#[test]
+fn under_running_threads() {
+    const ALIVE: u64 = 0x5eed_a11e_c0de_cafe;
+    const ROUNDS: usize = if cfg!(miri) { 30 } else { 3_000 };
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    tracepoint! { test, point(argument: &u64); }
+    struct Canary(Box<AtomicU64>);
+    impl Drop for Canary {
+        fn drop(&mut self) {
+            assert_eq!(self.0.swap(0, Ordering::SeqCst), ALIVE);
+            DROPS.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    fn plain(argument: &u64) {
+        assert_eq!(*argument, 7);
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !STOP.load(Ordering::Relaxed) {
+                    emit!(point, &7);
+                }
+            });
+        }
+        let changers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut held = Vec::new();
+                    for round in 0..ROUNDS {
+                        let canary = Canary(Box::new(AtomicU64::new(ALIVE)));
+                        let closure = move |argument: &u64| {
+                            for _ in 0..3 {
+                                assert_eq!(canary.0.load(Ordering::SeqCst), ALIVE);
+                                std::thread::yield_now();
+                            }
+                            plain(argument);
+                            CALLS.fetch_add(1, Ordering::Relaxed);
+                        };
+                        held.push(point.add_closure(Arc::new(closure)).unwrap());
+                        if round % 3 == 0 {
+                            held.push(point.add(plain).unwrap());
+                        }
+                        match round % 7 {
+                            0 => held.clear(),
+                            1 if round % 5 == 0 => synchronize_probes().unwrap(),
+                            _ => held.swap_remove(round % held.len()).remove().map(drop).unwrap(),
+                        }
+                    }
+                })
+            })
+            .collect();
+        let results: Vec<_> = changers.into_iter().map(|changer| changer.join()).collect();
+        STOP.store(true, Ordering::Relaxed);
+        results.into_iter().for_each(|result| result.unwrap());
+    });
+    synchronize_probes().unwrap();
+    assert_eq!((DROPS.load(Ordering::SeqCst), point.probes()), (2 * ROUNDS, 0));
+    println!("{} calls of closures", CALLS.load(Ordering::Relaxed));
+}
