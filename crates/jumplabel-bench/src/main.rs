@@ -1,5 +1,5 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
-//! (the cost of a call and of an update), `startup` (what a
+//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -20,6 +20,8 @@ mod site;
 mod sites;
 mod size;
 mod startup;
+mod step;
+mod switch;
 
 use std::process::ExitCode;
 
@@ -47,6 +49,8 @@ enum What {
     Site,
     /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
     Calls,
+    /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
+    Switch,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         What::Flips => flips::run(arguments.quick),
         What::Site => site::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),
+        What::Switch => switch::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),
