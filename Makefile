@@ -104,6 +104,7 @@ bench: cargo
 	cargo run --release -p jumplabel-bench -- flips
 	cargo run --release -p jumplabel-bench -- site
 	cargo run --release -p jumplabel-bench -- calls
+	cargo run --release -p jumplabel-bench -- switch
 	cargo run --release -p jumplabel-bench -- startup
 	cargo run --release -p jumplabel-bench -- compile
 

@@ -1,5 +1,6 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
-//! (the cost of a call and of an update), `tracepoints` (that of those that nobody looks at, and of probes), `startup` (what a
+//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `tracepoints` (that of those that
+//! nobody looks at, and of probes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -20,6 +21,8 @@ mod site;
 mod sites;
 mod size;
 mod startup;
+mod step;
+mod switch;
 mod tracepoints;
 
 use std::process::ExitCode;
@@ -50,6 +53,8 @@ enum What {
     Calls,
     /// What dormant tracepoints cost, by their number, beside nothing and loads of atomics; and an emission that probes see.
     Tracepoints,
+    /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
+    Switch,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
         What::Site => site::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),
         What::Tracepoints => tracepoints::run(arguments.quick),
+        What::Switch => switch::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

@@ -19,10 +19,10 @@ use jumplabel::{Probe, emit, tracepoint};
 use serde_json::json;
 
 use crate::Result;
-use crate::calls::step;
 use crate::report::{Report, Table, figure};
 use crate::samples::{Samples, time};
 use crate::site::decode::Path;
+use crate::step;
 
 const MOST: usize = 100_000;
 const NUMBERS: [usize; 6] = [1, 10, 100, 1_000, 10_000, MOST];

@@ -1,6 +1,9 @@
 //! Each command, short, as a program would read it: the structure of its answer and the facts that are exact. Times are not
 //! looked at. Each check is also shown an answer that is wrong in one fact, and must refuse it.
 
+#[path = "smoke/switch.rs"]
+mod switch;
+
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -126,6 +129,7 @@ fn calls() {
             let direct = instructions("direct call")?;
             // Where tracing is not allowed there is nothing to compare.
             if let (true, Some(direct)) = (answer["optimised"] == true, direct) {
+                // The trampoline's `endbr64` and its jump; and a jump by the slot.
                 for (name, more) in [("static call", 2.0), ("static call, out of reach", 3.0), ("inlined", -3.0)] {
                     ensure(instructions(name)? == Some(direct + more), name)?;
                 }

@@ -4,11 +4,12 @@
 //!  one by one   on 0, off 0, on 1, off 1, .. on 7, off 7
 //!  in batches   all on, 3 arbitrary sets, all off
 //!  the hash function of the loop to each of its implementations
+//!  the mode of its lookups to each of the three
 //!  again, with a pause behind each transaction
 //! ```
 //!
 //! After each transaction this thread executes a check of every key: whatever the keys are then, the checks must say so. It calls the
-//! hash function, too, which must be the new one.
+//! hash function, too, which must be the new one, and a switch, which must take the arm of the new mode.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -16,8 +17,9 @@ use std::time::{Duration, Instant};
 
 use jumplabel::{Error, Outcome, Visibility};
 
+use crate::hash::{HASH, HASHES};
 use crate::hooks::{self, KEYS};
-use crate::index::{HASH, HASHES};
+use crate::lookup::{self, LOOKUP, Lookup};
 
 /// Between two transactions.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -31,6 +33,8 @@ pub struct Flips {
     pub batches: Vec<Duration>,
     /// Times of those that led the hash function elsewhere.
     pub calls: Vec<Duration>,
+    /// Times of those that set the mode of lookups.
+    pub modes: Vec<Duration>,
     /// Keys that were changed, in all transactions.
     pub keys: u64,
     /// Sites whose instruction was rewritten.
@@ -46,9 +50,8 @@ pub struct Flips {
 }
 
 impl Flips {
-    /// Flips until the deadline, at least once through the list above; then everything is off and the hash
-    /// function is the default. Counts transactions in
-    /// `done` while it does.
+    /// Flips until the deadline, at least once through the list above; then everything is off, the hash
+    /// function is the default and lookups are plain. Counts transactions in `done` while it does.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
         let mut arbitrary = fastrand::Rng::with_seed(1);
@@ -62,6 +65,9 @@ impl Flips {
             }
             for target in [1, 2, 0] {
                 flips.retarget(HASHES[target], done)?;
+            }
+            for mode in [Lookup::Counted, Lookup::Checked, Lookup::Plain] {
+                flips.choose(mode, done)?;
             }
             if Instant::now() >= deadline {
                 return Ok(flips);
@@ -104,6 +110,21 @@ impl Flips {
         self.calls.push(start.elapsed());
         if HASH(WORD) != target(WORD) || !std::ptr::fn_addr_eq(HASH.query(), target) {
             self.wrong.push("the hash function is not the one that it was led to".into());
+        }
+        self.note(&outcome);
+        done.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// Sets the mode of lookups.
+    fn choose(&mut self, mode: Lookup, done: &AtomicU64) -> Result<(), Error> {
+        let start = Instant::now();
+        let outcome = LOOKUP.set(mode)?;
+        self.modes.push(start.elapsed());
+        let taken = lookup::taken();
+        if taken != mode {
+            self.wrong.push(format!("a switch right after its mode was set: {taken:?} instead of {mode:?}"));
         }
         self.note(&outcome);
         done.fetch_add(1, Ordering::Relaxed);

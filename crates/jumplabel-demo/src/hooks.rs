@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::{Batch, Error, Outcome, settle, static_branch_likely, static_branch_unlikely, static_key};
 
-use crate::index::{FOLD, hash_of};
+use crate::hash::{FOLD, hash_of};
 
 /// How many hooks there are.
 pub const COUNT: usize = 8;

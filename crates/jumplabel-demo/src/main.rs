@@ -5,21 +5,25 @@
 //!  phase 1   hooks off                                              a fifth of the time
 //!  phase 2   hooks flipped by another thread, one by one and        half
 //!            in batches, hundreds of times a second; the hash
-//!            function led to another implementation
+//!            function led to another implementation, and the
+//!            mode of lookups set
 //!  phase 3   throughput of seven ways to run the same loop, in       the rest
 //!            rounds, in arbitrary order within a round
 //! ```
 //!
 //! Every pass of every phase is compared with a plain implementation: all words, all counts, all lines, and how often each
-//! hook ran. `index` has both implementations, `hooks` the hooks and the ways to switch them, `flips` the flipping thread,
+//! hook ran. `index` has the loop, `plain` the plain implementation, `hash` and `lookup` the call and the switch in the loop, `hooks` the hooks and the ways to switch them, `flips` the flipping thread,
 //! `session` the phases, `report` what is printed.
 //!
 //! Exit codes: 0, 1 for a wrong result or a flip that the system refused, 2 for bad arguments or input.
 
 mod flips;
+mod hash;
 mod hooks;
 mod index;
 mod input;
+mod lookup;
+mod plain;
 mod report;
 mod session;
 
@@ -31,8 +35,9 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use index::{HASH, HASHES};
+use hash::{HASH, HASHES};
 use input::{Input, Problem};
+use lookup::{LOOKUP, Lookup};
 use report::{Listing, grouped, size};
 use session::Session;
 
@@ -129,11 +134,12 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     completed.map(|()| wrong)
 }
 
-/// The phases, and the site and the trampoline that they changed.
+/// The phases, and the site, the trampoline and the switch that they changed.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let mut listing = Listing::default();
     listing.note("as compiled")?;
     listing.note_call("as compiled");
+    listing.note_switch("as compiled");
     session.off(options.seconds.mul_f64(0.2), out)?;
     if options.inject_wrong_result {
         session.inject_wrong_result();
@@ -147,6 +153,10 @@ fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) ->
     for (target, when) in [(1, "by the table"), (2, "by eight bytes"), (0, "the first again")] {
         HASH.update(HASHES[target])?;
         listing.note_call(when);
+    }
+    for (mode, when) in [(Lookup::Counted, "counted"), (Lookup::Checked, "checked"), (Lookup::Plain, "plain again")] {
+        LOOKUP.set(mode)?;
+        listing.note_switch(when);
     }
     writeln!(out)?;
     Ok(listing.print(out)?)

@@ -6,12 +6,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
+use iced_x86::{Code, Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
 use jumplabel::{Site, for_each_site};
 
 use crate::flips::Flips;
+use crate::hash::HASH;
 use crate::hooks;
-use crate::index::HASH;
+use crate::lookup;
 
 /// A line on the terminal that says how far things are.
 pub struct Progress {
@@ -73,7 +74,7 @@ pub fn size(bytes: usize) -> String {
 
 /// What was flipped, and how long it took.
 pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Result<()> {
-    let transactions = flips.single.len() + flips.batches.len() + flips.calls.len();
+    let transactions = flips.single.len() + flips.batches.len() + flips.calls.len() + flips.modes.len();
     let rate = transactions as f64 / elapsed.as_secs_f64();
     let writers: Vec<_> = flips.writers.iter().map(|(name, times)| format!("{name} {}", grouped(*times))).collect();
     let writers = if writers.is_empty() { "none: this build has no sites".into() } else { writers.join(", ") };
@@ -81,8 +82,12 @@ pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Resu
     writeln!(out, "  transactions: {} ({rate:.0}/s); writers: {writers}", grouped(transactions as u64))?;
     writeln!(out, "  flip latency in us, waiting for a processor included")?;
     writeln!(out, "    {:<34} {:>8}  {:>8}  {:>8}", "", "p50", "p99", "max")?;
-    let kinds =
-        [("one key", &flips.single), ("a batch of several keys", &flips.batches), ("the hash function", &flips.calls)];
+    let kinds = [
+        ("one key", &flips.single),
+        ("a batch of several keys", &flips.batches),
+        ("the hash function", &flips.calls),
+        ("the mode of lookups", &flips.modes),
+    ];
     for (name, times) in kinds {
         let us = |part| quantile(times, part).unwrap_or_default().as_secs_f64() * 1e6;
         let name = format!("{name} ({} times)", grouped(times.len() as u64));
@@ -115,18 +120,27 @@ pub fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-/// The site in the loop that checks the hook `trace`, and the trampoline of the hash function, as they were at several times.
+/// The site in the loop that checks the hook `trace`, the trampoline of the hash function, and a switch by the mode of
+/// lookups, as they were at several times.
 #[derive(Default)]
 pub struct Listing {
     rows: Vec<(&'static str, Site)>,
     calls: Vec<(&'static str, Trampoline)>,
+    switches: Vec<(&'static str, Switch)>,
 }
 
-/// `endbr64`, and the jump that an update changes.
+/// `endbr64`, and the jump, which an update changes.
 #[derive(Clone, Copy)]
 struct Trampoline {
     address: usize,
     bytes: [u8; 9],
+}
+
+/// A jump to the arm of the mode.
+#[derive(Clone, Copy)]
+struct Switch {
+    address: usize,
+    bytes: [u8; 5],
 }
 
 impl Listing {
@@ -151,10 +165,23 @@ impl Listing {
         self.calls.push((when, Trampoline { address, bytes }));
     }
 
+    /// Notes what the switch in [`lookup::taken`] holds now: the first jump of five bytes.
+    pub fn note_switch(&mut self, when: &'static str) {
+        let entry = lookup::taken as *const () as usize;
+        // SAFETY: code of this program, which goes on for longer than that; nobody sets the mode now.
+        let code = unsafe { std::ptr::read_volatile(entry as *const [u8; 32]) };
+        let mut instructions = Decoder::with_ip(64, &code, entry as u64, DecoderOptions::NONE).into_iter();
+        let Some(jump) = instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64) else { return };
+        let address = jump.ip() as usize;
+        let Some(&bytes) = code[address - entry..].first_chunk() else { return };
+        self.switches.push((when, Switch { address, bytes }));
+    }
+
     /// Prints bytes and instructions.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         self.print_site(out)?;
-        self.print_call(out)
+        self.print_call(out)?;
+        self.print_switch(out)
     }
 
     /// Without trampolines, a call is a load and a call of what was loaded: then the address changes.
@@ -165,6 +192,19 @@ impl Listing {
         }
         writeln!(out, "the trampoline of the loop's hash function, at {:#x}", first.address)?;
         for (when, Trampoline { address, bytes }) in &self.calls {
+            writeln!(out, "  {when:<16} {}   {}", hexadecimal(bytes), disassemble(bytes, *address).join("; "))?;
+        }
+        Ok(())
+    }
+
+    /// Without switches, a choice is a load and its branches, which do not change.
+    fn print_switch(&self, out: &mut impl Write) -> io::Result<()> {
+        let first = self.switches.first().map(|(_, first)| *first);
+        let Some(first) = first.filter(|first| self.switches.iter().any(|(_, now)| now.bytes != first.bytes)) else {
+            return writeln!(out, "no switch to show: this build has none, a choice is a load and its branches");
+        };
+        writeln!(out, "a switch by the mode of the loop's lookups, at {:#x}", first.address)?;
+        for (when, Switch { address, bytes }) in &self.switches {
             writeln!(out, "  {when:<16} {}   {}", hexadecimal(bytes), disassemble(bytes, *address).join("; "))?;
         }
         Ok(())

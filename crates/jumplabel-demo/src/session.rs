@@ -3,6 +3,7 @@
 //! ```text
 //!  pass::<Gate>   all threads index all pieces      ─► compared with the plain result: words, counts, lines
 //!                 each hook counts how often it ran ─► off: never; on: each time; being flipped: anything between
+//!                 so do the arms of lookups         ─► all in one mode, but while it is being set
 //! ```
 //!
 //! Phase 3 runs the ways in rounds, in arbitrary order within a round, and the table compares rates of one round with each
@@ -16,7 +17,9 @@ use std::time::{Duration, Instant};
 use crate::Failure;
 use crate::flips::Flips;
 use crate::hooks::{self, Gate};
-use crate::index::{self, Piece, Plain, Worker};
+use crate::index::{self, Piece, Worker};
+use crate::lookup::{LOOKUP, Lookup, Lookups};
+use crate::plain::{self, Plain};
 use crate::report::{self, Progress, Row, grouped};
 
 /// What the hooks should have done in a pass.
@@ -62,6 +65,7 @@ pub struct Session<'a> {
     wrong: u64,
     examples: Vec<String>,
     ran: [u64; hooks::COUNT],
+    lookups: Lookups,
     inject: bool,
 }
 
@@ -71,13 +75,14 @@ impl<'a> Session<'a> {
         Session {
             pieces,
             bytes: pieces.iter().map(|piece| piece.text.len()).sum(),
-            plain: index::plain(pieces),
+            plain: plain::plain(pieces),
             workers: (0..threads).map(|_| Worker::default()).collect(),
             progress: Progress::new(),
             passes: 0,
             wrong: 0,
             examples: Vec::new(),
             ran: [0; hooks::COUNT],
+            lookups: Lookups::default(),
             inject: false,
         }
     }
@@ -105,7 +110,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Phase 2: hooks flipped by another thread.
+    /// Phase 2: hooks flipped by another thread; then a pass in each mode of lookups.
     pub fn flipped(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
         let (start, mut rates, done) = (Instant::now(), Vec::new(), AtomicU64::new(0));
         let flips = thread::scope(|scope| {
@@ -122,6 +127,10 @@ impl<'a> Session<'a> {
         writeln!(out, "  {:.1} MB/s a thread", report::median(&rates))?;
         let flips = flips?;
         flips.wrong.iter().for_each(|wrong| self.note(wrong.clone()));
+        for mode in [Lookup::Counted, Lookup::Checked, Lookup::Plain] {
+            LOOKUP.set(mode)?;
+            self.pass::<hooks::Keys>(Expected::Off);
+        }
         Ok(report::flips(out, &flips, elapsed)?)
     }
 
@@ -171,10 +180,11 @@ impl<'a> Session<'a> {
             index::corrupt(&mut self.workers);
         }
         self.passes += 1;
-        for wrong in index::check(&self.plain, &self.workers) {
+        for wrong in plain::check(&self.plain, &self.workers) {
             self.note(wrong);
         }
         self.check_hooks(expected);
+        self.check_lookups(expected);
         self.bytes as f64 / busy.as_secs_f64() / 1e6
     }
 
@@ -197,6 +207,20 @@ impl<'a> Session<'a> {
         if failures > 0 {
             self.note(format!("hooks verify and case: {failures} failures"));
         }
+    }
+
+    /// While nobody sets the mode, each lookup takes its arm; otherwise one of the arms.
+    fn check_lookups(&mut self, expected: Expected) {
+        let (mut did, words, mode) = (Lookups::default(), self.plain.word_count, LOOKUP.get());
+        self.workers.iter().for_each(|worker| did.add(worker.lookups));
+        let right = match expected {
+            Expected::Flipped => did.counted + did.checked <= words && did.failures == 0,
+            Expected::Off | Expected::On => did == Lookups::all(mode, words),
+        };
+        if !right {
+            self.note(format!("{did:?} in a pass with {words} lookups, mode {mode:?}"));
+        }
+        self.lookups.add(did);
     }
 
     fn note(&mut self, wrong: String) {
@@ -222,6 +246,8 @@ impl<'a> Session<'a> {
     pub fn verdict(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let calls = grouped(self.ran.iter().sum());
         writeln!(out, "\npasses checked: {}; hooks ran {calls} times", grouped(self.passes))?;
+        let [counted, checked] = [self.lookups.counted, self.lookups.checked].map(grouped);
+        writeln!(out, "lookups counted: {counted}; lookups checked: {checked}")?;
         writeln!(out, "wrong results: {}", grouped(self.wrong))?;
         for example in &self.examples {
             writeln!(out, "  {example}")?;

@@ -79,8 +79,8 @@ fn good_input() {
     assert!(text.contains("\nwrong results: 0\n"), "{text}");
     // All keys one by one and in batches, at least once.
     assert!(number(&output, "flips: ") >= 16 + 16, "{text}");
-    // Two of phase 1, one of phase 2, seven of phase 3.
-    assert!(number(&output, "passes checked: ") >= 10, "{text}");
+    // Two of phase 1, one of phase 2 and one in each mode, seven of phase 3.
+    assert!(number(&output, "passes checked: ") >= 13, "{text}");
     assert!(number(&output, "; hooks ran ") > 0, "{text}");
     for row in ["hooks compiled out", "behind keys, off", "behind relaxed atomics, off", "behind keys, on"] {
         assert!(text.contains(row), "no {row:?} in:\n{text}");
@@ -94,9 +94,19 @@ fn good_input() {
     assert!(text.contains(" keys, ") && !text.contains(" 0 sites rewritten"), "{text}");
     assert!(number(&output, "the hash function (") >= 3, "{text}");
     // As compiled, two others, and the first again.
-    let (_, trampoline) = text.split_once("the trampoline of").unwrap();
-    let jumps: Vec<&str> = trampoline.lines().filter_map(|line| line.split("endbr64; jmp ").nth(1)).collect();
+    let (_, rest) = text.split_once("the trampoline of").unwrap();
+    let (trampoline, switch) =
+        rest.split_once("a switch by the mode of").unwrap_or_else(|| panic!("no switch in:\n{text}"));
+    let jumps: Vec<&str> = trampoline.lines().filter_map(|line| line.split(" jmp ").nth(1)).collect();
     assert!(jumps.len() == 4 && jumps[0] == jumps[3] && jumps[0] != jumps[1] && jumps[1] != jumps[2], "{text}");
+    // A pass in each mode, and what the flipping thread left; as compiled, three others, of which the last is the first again.
+    for label in ["lookups counted: ", "lookups checked: "] {
+        assert!(number(&output, label) > 0, "{text}");
+    }
+    assert!(number(&output, "the mode of lookups (") >= 3, "{text}");
+    let jumps: Vec<&str> = switch.lines().filter_map(|line| line.split(" jmp ").nth(1)).collect();
+    assert!(jumps.len() == 4 && jumps[0] == jumps[3], "{text}");
+    assert!(jumps[0] != jumps[1] && jumps[1] != jumps[2] && jumps[2] != jumps[0], "{text}");
 }
 
 #[test]

@@ -8,7 +8,6 @@
 //!   then          updates, beside the floor and a core sync
 //! ```
 
-pub(crate) mod step;
 mod update;
 mod ways;
 
@@ -20,12 +19,11 @@ use serde_json::json;
 use crate::Result;
 use crate::report::{Report, Table, Target, figure};
 use crate::samples::{Samples, time};
+use crate::step;
 use ways::{CALLS_A_TURN, WAYS, Way};
 
 /// Turns of a loop in one sample: some 50 us.
 const TURNS: u64 = 5_000;
-/// Turns that are stepped through.
-const STEPPED: u64 = 20;
 const SHAPES: [&str; 2] = ["latency-bound", "throughput-bound"];
 
 /// One way in one loop.
@@ -72,10 +70,7 @@ pub fn run(quick: bool) -> Result<Report> {
 impl Row {
     fn new(way: Way, shape: usize) -> Row {
         let run = way.loops()[shape];
-        let steps =
-            |turns| step::count(|| _ = black_box(run(black_box(turns)))).ok().map(|counted| counted.instructions);
-        let more = steps(1 + STEPPED).zip(steps(1)).map(|(many, few)| many - few);
-        let instructions = more.map(|more| more as f64 / (STEPPED as usize * CALLS_A_TURN) as f64);
+        let instructions = step::instructions_of_turn(run).map(|count| count / CALLS_A_TURN as f64);
         Row { way, shape, samples: Samples::default(), instructions }
     }
 

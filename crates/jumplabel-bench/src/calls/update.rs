@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use jumplabel::static_call;
 use serde_json::json;
 
-use super::step::{self, Counted};
 use crate::Result;
 use crate::flips::{Executor, PRIVATE_EXPEDITED_SYNC_CORE, floor_of_one, membarrier, open_floor, store_floor};
 use crate::report::{Report, Table, Target, figure};
 use crate::samples::Samples;
 use crate::sites::Functions;
+use crate::step::{self, Counted};
 
 type Answer = extern "C" fn() -> u32;
 

@@ -80,6 +80,8 @@ macro_rules! alu {
     };
 }
 
+pub(crate) use {alu, eight, latency};
+
 macro_rules! variants {
     ($($kind:ident: $baseline:ident $constant:ident $site:ident $unpatched:ident $or_load:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
         $(

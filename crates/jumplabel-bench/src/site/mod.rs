@@ -10,7 +10,7 @@ mod checks;
 mod cold;
 mod counters;
 pub(crate) mod decode;
-mod loops;
+pub mod loops;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

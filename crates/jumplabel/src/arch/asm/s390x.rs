@@ -74,7 +74,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        ".balign 8\n2: brcl 15, {default}\nlgrl %r1, {key}\nbr %r1"
+        "2: brcl 15, {default}\nlgrl %r1, {key}\nbr %r1\n.balign 8"
     };
 }
 

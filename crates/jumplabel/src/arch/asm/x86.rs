@@ -119,13 +119,14 @@ macro_rules! __naked_asm {
     };
 }
 
-/// A static call's trampoline. `endbr64` is where an indirect branch may land. The jump lies in one cache line, and in one page.
+/// A static call's trampoline. `endbr64` is where an indirect branch may land. It has a section of its own, whose alignment keeps the
+/// jump in one cache line, and in one page.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "endbr64\n.balign 8\n2: .byte 0xe9\n.long {default}@PLT - . - 4\njmp qword ptr [rip + {key}]"
+        "endbr64\n2: .byte 0xe9\n.long {default}@PLT - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
     };
 }
 
@@ -136,11 +137,11 @@ macro_rules! __trampoline {
 macro_rules! __trampoline {
     () => {
         concat!(
-            ".balign 8\n2: .byte 0xe9\n.long {default} - . - 4\n",
+            "2: .byte 0xe9\n.long {default} - . - 4\n",
             "push eax\n.cfi_adjust_cfa_offset 4\npush eax\n.cfi_adjust_cfa_offset 4\n",
             "call 4f\n.cfi_adjust_cfa_offset 4\n4: pop eax\n.cfi_adjust_cfa_offset -4\n",
             ".byte 0x8b, 0x80\n.long {key} - 4b\n", // mov eax, [eax + disp32]
-            "mov [esp + 4], eax\npop eax\n.cfi_adjust_cfa_offset -4\nret"
+            "mov [esp + 4], eax\npop eax\n.cfi_adjust_cfa_offset -4\nret\n.balign 16"
         )
     };
 }

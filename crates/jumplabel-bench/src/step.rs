@@ -1,6 +1,7 @@
 //! What a piece of work executes, counted by stepping a copy of this process through it (`ptrace`), one instruction after the
 //! other. No counter of the processor is needed, and no guess about where a call leads.
 
+use std::hint::black_box;
 use std::io::{Error, Result};
 
 use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
@@ -13,6 +14,14 @@ const SYSTEM_CALL: libc::c_long = 0x050f;
 pub struct Counted {
     pub instructions: u64,
     pub core_syncs: u64,
+}
+
+/// Instructions of a turn of `run`, which takes the number of turns; `None` where tracing is not allowed.
+pub fn instructions_of_turn(run: fn(u64) -> u64) -> Option<f64> {
+    const TURNS: u64 = 20;
+    let steps = |turns| count(|| _ = black_box(run(black_box(turns)))).ok().map(|counted| counted.instructions);
+    let more = steps(1 + TURNS).zip(steps(1)).map(|(many, few)| many - few);
+    more.map(|more| more as f64 / TURNS as f64)
 }
 
 /// Steps through `work` in a child of this process, which has one thread. An error where tracing is not allowed.

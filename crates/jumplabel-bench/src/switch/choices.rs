@@ -1,0 +1,146 @@
+//! A choice among three arms, in the loops of `site`. An arm is one instruction; what differs is how it is found.
+
+use std::arch::{asm, naked_asm};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use jumplabel::{modes, static_mode, static_switch};
+
+use crate::Result;
+use crate::site::loops::{CHECKS_A_TURN, Loop, alu, eight, latency};
+
+modes! { enum Arm { First, Second, Third } }
+static_mode! { static MODE: Arm = First; }
+
+/// How many arms there are.
+pub const ARMS: usize = 3;
+
+/// On a line of its own, as what is compared with it has none.
+#[repr(align(128))]
+struct Index(AtomicU8);
+
+static INDEX: Index = Index(AtomicU8::new(0));
+
+type Function = extern "C" fn(u64) -> u64;
+
+#[unsafe(naked)]
+extern "C" fn first(_hits: u64) -> u64 {
+    naked_asm!("lea rax, [rdi + 1]", "ret")
+}
+
+#[unsafe(naked)]
+extern "C" fn second(_hits: u64) -> u64 {
+    naked_asm!("lea rax, [rdi + 2]", "ret")
+}
+
+#[unsafe(naked)]
+extern "C" fn third(_hits: u64) -> u64 {
+    naked_asm!("lea rax, [rdi + 3]", "ret")
+}
+
+/// A power of two, so that the index needs no check.
+static TABLE: [Function; 4] = [first, second, third, third];
+
+/// An arm: adds its number, counted from 1. The compiler cannot make one of several.
+macro_rules! arm {
+    ($hits:ident, $number:literal) => {
+        // SAFETY: an addition to a register.
+        unsafe { asm!(concat!("add {}, ", $number), inout(reg) $hits, options(nomem, nostack)) }
+    };
+}
+
+macro_rules! choices {
+    ($($kind:ident: $baseline:ident $constant:ident $switch:ident $match:ident $table:ident;)*) => {$(
+        $kind!($baseline, hits, let _ = &mut hits;);
+        $kind!($constant, hits, arm!(hits, 1););
+        $kind!($switch, hits, static_switch!(MODE, {
+            First => arm!(hits, 1),
+            Second => arm!(hits, 2),
+            Third => arm!(hits, 3),
+        }););
+        $kind!($match, hits, match INDEX.0.load(Ordering::Relaxed) {
+            0 => arm!(hits, 1),
+            1 => arm!(hits, 2),
+            _ => arm!(hits, 3),
+        });
+        $kind!($table, hits, hits = TABLE[usize::from(INDEX.0.load(Ordering::Relaxed) & 3)](hits););
+    )*};
+}
+
+choices! {
+    latency: latency_baseline latency_constant latency_switch latency_match latency_table;
+    alu: alu_baseline alu_constant alu_switch alu_match alu_table;
+}
+
+/// What decides.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Choice {
+    /// Nothing: no choice, and no arm.
+    Baseline,
+    /// The compiler.
+    Constant,
+    Switch,
+    /// A match on a relaxed load.
+    Match,
+    /// A call by a table of functions; its index is a relaxed load.
+    Table,
+}
+
+/// Choices and the number of the arm that they take, in the order of the report.
+pub const CHOICES: [(Choice, usize); 11] = [
+    (Choice::Baseline, 0),
+    (Choice::Constant, 0),
+    (Choice::Switch, 0),
+    (Choice::Switch, 1),
+    (Choice::Switch, 2),
+    (Choice::Match, 0),
+    (Choice::Match, 1),
+    (Choice::Match, 2),
+    (Choice::Table, 0),
+    (Choice::Table, 1),
+    (Choice::Table, 2),
+];
+
+impl Choice {
+    pub fn name(self) -> &'static str {
+        match self {
+            Choice::Baseline => "baseline",
+            Choice::Constant => "constant",
+            Choice::Switch => "static_switch",
+            Choice::Match => "match on a relaxed load",
+            Choice::Table => "table of functions",
+        }
+    }
+
+    /// The loop, by the number that it has in `site`.
+    pub fn run(self, shape: usize) -> Loop {
+        let [latency, alu]: [Loop; 2] = match self {
+            Choice::Baseline => [latency_baseline, alu_baseline],
+            Choice::Constant => [latency_constant, alu_constant],
+            Choice::Switch => [latency_switch, alu_switch],
+            Choice::Match => [latency_match, alu_match],
+            Choice::Table => [latency_table, alu_table],
+        };
+        [latency, alu][shape]
+    }
+
+    /// Leads all choices to an arm.
+    pub fn prepare(arm: usize) -> Result<()> {
+        MODE.set([Arm::First, Arm::Second, Arm::Third][arm])?;
+        INDEX.0.store(arm as u8, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes sure that the choice takes the arm that `prepare` has led it to.
+    pub fn verify(self, arm: usize, shape: usize) -> Result<()> {
+        const TURNS: u64 = 3;
+        let added = match self {
+            Choice::Baseline => 0,
+            _ => (arm as u64 + 1) * TURNS * CHECKS_A_TURN as u64,
+        };
+        // Both loops yield their work, `^` what the arms have added.
+        if self.run(shape)(TURNS) ^ Choice::Baseline.run(shape)(TURNS) != added {
+            return Err(format!("{} does not take arm {arm}", self.name()).into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! `switch`: what a choice among three arms costs, as a constant, a static switch, a match on a load and a call by a table, in
+//! the two warm loops of `site`.
+//!
+//! ```text
+//!   first         take each arm by each choice, and make sure of it; step through each loop: the instructions of a choice
+//!   each round    every choice of both loops once, in random order; the baseline's time of the round is subtracted
+//!   after all     median of the differences and its 95 % interval
+//! ```
+
+mod choices;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::Result;
+use crate::report::{Report, Table, Target, figure};
+use crate::samples::{Samples, time};
+use crate::site::loops::{CHECKS_A_TURN, LOOPS};
+use crate::step;
+use choices::{ARMS, CHOICES, Choice};
+
+/// Turns of a loop in one sample: some 100 us.
+const TURNS: u64 = 5_000;
+
+/// One choice, which takes one arm, in one loop.
+struct Row {
+    shape: usize,
+    choice: Choice,
+    arm: usize,
+    samples: Samples,
+    /// Of an eighth of a turn; not a number where tracing is not allowed.
+    instructions: f64,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    let mut rows = Vec::new();
+    for shape in 0..LOOPS.len() {
+        for (choice, arm) in CHOICES {
+            rows.push(Row::new(shape, choice, arm)?);
+        }
+    }
+    let mut turns: Vec<usize> = (0..rows.len()).collect();
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 4 } else { 30 }));
+    while start.elapsed() < budget {
+        fastrand::shuffle(&mut turns);
+        turns.iter().try_for_each(|&at| rows[at].sample())?;
+    }
+    let mut report = Report::new("switch", quick);
+    for shape in 0..LOOPS.len() {
+        report_shape(&mut report, &rows, shape);
+    }
+    report_targets(&mut report, &rows);
+    report.note("ns, instructions: of a choice and its arm, which is one instruction");
+    report.fact("optimised", json!(!cfg!(debug_assertions)));
+    Ok(report)
+}
+
+impl Row {
+    fn new(shape: usize, choice: Choice, arm: usize) -> Result<Row> {
+        Choice::prepare(arm)?;
+        choice.verify(arm, shape)?;
+        let instructions = step::instructions_of_turn(choice.run(shape)).unwrap_or(f64::NAN) / CHECKS_A_TURN as f64;
+        Ok(Row { shape, choice, arm, samples: Samples::default(), instructions })
+    }
+
+    fn sample(&mut self) -> Result<()> {
+        Choice::prepare(self.arm)?;
+        let run = self.choice.run(self.shape);
+        black_box(run(black_box(TURNS / 50))); // what predicts branches, and the code, are warm
+        self.samples.push(time(|| _ = black_box(run(black_box(TURNS)))) / (TURNS as usize * CHECKS_A_TURN) as f64);
+        Ok(())
+    }
+}
+
+fn find(rows: &[Row], shape: usize, choice: Choice, arm: usize) -> &Row {
+    let is_it = |row: &&Row| row.shape == shape && row.choice == choice && row.arm == arm;
+    rows.iter().find(is_it).expect("all choices are in the list")
+}
+
+/// Instructions of one choice and its arm.
+fn of_choice(rows: &[Row], row: &Row) -> f64 {
+    row.instructions - find(rows, row.shape, Choice::Baseline, 0).instructions
+}
+
+fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
+    let baseline = &find(rows, shape, Choice::Baseline, 0).samples;
+    let rounds = baseline.len();
+    let name = LOOPS[shape].0;
+    let title = format!("{name}: {:.2} ns a choice without choice and arm, {rounds} rounds", baseline.median());
+    let mut table = Table::new(title, &["a choice among 3", "arm", "ns", "from", "to", "instructions"]);
+    let mut facts = Vec::new();
+    for row in rows.iter().filter(|row| row.shape == shape && row.choice != Choice::Baseline) {
+        let difference = row.samples.minus(baseline);
+        let (ns, [from, to], instructions) = (difference.median(), difference.interval(), of_choice(rows, row));
+        let figures = [figure(ns, 3), figure(from, 3), figure(to, 3), figure(instructions, 2)];
+        table.row([row.choice.name().to_owned(), row.arm.to_string()].into_iter().chain(figures));
+        facts.push(json!({
+            "choice": row.choice.name(),
+            "arm": row.arm,
+            "ns": ns,
+            "ns_interval": [from, to],
+            "instructions": instructions,
+        }));
+    }
+    report.table(table);
+    report.fact(
+        ["latency_bound", "alu_saturated"][shape],
+        json!({ "rounds": rounds, "baseline_ns": baseline.median(), "choices": facts }),
+    );
+}
+
+/// Of the arm of a static switch that costs the most beside what it is compared with.
+fn report_targets(report: &mut Report, rows: &[Row]) {
+    let mut table = Table::new("targets: instructions more, of the worst arm", &["", "more", "target", ""]);
+    let mut facts = Vec::new();
+    for (other, limit) in [(Choice::Constant, 2.0), (Choice::Match, -1.0)] {
+        for (shape, (name, _)) in LOOPS.iter().enumerate() {
+            let more = (0..ARMS).map(|arm| {
+                let beside = find(rows, shape, other, if other == Choice::Constant { 0 } else { arm });
+                find(rows, shape, Choice::Switch, arm).instructions - beside.instructions
+            });
+            let worst =
+                more.fold(f64::NEG_INFINITY, |worst, more| if more > worst || more.is_nan() { more } else { worst });
+            let target = Target { figure: worst, limit };
+            let what = format!("static_switch - {}, {name}", other.name());
+            facts.push(json!({ "instructions": what, "target": target.json() }));
+            table.row([what].into_iter().chain(target.cells()));
+        }
+    }
+    report.table(table);
+    report.fact("targets", json!(facts));
+}
