@@ -1,6 +1,6 @@
 //! The list of records in a program without sites: its nodes, and the constructors that link them.
 
-use core::ptr::{null, null_mut};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use super::{Declaration, MetaFn, Record};
@@ -83,7 +83,8 @@ static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 /// Says that constructors were run. It declares nothing.
 #[cfg(not(target_family = "wasm"))]
 mod first {
-    use super::{Node, Record, null};
+    use super::{Node, Record};
+    use core::ptr::null;
     crate::__constructor!(Node::of(Record { key: null(), declaration: null(), meta: None }));
 }
 
@@ -106,6 +107,8 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Record>, Error> {
 #[test]
 #[cfg(not(target_family = "wasm"))]
 fn without_constructors() {
+    use core::ptr::null;
+
     static EMPTY: Node = Node::of(Record { key: null(), declaration: null(), meta: None });
     assert!(all().is_ok());
     let first = LIST.swap(null_mut(), Ordering::AcqRel);
