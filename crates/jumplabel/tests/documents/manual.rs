@@ -24,7 +24,8 @@ pub fn synopsis(page: &str) -> String {
     for declaration in declarations.split(';').map(str::trim).filter(|declaration| !declaration.is_empty()) {
         let (name, arguments) = declaration.split_once('(').expect("a function");
         let name = name.rsplit([' ', '*']).next().unwrap();
-        let is_macro = arguments.starts_with('&') || name.chars().all(|c| c.is_uppercase() || c == '_');
+        // What takes a name or a place has no types.
+        let is_macro = arguments.starts_with('&') || arguments.starts_with("name");
         source += &match is_macro {
             true => format!("#ifndef {name}\n#error no {name}\n#endif\n"),
             false => format!("{declaration};\n"),
