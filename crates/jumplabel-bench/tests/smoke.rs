@@ -63,7 +63,10 @@ fn flips() {
         let memory = &answer["memory"];
         ensure(memory["sites"].as_u64() > Some(10_400), "sites")?;
         // A few entries more are of static calls and modes.
-        ensure(memory["table_bytes_a_site"].as_f64().is_some_and(|bytes| (16.0..16.1).contains(&bytes)), "16 bytes a site")?;
+        ensure(
+            memory["table_bytes_a_site"].as_f64().is_some_and(|bytes| (16.0..16.1).contains(&bytes)),
+            "16 bytes a site",
+        )?;
         ensure(memory["index_bytes_a_site"]["figure"].as_f64().is_some_and(|bytes| bytes <= 8.0), "index")?;
         let mappings = &answer["mappings"];
         let (before, after) = (mappings["before"].as_u64(), mappings["after"].as_u64());
