@@ -167,6 +167,8 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
+/* By itself: what the linker relaxes in front of that would move it. */
+#define JUMPLABEL_TRAMPOLINE_ALIGN_
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
 	"auipc t1, %%pcrel_hi(" slot ")\nld t1, %%pcrel_lo(" label "_slot)(t1)\njr t1\n" label "_stub:\ntail " func "\n.option pop\n"
@@ -288,6 +290,9 @@
 #endif
 
 /* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
+#ifndef JUMPLABEL_TRAMPOLINE_ALIGN_
+#define JUMPLABEL_TRAMPOLINE_ALIGN_ ".balign 16\n"
+#endif
 #ifndef JUMPLABEL_TRAMPOLINE_TO_
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #endif
