@@ -289,10 +289,11 @@
 #define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
 #endif
 
-/* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
+/* In front of a trampoline: its site lies in one line of the cache, and in one page. */
 #ifndef JUMPLABEL_TRAMPOLINE_ALIGN_
 #define JUMPLABEL_TRAMPOLINE_ALIGN_ ".balign 16\n"
 #endif
+/* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
 #ifndef JUMPLABEL_TRAMPOLINE_TO_
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #endif

@@ -214,7 +214,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 	".size " key ", . - " key "\n"                                                                                 \
 	".popsection\n"                                                                                                \
 	".pushsection .text." trampoline ", \"ax\", \"progbits\"\n"                                                    \
-	JUMPLABEL_TRAMPOLINE_ALIGN_                                                                                                 \
+	JUMPLABEL_TRAMPOLINE_ALIGN_                                                                                    \
 	".globl " trampoline "\n"                                                                                      \
 	".type " trampoline ", STT_FUNC\n"                                                                             \
 	trampoline ":\n"                                                                                               \
