@@ -50,8 +50,9 @@ fn linked(archive: &Path) -> String {
 }
 
 /// What others see of a library of someone's that libjumplabel.a was linked into, and that needed no options for that.
+/// Tests that run at the same time have an archive each, and so a directory each.
 fn shown_with(compiler: Compiler, flags: &str, archive: &Path) -> Vec<String> {
-    let directory = scratch("exports");
+    let directory = scratch(&format!("exports-of-{}", archive.file_name().unwrap().display()));
     let source = directory.join("own.c");
     let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nint own_function(void);\n\
                 int own_function(void)\n{\n\treturn jumplabel_enable(&key.key) + static_branch_unlikely(&key);\n}\n";
