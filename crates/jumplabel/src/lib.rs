@@ -61,6 +61,7 @@ pub mod call;
 #[doc(hidden)] // Public for the macros.
 pub mod check;
 mod error;
+mod flags;
 pub mod format;
 mod inspect;
 pub mod key;

@@ -31,8 +31,8 @@ struct static_mode {
 	unsigned char shown;
 	unsigned char mode;
 	unsigned char count;
-	unsigned char flags;
-	unsigned char reserved[4];
+	unsigned char reserved;
+	unsigned int flags;
 } __attribute__((aligned(8)));
 
 #ifdef __cplusplus
@@ -55,7 +55,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #define DEFINE_STATIC_MODE(name, n, initial)                                                                           \
 	DECLARE_STATIC_MODE(name, n, initial);                                                                         \
-	struct static_mode name = { initial, initial, n, 0, { 0, 0, 0, 0 } }
+	struct static_mode name = { initial, initial, n, 0, 0 }
 
 #define JUMPLABEL_MODES_(name) (sizeof(jumplabel_modes_of_##name##_) / sizeof(*JUMPLABEL_MODES_AT_(name)))
 #define JUMPLABEL_FIRST_MODE_(name) (sizeof(*JUMPLABEL_MODES_AT_(name)) - 1)

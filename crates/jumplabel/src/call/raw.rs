@@ -1,6 +1,8 @@
 //! A static call as tables and transactions see it: where it leads, without a type.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::flags::Flags;
 
 /// A static call without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
@@ -11,7 +13,7 @@ pub struct RawCall {
     target: AtomicUsize,
     /// The address of the default, from the trampoline's entry.
     default: AtomicUsize,
-    flags: AtomicU32,
+    flags: Flags,
 }
 
 impl RawCall {
@@ -25,7 +27,7 @@ impl RawCall {
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
     pub(super) const fn new() -> RawCall {
         let [slot, target, default] = [const { AtomicUsize::new(0) }; 3];
-        RawCall { slot, target, default, flags: AtomicU32::new(0) }
+        RawCall { slot, target, default, flags: Flags::new(0) }
     }
 
     /// Address of the call: what table entries point to.
@@ -41,7 +43,7 @@ impl RawCall {
 
     /// The address of the function that `target` stands for; 0 for the default.
     pub(crate) fn function(&self, target: usize) -> usize {
-        if cfg!(jumplabel_trampolines) || target == 0 || self.flag(Self::OF_C) {
+        if cfg!(jumplabel_trampolines) || target == 0 || self.flags.has(Self::OF_C) {
             return target;
         }
         // SAFETY: a word of `pointers`, which stays as it is.
@@ -66,43 +68,31 @@ impl RawCall {
         self.target.store(target, Ordering::Release);
     }
 
-    fn flag(&self, flag: u32) -> bool {
-        self.flags.load(Ordering::Relaxed) & flag != 0
-    }
-
-    /// Under the lock.
-    fn set_flag(&self, flag: u32, on: bool) {
-        let flags = self.flags.load(Ordering::Relaxed);
-        if (flags & flag != 0) != on {
-            self.flags.store(flags ^ flag, Ordering::Relaxed);
-        }
-    }
-
     /// Whether the call was sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.flag(Self::SEALED)
+        self.flags.has(Self::SEALED)
     }
 
     /// Under the lock.
     pub(super) fn set_sealed(&self) {
-        self.set_flag(Self::SEALED, true);
+        self.flags.set(Self::SEALED, true);
     }
 
     /// Whether C has defined the call as one that may lead nowhere.
     #[must_use]
     pub fn is_optional(&self) -> bool {
-        self.flag(Self::OPTIONAL)
+        self.flags.has(Self::OPTIONAL)
     }
 
     /// Whether other threads may still go to the target before the last update.
     pub(crate) fn is_eventual(&self) -> bool {
-        self.flag(Self::EVENTUAL)
+        self.flags.has(Self::EVENTUAL)
     }
 
     /// Under the lock.
     pub(crate) fn set_eventual(&self, eventual: bool) {
-        self.set_flag(Self::EVENTUAL, eventual);
+        self.flags.set(Self::EVENTUAL, eventual);
     }
 }
 

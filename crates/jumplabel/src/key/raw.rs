@@ -1,16 +1,17 @@
 //! A key as tables and transactions see it: a counter and flags, without a type. What flips it is in [`flip`](super::flip).
 
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicI32, Ordering};
 
 use super::count::{self, Change, Misuse};
 use crate::error::Error;
+use crate::flags::Flags;
 use crate::format::KEY_BYTES;
 
 /// A key without its type: what tables and batches refer to. `struct static_key` in C.
 #[repr(C, align(8))]
 pub struct RawKey {
     word: AtomicI32,
-    flags: AtomicU32,
+    flags: Flags,
 }
 
 impl RawKey {
@@ -22,39 +23,27 @@ impl RawKey {
 
     pub(crate) const fn new(default: bool) -> RawKey {
         let flags = if default { Self::DEFAULT_TRUE } else { 0 };
-        RawKey { word: AtomicI32::new(default as i32), flags: AtomicU32::new(flags) }
-    }
-
-    fn flag(&self, flag: u32) -> bool {
-        self.flags.load(Ordering::Relaxed) & flag != 0
-    }
-
-    /// Under the lock. Writes only what changes: a key may lie in read-only memory.
-    fn set_flag(&self, flag: u32, on: bool) {
-        let flags = self.flags.load(Ordering::Relaxed);
-        if (flags & flag != 0) != on {
-            self.flags.store(flags ^ flag, Ordering::Relaxed);
-        }
+        RawKey { word: AtomicI32::new(default as i32), flags: Flags::new(flags) }
     }
 
     /// Under the lock: whether a deferred dec is due.
     pub(crate) fn is_due(&self) -> bool {
-        self.flag(Self::DUE)
+        self.flags.has(Self::DUE)
     }
 
     /// Under the lock.
     pub(crate) fn set_due(&self, due: bool) {
-        self.set_flag(Self::DUE, due);
+        self.flags.set(Self::DUE, due);
     }
 
     /// Whether other threads may still execute what the sites were before the last flip.
     pub(crate) fn is_eventual(&self) -> bool {
-        self.flag(Self::EVENTUAL)
+        self.flags.has(Self::EVENTUAL)
     }
 
     /// Under the lock, and before the count is published: whoever comes by a lock-free `inc` has to see it.
     pub(crate) fn set_eventual(&self, eventual: bool) {
-        self.set_flag(Self::EVENTUAL, eventual);
+        self.flags.set(Self::EVENTUAL, eventual);
     }
 
     pub(crate) fn word(&self) -> &AtomicI32 {
@@ -70,7 +59,7 @@ impl RawKey {
     /// The key's default.
     #[must_use]
     pub fn default_state(&self) -> bool {
-        self.flag(Self::DEFAULT_TRUE)
+        self.flags.has(Self::DEFAULT_TRUE)
     }
 
     /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all

@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use crate::flags::Flags;
+
 /// A static mode without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
 pub struct RawMode {
@@ -9,15 +11,15 @@ pub struct RawMode {
     shown: AtomicU8,
     mode: AtomicU8,
     count: u8,
-    flags: AtomicU8,
+    flags: Flags,
 }
 
 impl RawMode {
-    const SEALED: u8 = 1 << 0;
-    const EVENTUAL: u8 = 1 << 1;
+    const SEALED: u32 = 1 << 0;
+    const EVENTUAL: u32 = 1 << 1;
 
     pub(super) const fn new(mode: u8, count: u8) -> RawMode {
-        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: AtomicU8::new(0) }
+        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: Flags::new(0) }
     }
 
     /// Address of the mode: what table entries point to.
@@ -49,37 +51,25 @@ impl RawMode {
         self.mode.store(mode, Ordering::Release);
     }
 
-    fn flag(&self, flag: u8) -> bool {
-        self.flags.load(Ordering::Relaxed) & flag != 0
-    }
-
-    /// Under the lock.
-    fn set_flag(&self, flag: u8, on: bool) {
-        let flags = self.flags.load(Ordering::Relaxed);
-        if (flags & flag != 0) != on {
-            self.flags.store(flags ^ flag, Ordering::Relaxed);
-        }
-    }
-
     /// Whether the mode was sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.flag(Self::SEALED)
+        self.flags.has(Self::SEALED)
     }
 
     /// Under the lock.
     pub(super) fn set_sealed(&self) {
-        self.set_flag(Self::SEALED, true);
+        self.flags.set(Self::SEALED, true);
     }
 
     /// Whether other threads may still take the arm of the mode before.
     pub(crate) fn is_eventual(&self) -> bool {
-        self.flag(Self::EVENTUAL)
+        self.flags.has(Self::EVENTUAL)
     }
 
     /// Under the lock.
     pub(crate) fn set_eventual(&self, eventual: bool) {
-        self.set_flag(Self::EVENTUAL, eventual);
+        self.flags.set(Self::EVENTUAL, eventual);
     }
 }
 
