@@ -28,7 +28,7 @@ use core::time::Duration;
 use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
-use crate::{format::Runtime, site::object};
+use crate::{format::Runtime, site::object, text::RUNTIME};
 pub use lock::Lock;
 use plan::{Plan, Work};
 pub use prepare::{prepare, probe};
@@ -91,18 +91,18 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 #[cfg(jumplabel_sites)]
 #[cold]
 fn repair_copy(lock: &mut Lock) {
-    tell_copies(0, 0, lock);
+    catch_up_all(lock);
+    // Other copies of the library that have changed something else than keys: those alone have what is needed for that.
+    let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
+    others.for_each(|runtime| runtime.tell(0, 0));
+}
+
+/// Brings the sites of all objects to the state of their subjects, as far as this copy of the library knows those.
+#[cfg(jumplabel_sites)]
+fn catch_up_all(lock: &mut Lock) {
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
-}
-
-/// Tells all copies of the library that have changed something else than keys: those alone have what is needed for that.
-#[cfg(jumplabel_sites)]
-#[inline(never)] // Once in a program is enough.
-fn tell_copies(start: usize, end: usize, lock: &mut Lock) {
-    // What a copy makes of it borrows nothing of what the caller has borrowed by way of this lock.
-    object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(start, end));
 }
 
 /// Brings the sites of a subject to the states that the compiler emits for what they do.
@@ -139,12 +139,14 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses`, which is in no list any more, is about to be unloaded: nobody has to restore any more what could not be restored in it.
+/// The object at `addresses`, which is in no list any more, is about to be unloaded: what could not be restored in it has not to be
+/// restored any more.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
     if addresses.start != 0 {
-        tell_copies(addresses.start, addresses.end, lock);
+        // What a copy makes of it borrows nothing of what is borrowed here by way of this lock.
+        object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
     }
 }
 

@@ -21,8 +21,7 @@ use crate::text::{Held, Objects, Visibility};
 use {
     super::Lock,
     crate::arch::{Code, Kind, State},
-    crate::format::{BRANCH, NAKED, Runtime},
-    crate::site::object,
+    crate::format::{BRANCH, NAKED},
     crate::text::RUNTIME,
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
@@ -138,9 +137,7 @@ extern "C" fn told(start: usize, end: usize) {
     if end != 0 {
         return call::unload(&(start..end), &mut lock);
     }
-    for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
-        let _ = super::catch_up(object, &mut lock);
-    }
+    super::catch_up_all(&mut lock);
 }
 
 /// A change of one subject in a transaction.
