@@ -14,8 +14,8 @@ const SHARED: [&str; 8] = ["mod", "call", "canary", "naked", "object", "site", "
 const WORD: &str = include_str!("../src/arch/asm/word.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
 
-/// The macros of trampolines, which powerpc64le has none of: docs/porting.md says why.
-const CALLS: [&str; 2] = ["__trampoline", "__trampoline_leads_to"];
+/// The macro of trampolines, which powerpc64le has none of: docs/porting.md says why.
+const CALLS: [&str; 1] = ["__trampoline"];
 
 /// The macros that a file leaves to those two, or has not.
 fn shared(name: &str) -> Vec<&'static str> {

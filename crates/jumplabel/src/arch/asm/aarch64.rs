@@ -77,15 +77,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}"
-    };
-}
-
 /// Calls `$function`, which writes w0, and no flags. The link register changes, and a linker's veneer may write x16 and x17.
 #[doc(hidden)]
 #[macro_export]

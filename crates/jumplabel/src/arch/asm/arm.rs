@@ -66,15 +66,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}"
-    };
-}
-
 /// Calls `$function`, which writes r0, and no flags. The link register changes, and a linker's veneer may write r12.
 #[doc(hidden)]
 #[macro_export]

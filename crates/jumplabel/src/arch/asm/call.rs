@@ -1,5 +1,5 @@
 //! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's:
-//! `__trampoline!`, `__trampoline_leads_to!`.
+//! `__trampoline!`.
 
 /// The trampoline `$function` of `$call`, with its table entry.
 #[doc(hidden)]
@@ -29,5 +29,31 @@ macro_rules! __trampoline_asm {
                 meta = const $crate::format::meta(false, $crate::format::JUMP, 0),
             )
         }
+    };
+}
+
+/// Where the site of a trampoline leads at first: to the default, as its jump names that. On riscv64, to a stub behind it.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "riscv64")))]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}"
+    };
+}
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "{default}@PLT"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline_leads_to {
+    () => {
+        "3b"
     };
 }

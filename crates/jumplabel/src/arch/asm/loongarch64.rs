@@ -67,15 +67,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}"
-    };
-}
-
 /// Calls `$function`, which writes a0; the return address changes. Two instructions reach as far as rustc's own calls do; a
 /// linker that relaxes makes one of them, `bl`.
 #[doc(hidden)]

@@ -12,7 +12,6 @@
 //! | `__constructor_asm` | a constructor: calls a function of one argument with the object's record |
 //! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
 //! | `__trampoline` | a static call's trampoline: its site behind label 2, and the way by the slot |
-//! | `__trampoline_leads_to` | where that site leads at first |
 //! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is behind the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!

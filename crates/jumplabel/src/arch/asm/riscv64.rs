@@ -96,15 +96,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "3b"
-    };
-}
-
 /// A switch.
 #[doc(hidden)]
 #[macro_export]

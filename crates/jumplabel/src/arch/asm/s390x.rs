@@ -78,15 +78,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}"
-    };
-}
-
 /// A switch. Where a mask of 0 goes on behind the site, a jump leads to the stub, which compares the mode with the number of each arm,
 /// and then again, because the mode may change between two of them. It saves its register; the condition changes.
 #[doc(hidden)]

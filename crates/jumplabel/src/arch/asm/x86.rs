@@ -146,26 +146,6 @@ macro_rules! __trampoline {
     };
 }
 
-/// Where its site leads at first.
-#[cfg(target_arch = "x86_64")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}@PLT"
-    };
-}
-
-/// Where its site leads at first.
-#[cfg(target_arch = "x86")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __trampoline_leads_to {
-    () => {
-        "{default}"
-    };
-}
-
 /// A switch. Where `a9` goes on behind the site, a jump leads to the stub: for each arm, cmp byte ptr [mode], number; je to the arm; and
 /// then again, because the mode may change between two of them.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
