@@ -4,6 +4,8 @@
 
 pub mod cargo;
 pub mod clock;
+#[cfg(target_arch = "x86_64")]
+pub mod far;
 #[cfg(jumplabel_sites)]
 pub mod pages;
 pub mod scenario;

@@ -78,18 +78,8 @@ fn signatures() {
 #[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
 fn far(add: u8) -> fn(u64) -> u64 {
     let code = [0x48, 0x8d, 0x47, add, 0xc3]; // lea rax, [rdi + add]; ret
-    // SAFETY: a new mapping, and the code of a function of that type.
-    unsafe {
-        use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
-        let far = (far as *const () as usize & !0xfff) - (1 << 40) + (usize::from(add) << 12);
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let page = libc::mmap(far as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-        assert_ne!(page, MAP_FAILED);
-        core::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
-        assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-        core::mem::transmute::<*mut libc::c_void, extern "C" fn(u64) -> u64>(page);
-        core::mem::transmute(page)
-    }
+    // SAFETY: the code of a function of that type.
+    unsafe { jumplabel_testing::far::function(far as *const (), &code, add) }
 }
 
 /// There and back, by way of the slot.

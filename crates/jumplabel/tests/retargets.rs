@@ -28,18 +28,9 @@ static_key! { static KEY: false; }
 
 /// Adds `number`, out of reach of a direct jump.
 fn far(number: u8) -> Function {
-    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
     let code = [0x48, 0x8d, 0x47, number, 0xc3]; // lea rax, [rdi + number]; ret
-    let address = (one as *const () as usize & !0xfff) - (1 << 40) + (usize::from(number) << 12);
-    // SAFETY: a new mapping, and the code of a function of that type.
-    unsafe {
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-        assert_ne!(page, MAP_FAILED);
-        std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
-        assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-        std::mem::transmute::<*mut libc::c_void, Function>(page)
-    }
+    // SAFETY: the code of a function of that type.
+    unsafe { jumplabel_testing::far::function(one as *const (), &code, number) }
 }
 
 /// Two in reach, two out of it; each adds its number.

@@ -145,18 +145,9 @@ fn targets() -> &'static [Function; TARGETS] {
 
 /// A target out of reach of a direct jump.
 fn far(number: u8) -> Function {
-    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
     let code = [0x48, 0x8d, 0x04, 0xfd, number, 0, 0, 0, 0xc3]; // lea rax, [rdi * 8 + number]; ret
-    let address = (torture_calls as *const () as usize & !0xfff) - (1 << 40) + (usize::from(number) << 12);
-    // SAFETY: a new mapping, and the code of a function of that type.
-    unsafe {
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-        assert_ne!(page, MAP_FAILED);
-        std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
-        assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-        std::mem::transmute::<*mut libc::c_void, Function>(page)
-    }
+    // SAFETY: the code of a function of that type.
+    unsafe { jumplabel_testing::far::function(torture_calls as *const (), &code, number) }
 }
 
 /// The number of the change, the target before it and the one after it: `number << 16 | before << 8 | after`.
