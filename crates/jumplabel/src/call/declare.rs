@@ -1,0 +1,205 @@
+//! `static_call!`, and what it makes: a static, the type that stands for its trampoline, the trampoline.
+
+/// What a call with the default `return 0` may return.
+#[doc(hidden)]
+pub trait Zero {
+    const ZERO: Self;
+}
+
+macro_rules! zero {
+    ($($type:ty = $zero:expr),*) => { $(impl Zero for $type { const ZERO: $type = $zero; })* };
+}
+zero! { u8 = 0, u16 = 0, u32 = 0, u64 = 0, u128 = 0, usize = 0, i8 = 0, i16 = 0, i32 = 0, i64 = 0, i128 = 0, isize = 0, bool = false }
+
+impl<T> Zero for *const T {
+    const ZERO: *const T = core::ptr::null();
+}
+
+impl<T> Zero for *mut T {
+    const ZERO: *mut T = core::ptr::null_mut();
+}
+
+/// Declares static calls.
+///
+/// ```
+/// fn plain(x: u64) -> u64 {
+///     x + 1
+/// }
+///
+/// jumplabel::static_call! {
+///     /// What is called for each item.
+///     pub static EACH: fn(u64) -> u64 = plain;
+///     /// Called if it leads somewhere. Its arguments are evaluated all the same.
+///     static TRACE: Option<fn(&str)> = None;
+///     /// 0 as long as nobody says more.
+///     static COUNT: unsafe extern "C" fn(*const u8, usize) -> usize = return 0;
+/// }
+///
+/// assert_eq!(EACH(1), 2);
+/// TRACE("nothing");
+/// assert_eq!(unsafe { COUNT(std::ptr::null(), 9) }, 0);
+///
+/// TRACE.update(Some(|text| assert_eq!(text, "something")))?;
+/// TRACE("something");
+/// TRACE.update(None)?;
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// The type is any of function pointers that names no type parameter. The default is a path to a function of it.
+#[macro_export]
+macro_rules! static_call {
+    () => {};
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<unsafe fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [unsafe] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: unsafe fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [unsafe] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<extern $abi:literal fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [extern $abi] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: extern $abi:literal fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [extern $abi] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: Option<unsafe extern $abi:literal fn($($argument:ty),* $(,)?)> = None; $($rest:tt)*) => {
+        $crate::__static_call_optional! { [$(#[$($attr)*])* $vis] $name [unsafe extern $abi] ($($argument),*) }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: unsafe extern $abi:literal fn($($argument:ty),* $(,)?) -> $result:ty = return 0; $($rest:tt)*) => {
+        $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [unsafe extern $abi] ($($argument),*) $result }
+        $crate::static_call! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = $default:expr; $($rest:tt)*) => {
+        $crate::__static_call! { [$(#[$($attr)*])* $vis] $name: $function = $default, $function,
+            (|target| Some(target)) (|function| function.unwrap_or($default)) {} }
+        $crate::static_call! { $($rest)* }
+    };
+}
+
+/// A call that leads nowhere at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_optional {
+    ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*)) => {
+        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) = __nowhere, Option<$($of)* fn($($argument),*)>,
+            (|target| target) (|function| function) { $($of)* fn __nowhere($(_: $argument),*) {} } }
+    };
+}
+
+/// A call that returns 0 at first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_zero {
+    ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*) $result:ty) => {
+        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) -> $result = __zero, $($of)* fn($($argument),*) -> $result,
+            (|target| Some(target)) (|function| function.unwrap_or(__zero))
+            { $($of)* fn __zero($(_: $argument),*) -> $result { <$result as $crate::call::Zero>::ZERO } } }
+    };
+}
+
+/// The static, and the type that stands for its trampoline.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call {
+    ([$($head:tt)*] $name:ident: $function:ty = $default:expr, $target:ty, ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }) => {
+        // In the namespace of types; the static is in that of values.
+        $crate::__static_call_head! { [] [$($head)*] $name }
+        const _: () = {
+            $($item)*
+            $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+                [module_path!(), "::", stringify!($name)], module_path!().len(), file!()));
+            $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            // SAFETY: made for this call.
+            unsafe impl $crate::call::Trampoline for $name {
+                type Function = $function;
+                const FUNCTION: &'static $function = __FUNCTION;
+                type Target = $target;
+                fn function(target: $target) -> Option<$function> {
+                    let from: fn($target) -> Option<$function> = $($from)*;
+                    from(target)
+                }
+                fn target(function: Option<$function>) -> $target {
+                    let to: fn(Option<$function>) -> $target = $($to)*;
+                    to(function)
+                }
+            }
+        };
+    };
+}
+
+/// Takes the attributes, which are the static's, from the visibility, which is the type's, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_head {
+    ([$($attr:tt)*] [#[$($one:tt)*] $($rest:tt)*] $name:ident) => {
+        $crate::__static_call_head! { [$($attr)* #[$($one)*]] [$($rest)*] $name }
+    };
+    ([$($attr:tt)*] [$vis:vis] $name:ident) => {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+        $($attr)*
+        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
+    };
+}
+
+/// The trampoline, which has no signature of its own.
+#[cfg(jumplabel_trampolines)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_function {
+    ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        $crate::__trampoline_asm!(__trampoline, $name, $default);
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: it goes to functions of this type.
+        const $constant: &$function =
+            &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
+    };
+}
+
+/// Without sites, a node of the list of records.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_node {
+    ($name:ident) => {
+        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
+    };
+}
+
+/// With sites of keys and without trampolines, nothing: there is no function whose assembler could have the record.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_node {
+    ($name:ident) => {
+        const _: &$crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> = &__JUMPLABEL_DECLARATION;
+    };
+}
+
+/// Without trampolines: the default.
+#[cfg(not(jumplabel_trampolines))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_function {
+    ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        $crate::__static_call_node!($name);
+        const $constant: &$function = &{
+            let function: $function = $default;
+            function
+        };
+    };
+}
