@@ -96,6 +96,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
         builtin().allocate(bytes)
     }
+    fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
+        builtin().allocate_wiped(bytes)
+    }
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
         // SAFETY: by the contract.
         unsafe { builtin().release(memory, bytes) }

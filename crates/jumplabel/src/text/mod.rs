@@ -88,10 +88,15 @@ pub unsafe trait Text: Sync {
     /// without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
+    /// As [`allocate`](Self::allocate), and zeroed again in a copy of this process, if the system can do that (Linux 4.14).
+    fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
+        self.allocate(bytes)
+    }
+
     /// Takes memory back.
     ///
     /// # Safety
-    /// The memory is from `allocate`, with the same size.
+    /// The memory is from `allocate` or `allocate_wiped`, with the same size.
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize);
 
     /// Bytes of a page.
@@ -235,16 +240,6 @@ pub(crate) mod custom {
         // SAFETY: null, or a reference for ever.
         unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }.copied()
     }
-}
-
-/// Zeroed memory that is zeroed again in a copy of this process, if the system can do that (Linux 4.14). From the built-in platform, which
-/// takes it back.
-#[cfg(feature = "std")]
-pub(crate) fn wiped(bytes: usize) -> Option<NonNull<u8>> {
-    let memory = builtin().allocate(bytes)?;
-    #[cfg(jumplabel_linux)]
-    linux::wipe(memory, bytes);
-    Some(memory)
 }
 
 /// The built-in platform: for a platform of your own that changes only a part of it.

@@ -60,10 +60,11 @@ pub(super) fn make() -> Result<(), Error> {
     if words().is_some() {
         return Ok(());
     }
-    let new = text::wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
+    let text = text::text();
+    let new = text.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
         // SAFETY: made above, and nobody has seen it.
-        unsafe { text::builtin().release(new, size_of::<Words>()) };
+        unsafe { text.release(new, size_of::<Words>()) };
     }
     Ok(())
 }

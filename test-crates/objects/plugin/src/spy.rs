@@ -71,6 +71,10 @@ unsafe impl Text for Spy {
         text::builtin().allocate(bytes)
     }
 
+    fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
+        text::builtin().allocate_wiped(bytes)
+    }
+
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
         // SAFETY: passed on.
         unsafe { text::builtin().release(memory, bytes) };

@@ -32,9 +32,6 @@ mod swap;
 mod sync;
 mod waiting;
 
-#[cfg(feature = "std")]
-pub(super) use pages::wipe;
-
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -88,6 +85,10 @@ unsafe impl Text for Linux {
 
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
         pages::allocate(bytes)
+    }
+
+    fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
+        pages::allocate(bytes).inspect(|&memory| pages::wipe(memory, bytes))
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {

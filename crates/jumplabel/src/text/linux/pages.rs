@@ -48,7 +48,7 @@ pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
 }
 
 /// Has the system wipe these pages in copies of this process. An old kernel refuses.
-pub(in crate::text) fn wipe(memory: NonNull<u8>, bytes: usize) {
+pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's pages, from `allocate`.
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
