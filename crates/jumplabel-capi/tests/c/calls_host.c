@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program with static calls, which loads a plugin (calls_plugin.c): its arguments. The second must not load. Prints "ok". */
 #include "calls.h"
+#include "check.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 int program_target(int x)
 {
