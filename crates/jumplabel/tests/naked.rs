@@ -121,7 +121,9 @@ fn batches_with_site_keys() {
     let set = |on| Batch::new().set(&NAKED, on).set(&SITE, on).set(&OTHER, !on).set(&NAKED, on).commit();
     for round in 0..3 {
         let outcome = set(true).unwrap();
-        let primed = if round == 0 && Native::STEPS > 1 { SITES } else { 0 };
+        // Where a site that falls through has another instruction than the compiler's.
+        let primes = State::JUMP.toward::<Native>(0, Some(0)) != State::NOP;
+        let primed = if round == 0 && primes { SITES } else { 0 };
         assert_eq!((outcome.sites, outcome.primed), (4 * SITES, primed));
         assert_eq!(checks(), [true, false, true, true]);
         let refused = Batch::new().disable(&NAKED).disable(&SITE).enable(&OTHER).disable(&COUNTED).commit();
