@@ -2,6 +2,8 @@
 //! and builds of the projects in test-crates.
 #![cfg(target_os = "linux")]
 
+#[cfg(all(target_arch = "x86_64", jumplabel_sites))]
+pub mod call_sites;
 pub mod cargo;
 pub mod clock;
 #[cfg(target_arch = "x86_64")]

@@ -133,7 +133,8 @@ pub enum Error {
     },
     /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
-    /// The platform has no writer: a kernel's chooses none, or the build has no sites.
+    /// The platform has no writer for this: a kernel's chooses none, only `procmem` may write and a call that a table lists has to change,
+    /// or the build has no sites.
     NoWriter,
     /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
     UnknownWriter,
@@ -230,8 +231,8 @@ impl fmt::Display for Error {
             ),
             Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
             Error::NoWriter => f.write_str(
-                "the platform has nothing to write code with: a kernel's Text::writers must choose one of its own; a build \
-                 without sites writes none",
+                "the platform has nothing to write this code with: a kernel's Text::writers must choose one of its own; procmem \
+                 cannot change calls that a table lists; a build without sites writes none",
             ),
             Error::UnknownWriter => f.write_str(
                 "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \

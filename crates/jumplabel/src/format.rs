@@ -53,6 +53,8 @@ pub const JUMP: u8 = 2;
 /// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, and then
 /// an [`Arm`] for each.
 pub const SWITCH: u8 = 3;
+/// The kind of a call of a static call: the displacement of an instruction that calls the trampoline, which is the entry's target.
+pub const CALL_SITE: u8 = 4;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.

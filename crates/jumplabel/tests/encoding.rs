@@ -30,7 +30,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Change, Code, Kind, Piece, Sites, State, Template};
+use jumplabel::arch::{Arch, Change, Code, Kind, Leads, Piece, Sites, State, Template};
 use proptest::prelude::*;
 
 const ADDRESS: u64 = 0x5555_5004;
@@ -118,7 +118,7 @@ fn steps<M: Machine>() -> std::ops::Range<u8> {
 /// as a whole, each byte. The last is all new.
 fn mixtures<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<Vec<u8>> {
     let all = (1u32 << piece.len) - 1;
-    let masks = (0..=all).filter(|new| !<M::A as Arch>::WHOLE || [0, all].contains(new));
+    let masks = (0..=all).filter(|new| !piece.whole || [0, all].contains(new));
     let mixture = |new: u32| {
         let mut mixed = bytes.to_vec();
         for (at, &byte) in piece.bytes().iter().enumerate().filter(|(at, _)| new >> at & 1 != 0) {
@@ -215,7 +215,7 @@ fn retargets<M: Machine>() {
     let at_once: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
         let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap() })
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), whole: <M::A as Arch>::WHOLE })
     };
     assert!(retarget::<M>(at_once, undo::<M>, near, far).is_err());
     assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
@@ -262,18 +262,59 @@ fn switches<M: Machine>() {
     let half: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
         let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap() })
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), whole: <M::A as Arch>::WHOLE })
     };
     let by_nothing: Steps = |number, change| {
         let nothing = State::TO_STUB.encode::<M::A>(0);
         let bytes = nothing.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
-        let piece = Piece { offset: 0, len: nothing.len() as u8, bytes: bytes.try_into().unwrap() };
+        let piece = Piece {
+            offset: 0,
+            len: nothing.len() as u8,
+            bytes: bytes.try_into().unwrap(),
+            whole: <M::A as Arch>::WHOLE,
+        };
         if number == 0 { Some(piece) } else { step::<M>(number, change) }
     };
     for broken in [half, by_nothing] {
         assert!(take(broken, near, far).is_err());
     }
     take(step::<M>, near, far).unwrap();
+}
+
+/// Calls that a table lists: from one function to another, in the last step; old or new, and nothing in between.
+fn call_sites<M: Machine>() {
+    let kind = State::CALLS.kind();
+    let lies = |at: usize| kind.leads::<M::A>(0x4000 + at);
+    if <M::A as Arch>::TAIL.is_none() {
+        assert_eq!(decode::<M>(kind, &[0; 4], 0), None, "a site that there is not");
+        return assert_eq!(lies(0), Leads::ToTarget);
+    }
+    for at in 0..64 {
+        assert_eq!(lies(at), if at > 60 { Leads::ToTarget } else { Leads::AnywhereInReach });
+    }
+    for &from in M::DISPLACEMENTS {
+        for &to in M::DISPLACEMENTS.iter().filter(|to| **to != from) {
+            let change = change_of_call::<M>(from, to);
+            let legal = [&*change.old, &*change.new];
+            let fetch = |bytes: &[u8]| if legal.contains(&bytes) { Ok(()) } else { Err(format!("{bytes:02x?}")) };
+            walk::<M>(step::<M>, undo::<M>, change, fetch).unwrap();
+            let steps: Vec<u8> = steps::<M>().filter(|&number| step::<M>(number, change).is_some()).collect();
+            assert_eq!(steps, [<M::A as Arch>::STEPS - 1]);
+            assert_eq!(decode::<M>(kind, &change.old, from), Some(State::CALLS));
+            assert_eq!(decode::<M>(kind, &change.old, to), None, "a call of another function is foreign");
+            assert!(kind.leads_somewhere::<M::A>(change.old).is_some());
+        }
+    }
+    // The broken twin: byte by byte.
+    let torn: Steps = |number, change| step::<M>(number, change).map(|piece| Piece { whole: false, ..piece });
+    let change = change_of_call::<M>(0x0102_0304, 0x1234_5678);
+    let fetch = |bytes: &[u8]| if *bytes == *change.old || *bytes == *change.new { Ok(()) } else { Err(String::new()) };
+    assert!(walk::<M>(torn, undo::<M>, change, fetch).is_err());
+}
+
+fn change_of_call<M: Machine>(from: i32, to: i32) -> Change {
+    let [old, new] = [from, to].map(|displacement| State::CALLS.encode::<M::A>(displacement));
+    Change { old, new }
 }
 
 /// Flips of a site, and of a naked function.
@@ -489,7 +530,7 @@ macro_rules! each {
             use super::*;
             each! { @ $Machine, every_fetch_is_one_legal_instruction undo_is_harmless_where_nothing_was_done
                 states_round_trip points_in_between_are_states a_step_to_where_one_is_already
-                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets switches
+                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets switches call_sites
                 broken_steps_are_found_out }
         }
     )* };

@@ -1,5 +1,6 @@
 //! The kind of a check: it falls through or jumps to its other arm.
 
+use super::kind::Leads;
 use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 
@@ -23,8 +24,10 @@ pub trait Branch: Arch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
-    /// Whether the subject says where a site leads, and not the entry.
-    const LEADS_ANYWHERE: bool = false;
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::ToTarget
+    }
 
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code;

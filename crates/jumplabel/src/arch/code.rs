@@ -104,6 +104,8 @@ pub struct Piece {
     pub len: u8,
     /// The bytes.
     pub bytes: [u8; 8],
+    /// Whether one store must write them.
+    pub whole: bool,
 }
 
 impl Piece {
@@ -111,13 +113,13 @@ impl Piece {
     #[inline]
     pub(super) const fn of(code: Code, offset: u8, len: u8) -> Piece {
         let bytes = (code.word() >> (offset * 8)).to_le_bytes();
-        Piece { offset, len, bytes }
+        Piece { offset, len, bytes, whole: false }
     }
 
     /// One byte.
     #[inline]
     pub(super) const fn byte(offset: u8, byte: u8) -> Piece {
-        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0] }
+        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], whole: false }
     }
 
     /// The bytes of `new` from the first that differs to the last; `None` if none differs.
@@ -131,9 +133,9 @@ impl Piece {
         Some(Piece::of(new, first as u8, (end - first) as u8))
     }
 
-    /// All of `code`.
+    /// All of `code`, by one store.
     pub(super) const fn all(code: Code) -> Piece {
-        Piece::of(code, 0, code.len() as u8)
+        Piece { whole: true, ..Piece::of(code, 0, code.len() as u8) }
     }
 
     /// The bytes to write.

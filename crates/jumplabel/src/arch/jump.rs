@@ -2,6 +2,7 @@
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
+use super::kind::Leads;
 use super::{Arch, Code, Piece, State};
 use crate::format::JUMP;
 
@@ -20,8 +21,10 @@ pub trait Jump: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
-    /// Whether the subject says where a site leads, and not the entry.
-    const LEADS_ANYWHERE: bool = true;
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::Anywhere
+    }
 
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code {

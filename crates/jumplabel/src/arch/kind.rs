@@ -3,8 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, jump, naked, switch};
-use crate::format::{BRANCH, JUMP, NAKED, SWITCH};
+use super::{Arch, Code, Piece, branch, call_site, jump, naked, switch};
+use crate::format::{BRANCH, CALL_SITE, JUMP, NAKED, SWITCH};
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,17 @@ pub struct Kind(u8);
 /// What a site holds. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(u8);
+
+/// Where a site may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// To the entry's target, and nowhere else.
+    ToTarget,
+    /// Where the subject says.
+    Anywhere,
+    /// Where the subject says, if that is in reach, and else to the entry's target.
+    AnywhereInReach,
+}
 
 impl Kind {
     /// Its number.
@@ -46,7 +57,7 @@ impl Kind {
     #[must_use]
     #[inline(never)] // Rare.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
-        let direct = self.emitted::<A>(0).filter(|_| self.leads_anywhere::<A>())?;
+        let direct = self.emitted::<A>(0)?;
         let word = |displacement| direct.encode::<A>(displacement).word();
         let moving = [-1, -16, 2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
         (code.word() & !moving == word(0) & !moving).then_some(direct)
@@ -70,7 +81,7 @@ impl Template {
         const ANY: i32 = 0x1234_5678;
         let [head, all, any] = [0, -1, ANY].map(|displacement| state.encode::<A>(displacement));
         let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
-        (template.fill::<A>(ANY) == any && !state.kind().leads_anywhere::<A>()).then_some(template)
+        (template.fill::<A>(ANY) == any && state.kind().leads::<A>(0) == Leads::ToTarget).then_some(template)
     }
 
     /// As [`State::encode`].
@@ -151,13 +162,13 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether the subject says where a site leads, and not the entry.
+            /// Where a site at `address` may lead.
             #[must_use]
             #[inline]
-            pub const fn leads_anywhere<A: Sites>(self) -> bool {
+            pub fn leads<A: Sites>(self, address: usize) -> Leads {
                 match self.0 {
-                    $($number => <A as $file::$Trait>::LEADS_ANYWHERE,)*
-                    _ => false,
+                    $($number => <A as $file::$Trait>::leads(address),)*
+                    _ => Leads::ToTarget,
                 }
             }
 
@@ -251,4 +262,5 @@ kinds! {
     NAKED naked Naked,
     JUMP jump Jump,
     SWITCH switch Switch,
+    CALL_SITE call_site CallSite,
 }

@@ -1,9 +1,9 @@
 //! Text as memory: stores that the compiler does not see, and hints to the caches.
 
-/// Stores `bytes` at `address`: by one store, if they are `whole`, an aligned word.
+/// Stores `bytes` at `address`: by one store, if they are `whole`, a word.
 ///
 /// # Safety
-/// The bytes are writable, and a word is aligned.
+/// The bytes are writable, and a word is aligned, or, on x86, in one line of a cache.
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
     if let (true, &[a, b, c, d]) = (whole, bytes) {
@@ -82,14 +82,16 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. On the instruction sets on which ThreadSanitizer is most used, by assembler. The sanitizer writes down each store that
-/// the compiler knows of; if it did that for code, the process would die.
+/// Stores a word. On x86 by assembler, because it need not be aligned; and on the instruction sets on which ThreadSanitizer is most
+/// used. The sanitizer writes down each store that the compiler knows of; if it did that for code, the process would die.
 unsafe fn store_word(address: usize, word: u32) {
     // SAFETY: by the caller's contract, a word that may be written.
     unsafe {
         #[cfg(all(target_arch = "aarch64", not(miri)))]
         core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
-        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
+        core::arch::asm!("mov dword ptr [{}], {:e}", in(reg) address, in(reg) word, options(nostack, preserves_flags));
+        #[cfg(not(all(any(target_arch = "aarch64", target_arch = "x86_64", target_arch = "x86"), not(miri))))]
         (address as *mut u32).write_volatile(word);
     }
 }

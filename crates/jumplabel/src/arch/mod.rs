@@ -4,6 +4,7 @@
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
+//!   call_site
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -20,6 +21,7 @@ pub mod arm;
 pub(crate) mod asm;
 mod branch;
 mod caches;
+mod call_site;
 mod code;
 #[cfg(not(jumplabel_sites))]
 mod fallback;
@@ -38,13 +40,14 @@ pub mod x86;
 
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
+pub use call_site::CallSite;
 pub use code::Code;
 #[doc(hidden)]
 pub use code::Piece;
 pub use jump::Jump;
 #[doc(hidden)]
 pub use kind::{Change, Template};
-pub use kind::{Kind, Sites, State};
+pub use kind::{Kind, Leads, Sites, State};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.

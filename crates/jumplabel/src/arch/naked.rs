@@ -1,6 +1,7 @@
 //! The kind of the function of a naked key: it returns whether the key is on.
 
 use super::branch::Branch;
+use super::kind::Leads;
 use super::{Arch, Code, Piece, State};
 use crate::format::NAKED;
 
@@ -20,8 +21,10 @@ pub trait Naked: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
 
-    /// Whether the subject says where a site leads, and not the entry.
-    const LEADS_ANYWHERE: bool = false;
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::ToTarget
+    }
 
     /// The instruction in one of the states.
     #[inline(never)] // A key has one function at the most; so below.

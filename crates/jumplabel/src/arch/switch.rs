@@ -2,6 +2,7 @@
 //! while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
+use super::kind::Leads;
 use super::{Arch, Code, Piece, State};
 use crate::format::{JUMP, SWITCH};
 
@@ -20,8 +21,10 @@ pub trait Switch: Jump {
     /// Bytes of a site.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// Whether the subject says where a site leads, and not the entry.
-    const LEADS_ANYWHERE: bool = true;
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::Anywhere
+    }
 
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code {

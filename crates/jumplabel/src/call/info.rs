@@ -22,7 +22,7 @@ pub struct CallInfo {
     pub column: u32,
     /// The address of the function that it leads to; `None` for its default.
     pub target: Option<usize>,
-    /// How many trampolines it has: 0 if nobody calls it, or where there are none.
+    /// How many sites it has: its trampolines, and the calls that tables list. 0 if nobody calls it, or where there are no trampolines.
     pub sites: usize,
     /// The call.
     pub call: &'static RawCall,

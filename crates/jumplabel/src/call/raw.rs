@@ -50,16 +50,20 @@ impl RawCall {
         unsafe { *(target as *const usize) }
     }
 
+    /// The address of the default; 0 until it was asked for, or if nobody calls.
+    pub(crate) fn default(&self) -> usize {
+        self.default.load(Ordering::Relaxed)
+    }
+
     /// Under the lock: says what the default is, which is always the same.
+    #[cfg(jumplabel_sites)]
     pub(crate) fn set_default(&self, default: usize) {
-        if self.default.load(Ordering::Relaxed) != default {
-            self.default.store(default, Ordering::Relaxed);
-        }
+        self.default.store(default, Ordering::Relaxed);
     }
 
     /// Under the lock: a thread that comes to the trampoline while that changes goes to `target`.
     pub(crate) fn expose(&self, target: usize) {
-        let address = if target == 0 { self.default.load(Ordering::Relaxed) } else { target };
+        let address = if target == 0 { self.default() } else { target };
         self.slot.store(address, Ordering::SeqCst);
     }
 

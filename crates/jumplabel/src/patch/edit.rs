@@ -1,7 +1,7 @@
 //! The change of one site: what it holds, what it shall hold, and what is wrong if it holds neither.
 
 use super::subject::Subject;
-use crate::arch::{Arch, Change, Code, Kind, Native, State, Template};
+use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State, Template};
 use crate::error::Error;
 use crate::format::Entry;
 
@@ -30,6 +30,8 @@ pub(super) struct Found {
     pub(super) to: State,
     /// What brings it there; `None` if it is there.
     pub(super) edit: Option<Edit>,
+    /// It leads to the entry's target, and so does all the same what it shall do.
+    pub(super) can_stay: bool,
 }
 
 impl Found {
@@ -52,10 +54,11 @@ impl Found {
         let now = subject.aim();
         let kind = Kind::of(entry.kind()).ok_or(now)?;
         let goal = subject.goal(aim, entry);
-        let at = displacement(kind, entry, subject.goal(now, entry));
         let then = displacement(kind, entry, goal);
         // SAFETY: by the contract, the site is mapped.
         let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
+        let home = home(kind, entry, code);
+        let at = home.or_else(|| displacement(kind, entry, subject.goal(now, entry)));
         let told = kind.decode::<Native>(code, at);
         let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
         let mut to = state.toward::<Native>(goal, then);
@@ -69,7 +72,7 @@ impl Found {
         // To where it leads now, if what it shall hold leads nowhere: then fewer bytes change.
         let new = || to.encode::<Native>(then.or(at).unwrap_or_default());
         let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
-        Ok(Found { state, to, edit: (!is_there).then(edit) })
+        Ok(Found { state, to, edit: (!is_there).then(edit), can_stay: home.is_some() })
     }
 }
 
@@ -81,8 +84,21 @@ pub(super) fn loads(entry: &Entry, state: State) -> bool {
 /// From the site of an entry to where it leads if it does `goal`. `None` if that is out of reach, or nowhere.
 #[inline(never)] // Once in a program is enough.
 fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
-    let target = if kind.leads_anywhere::<Native>() { goal } else { entry.target() };
-    Native::displacement(entry.code() as u64, target as u64).filter(|_| target != 0)
+    // It counts from the site's end.
+    let address = entry.code().wrapping_add(kind.bytes::<Native>()).wrapping_sub(Native::SIZE);
+    let to = |target: usize| Native::displacement(address as u64, target as u64).filter(|_| target != 0);
+    match kind.leads::<Native>(entry.code()) {
+        Leads::ToTarget => to(entry.target()),
+        Leads::Anywhere => to(goal),
+        Leads::AnywhereInReach => to(goal).or_else(|| to(entry.target())),
+    }
+}
+
+/// The displacement of a site that leads to its entry's target, where nobody has led it from, and may lead elsewhere.
+#[inline(never)]
+fn home(kind: Kind, entry: &Entry, code: Code) -> Option<i32> {
+    let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
+    displacement(kind, entry, 0).filter(|&home| may_leave && State::CALLS.encode::<Native>(home) == code)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -127,7 +143,7 @@ impl Run {
 pub(super) unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
     let address = entry.code();
     let expected = |kind: Kind| {
-        let leads_nowhere = goal == 0 && kind.leads_anywhere::<Native>();
+        let leads_nowhere = goal == 0 && kind.leads::<Native>(address) == Leads::Anywhere;
         let displacement = displacement(kind, entry, goal).ok_or(match leads_nowhere {
             true => Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize },
             false => Error::OutOfRange { address },

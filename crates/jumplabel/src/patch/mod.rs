@@ -72,10 +72,19 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(plan::last_wins(requests), lock, &|requests, plan, held| {
-        requests.iter_mut().try_for_each(|request| request.begin(held))?;
-        plan.collect(requests, held)
-    })
+    let requests = plan::last_wins(requests);
+    let mut commit = |shortcuts| {
+        let outcome = transaction(requests, lock, &|requests, plan, held| {
+            requests.iter_mut().try_for_each(|request| request.begin(held))?;
+            plan.collect(requests, shortcuts, held)
+        });
+        let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
+        (outcome, refused && STATE.get(&mut lock.patch).plan.has_shortcuts())
+    };
+    match commit(true) {
+        (_, true) => commit(false).0,
+        (outcome, _) => outcome,
+    }
 }
 
 /// Brings the sites of an object that was just loaded to the state of their keys.

@@ -45,6 +45,10 @@ pub(super) struct Plan {
     loads: bool,
     /// All sites do what is wanted without it: each edit is of one that loads, and shall fall through.
     spare: bool,
+    /// Some sites could stay as they are, and do what is wanted by a longer way.
+    shortcuts: bool,
+    /// They do.
+    without: bool,
 }
 
 /// What is to be written, in order.
@@ -61,12 +65,12 @@ pub(super) struct Work<'a> {
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan { edits: List::new(), extents: List::new(), loads: false, spare: false }
+        Plan { edits: List::new(), extents: List::new(), loads: false, spare: false, shortcuts: false, without: false }
     }
 
     pub(super) fn clear(&mut self) {
         self.edits.truncate(0);
-        (self.loads, self.spare) = (false, false);
+        (self.loads, self.spare, self.shortcuts, self.without) = (false, false, false, false);
     }
 
     /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
@@ -80,14 +84,24 @@ impl Plan {
         self.spare.then_some(self.edits.len())
     }
 
+    /// Whether a plan without shortcuts would be another one.
+    pub(super) fn has_shortcuts(&self) -> bool {
+        self.shortcuts
+    }
+
     /// The address of the first edit.
     pub(super) fn first(&self) -> Option<usize> {
         self.edits.first().map(|edit| edit.address)
     }
 
-    /// The edits that carry out `requests`.
-    pub(super) fn collect(&mut self, requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
-        self.spare = true;
+    /// The edits that carry out `requests`, those among them that make a way shorter only if `shortcuts`.
+    pub(super) fn collect(
+        &mut self,
+        requests: &[Request<'_>],
+        shortcuts: bool,
+        held: &Held<Objects>,
+    ) -> Result<(), Error> {
+        (self.spare, self.without) = (true, !shortcuts);
         for request in requests {
             let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
             self.add(subject, aim, false, held)?;
@@ -118,7 +132,9 @@ impl Plan {
             // SAFETY: the same.
             let found = unsafe { Found::at(entry, subject, subject.aim(), false, super::subject::in_copy) };
             let Ok(found) = found else { continue };
-            if let Some(edit) = found.edit.filter(|_| edit::loads(entry, found.state) == loading) {
+            // The next change of its subject takes a shortcut.
+            let due = !found.can_stay && edit::loads(entry, found.state) == loading;
+            if let Some(edit) = found.edit.filter(|_| due) {
                 self.edits.push(edit, held.text())?;
             }
         }
@@ -156,7 +172,7 @@ impl Plan {
         let mut at = 0;
         // Most sites are of the kind and in the state of the one before.
         let mut run: Option<Run> = None;
-        let Plan { edits, loads, spare, .. } = self;
+        let Plan { edits, loads, spare, shortcuts, without, .. } = self;
         edits.extend(|| {
             while let Some(entry) = entries.get(at) {
                 if let Some(later) = entries.get(at + arch::AHEAD) {
@@ -169,11 +185,12 @@ impl Plan {
                 }
                 // SAFETY: by the contract.
                 let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
-                let Found { state, to, edit } = found.map_err(|aim| (entry, aim))?;
+                let Found { state, to, edit, can_stay } = found.map_err(|aim| (entry, aim))?;
                 run = Run::of(entry, state, to);
                 *loads |= edit::loads(entry, to);
                 *spare &= edit.is_none() || edit::loads(entry, state);
-                if edit.is_some() {
+                *shortcuts |= can_stay && !*without;
+                if edit.is_some() && !(can_stay & *without) {
                     return Ok(edit);
                 }
             }
@@ -215,7 +232,8 @@ impl Plan {
             return Ok(None);
         }
         let (page, page_of) = (text.page_size(), !(text.page_size() - 1));
-        let mut summary = Summary { sites: self.edits.len(), pages: 0, spans: 0, steps: 0, unsynced: false };
+        let sites = self.edits.len();
+        let mut summary = Summary { sites, pages: 0, spans: 0, steps: 0, whole: false, unsynced: false };
         let (mut all_steps, mut several) = (0_u8, 0);
         let mut extent = Extent { first: 0, end: 0 };
         // The last edit and its pattern; where the page ends that its site begins on, and the one that it ends on.
@@ -236,9 +254,10 @@ impl Plan {
             }
             if pattern != like {
                 like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
-                let steps = steps::of(edit.change);
+                let (steps, whole) = steps::look(edit.change);
                 all_steps |= steps;
                 several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.
+                summary.whole |= whole;
             }
             if edit.address >= page_end {
                 let gap = edit.address - page_end;

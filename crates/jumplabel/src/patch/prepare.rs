@@ -57,7 +57,7 @@ pub fn probe() -> Result<WriterKind, Error> {
 
 /// Proves the writer that is chosen for so many sites.
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
-    let summary = Summary { sites, pages: 1, spans: 1, steps: 1, unsynced: false };
+    let summary = Summary { sites, pages: 1, spans: 1, steps: 1, whole: false, unsynced: false };
     let mut refused = Refusals::default();
     let writers = held.text().writers(&summary, held);
     for kind in writers.iter() {

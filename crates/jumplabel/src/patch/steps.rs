@@ -81,8 +81,19 @@ fn take_back_one(edits: &[Edit], number: u8, writer: &mut dyn Writer) -> Result<
 
 /// A bit for each step that a change takes.
 pub(super) fn of(change: Change) -> u8 {
-    let takes = |number: &u8| piece(change, *number, false).is_some();
-    (0..Native::STEPS).filter(takes).fold(0, |steps, number| steps | 1 << number)
+    look(change).0
+}
+
+/// The same, and whether one of the steps must be one store.
+pub(super) fn look(change: Change) -> (u8, bool) {
+    let (mut steps, mut whole) = (0, false);
+    for number in 0..Native::STEPS {
+        if let Some(piece) = piece(change, number, false) {
+            steps |= 1 << number;
+            whole |= piece.whole;
+        }
+    }
+    (steps, whole)
 }
 
 /// Hands what `edits` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
@@ -104,7 +115,7 @@ fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Res
             if pattern != like {
                 // A whole word has other bytes, too.
                 like = if !Native::WHOLE && Change::is_of_first_byte(pattern) { pattern } else { 0 };
-                let write = |piece: Piece| Write::short(piece.offset.into(), piece.bytes, piece.len, Native::WHOLE);
+                let write = |piece: Piece| Write::short(piece.offset.into(), piece.bytes, piece.len, piece.whole);
                 template = piece(edit.change, number, back).map(write);
             }
             if let Some(write) = &template {

@@ -65,6 +65,8 @@ pub struct Summary {
     pub spans: usize,
     /// The most steps that any site takes, with a core sync after each.
     pub steps: u32,
+    /// Some writes of several bytes must be one store ([`Write::is_whole`](super::Write::is_whole)).
+    pub whole: bool,
     /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs no core sync will do.
     pub unsynced: bool,
 }

@@ -41,7 +41,7 @@ impl Machine for Oracle {
 fn two(_: u8, change: Change) -> Option<Piece> {
     let returns_true = change.new[2] != 0;
     let [a, b, c, d] = if returns_true { 0x20_0513_u32 } else { 0x513 }.to_le_bytes();
-    Some(Piece { offset: 0, len: 4, bytes: [a, b, c, d, 0, 0, 0, 0] })
+    Some(Piece { offset: 0, len: 4, bytes: [a, b, c, d, 0, 0, 0, 0], whole: true })
 }
 
 assembled::tests! { Oracle, "riscv64-linux-gnu", "jal zero," }

@@ -29,12 +29,12 @@ impl Machine for Oracle {
 
 /// As if one bit of the mask came late.
 fn sometimes(_: u8, _: Change) -> Option<Piece> {
-    Some(Piece { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0] })
+    Some(Piece { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], whole: false })
 }
 
 /// As if a writer stored more than the mask.
 fn opcode_too(_: u8, _: Change) -> Option<Piece> {
-    Some(Piece { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0] })
+    Some(Piece { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], whole: false })
 }
 
 assembled::tests! { Oracle, "s390x-linux-gnu", "brcl 15," }

@@ -5,13 +5,13 @@ use super::Subject;
 use super::{Lock, Rarer};
 use crate::call::raw::RawCall;
 use crate::error::Error;
-use crate::format::Entry;
+use crate::format::{Entry, JUMP};
 use crate::site::object;
 use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
     crate::arch::{Kind, Native},
-    crate::format::{JUMP, Runtime},
+    crate::format::{CALL_SITE, Runtime},
     crate::patch::{Request, commit_locked},
     crate::site::index,
     core::ops::Range,
@@ -34,7 +34,13 @@ impl Subject for RawCall {
             return Err(Error::NotCode { address });
         }
         #[cfg(jumplabel_sites)]
-        CALLS.know();
+        {
+            TRAMPOLINES.know();
+            CALL_SITES.know();
+            if self.default() == 0 {
+                self.set_default(default_of(self.address(), held)?);
+            }
+        }
         Ok(Some(change))
     }
 
@@ -43,11 +49,11 @@ impl Subject for RawCall {
     }
 
     fn goal(&self, aim: usize, entry: &Entry) -> usize {
-        if aim != 0 {
-            return aim;
+        match entry.kind() {
+            _ if aim != 0 => aim,
+            JUMP => entry.target(),
+            _ => self.default(),
         }
-        self.set_default(entry.target());
-        entry.target()
     }
 
     fn expose(&self, aim: usize) {
@@ -75,8 +81,30 @@ impl Subject for RawCall {
 
 #[cfg(jumplabel_sites)]
 // SAFETY: what the macro emits for this kind.
-static CALLS: Rarer =
-    unsafe { Rarer::new(JUMP, |address| &*(address as *const RawCall), Kind::leads_somewhere::<Native>) };
+static TRAMPOLINES: Rarer = unsafe { Rarer::new(JUMP, of, Kind::leads_somewhere::<Native>) };
+#[cfg(jumplabel_sites)]
+// SAFETY: what a tool lists as this kind.
+static CALL_SITES: Rarer = unsafe { Rarer::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
+
+/// # Safety
+/// The subject of an entry of these kinds.
+#[cfg(jumplabel_sites)]
+unsafe fn of(address: usize) -> &'static dyn Subject {
+    // SAFETY: by the contract.
+    unsafe { &*(address as *const RawCall) }
+}
+
+/// The default of the call at `call`: where its trampoline leads at first; 0 if there is none.
+#[cfg(jumplabel_sites)]
+fn default_of(call: usize, held: &Held<Objects>) -> Result<usize, Error> {
+    for object in object::all(held) {
+        let trampoline = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
+        if let Some(entry) = trampoline {
+            return Ok(entry.target());
+        }
+    }
+    Ok(0)
+}
 
 /// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody
 /// could be told.

@@ -111,8 +111,10 @@ unsafe impl Text for Linux {
             // It never writes to running code.
             None | Some(Swap) if summary.unsynced => Writers::of(&[Swap]),
             Some(_) if summary.unsynced => Writers::default(),
+            // The kernel copies an aligned word with one store (its memcpy), but does not promise to. Others it copies as it likes.
+            Some(Procmem) if summary.whole && !Native::WHOLE => Writers::default(),
+            None if summary.whole && !Native::WHOLE => Writers::of(&[Mprotect, Swap]),
             Some(kind) => Writers::of(&[kind]),
-            // The kernel copies an aligned word with one store on all of them (its memcpy), but does not promise to.
             None if Native::WHOLE => Writers::of(&[Mprotect, Swap, Procmem]),
             None if summary.sites <= PROCMEM_SITES * summary.spans => Writers::of(&[Procmem, Mprotect, Swap]),
             None => Writers::of(&[Mprotect, Procmem, Swap]),

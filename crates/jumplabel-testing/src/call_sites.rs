@@ -1,0 +1,79 @@
+//! Tables of call sites, as a tool writes them into a file, made at run time: on x86-64.
+
+use std::ffi::c_void;
+
+use jumplabel::call::RawCall;
+use jumplabel::format::{CALL_SITE, KIND_SHIFT, VERSION};
+use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
+
+unsafe extern "C" {
+    fn __jumplabel_register_object(object: *mut c_void);
+}
+
+/// `bytes` of memory in reach of `address`.
+fn near(address: usize, bytes: usize) -> *mut u8 {
+    let places = (1..1024).map(|number| (address & !0xfff) - (number << 20));
+    let map = |place: usize| {
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        // SAFETY: a new mapping.
+        unsafe { libc::mmap(place as *mut _, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) }
+    };
+    places.map(map).find(|&page| page != MAP_FAILED).expect("no room in reach").cast()
+}
+
+/// Code of your own, in reach of `address`: `write` fills it, and is told where it is.
+pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usize {
+    let page = near(address, bytes);
+    // SAFETY: the new mapping.
+    unsafe {
+        write(std::slice::from_raw_parts_mut(page, bytes));
+        assert_eq!(libc::mprotect(page.cast(), bytes, PROT_READ | PROT_EXEC), 0);
+    }
+    page as usize
+}
+
+/// The displacements in `bytes` bytes of code that lead to `target`.
+///
+/// # Safety
+/// So much code lies there, and four bytes more.
+pub unsafe fn find(code: *const (), bytes: usize, target: *const ()) -> Vec<usize> {
+    let code = code as usize;
+    (code..code + bytes).filter(|&at| displacement(at) == target as usize).collect()
+}
+
+/// Where the displacement at `address` leads.
+#[must_use]
+pub fn displacement(address: usize) -> usize {
+    // SAFETY: code.
+    let distance = unsafe { (address as *const i32).read_unaligned() };
+    (address + 4).wrapping_add_signed(distance as isize)
+}
+
+/// Lists these displacements, of instructions that call the trampoline of `call`, in a table of their own.
+///
+/// # Safety
+/// That is what they are.
+pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize]) {
+    const RECORD: usize = 88;
+    const ENTRY: usize = 16;
+    let end = RECORD + sites.len() * ENTRY;
+    let memory = near(trampoline as usize, end);
+    // SAFETY: in that memory; docs/table-format.md.
+    let word = |at: usize, word: i32| unsafe { memory.add(at).cast::<i32>().write(word) };
+    let relative =
+        |at: usize, to: usize| word(at, i32::try_from(to as isize - (memory as usize + at) as isize).unwrap());
+    let of_record = |at: usize| memory as usize + at;
+    for (at, to) in [(56, RECORD), (60, end), (64, end), (68, end), (72, end), (76, end)] {
+        relative(at, of_record(to));
+    }
+    word(84, VERSION as i32);
+    for (number, &site) in sites.iter().enumerate() {
+        let at = RECORD + number * ENTRY;
+        relative(at, site);
+        relative(at + 4, trampoline as usize);
+        relative(at + 8, call.address());
+        word(at + 12, i32::from(CALL_SITE) << KIND_SHIFT);
+    }
+    // SAFETY: a record, which stays.
+    unsafe { __jumplabel_register_object(memory.cast()) };
+}

@@ -1,0 +1,75 @@
+//! The kind of a call that a table lists: four bytes, the displacement of an instruction that calls a static call, or jumps to it. It
+//! leads straight to the target, if that is in reach and one store can say so; else to the trampoline, as in the file.
+//!
+//! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
+
+use super::jump::Jump;
+use super::kind::Leads;
+use super::{Code, Piece, State};
+use crate::format::CALL_SITE;
+
+impl State {
+    /// A call of the target, or of the trampoline.
+    pub const CALLS: State = State::new(CALL_SITE, 0);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["calls"];
+
+/// Bytes of a site.
+const BYTES: usize = size_of::<i32>();
+
+/// A processor fetches four bytes old or new, and no mixture, if one store wrote them, and they lie in so many aligned bytes: a line of
+/// its cache. (The displacements of calls in Java methods change so in HotSpot, `NativeCall::set_destination_mt_safe`.)
+const LINE: usize = 64;
+
+/// An instruction set's calls.
+pub trait CallSite: Jump {
+    /// Bytes of a site.
+    const BYTES: usize = BYTES;
+
+    /// Where a site at this address may lead.
+    fn leads(address: usize) -> Leads {
+        if Self::TAIL.is_some() && address % LINE <= LINE - BYTES { Leads::AnywhereInReach } else { Leads::ToTarget }
+    }
+
+    /// The displacement.
+    fn encode(_state: State, displacement: i32) -> Code {
+        Code::new(CALL_SITE, &displacement.to_le_bytes())
+    }
+
+    /// The state that `code` is, `None` if it leads elsewhere.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let own = displacement.filter(|_| Self::TAIL.is_some())?;
+        (<Self as CallSite>::encode(State::CALLS, own) == code).then_some(State::CALLS)
+    }
+
+    /// The state to go to.
+    fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
+        State::CALLS
+    }
+
+    /// The state that the compiler emits.
+    fn emitted(_goal: usize) -> State {
+        State::CALLS
+    }
+
+    /// Nothing that the state says: the subject knows where it leads.
+    fn does(_state: State) -> usize {
+        0
+    }
+
+    /// One store, in the last step: with the trampoline's last one.
+    #[inline(never)] // Rare.
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        let piece = Piece::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
+        Some(if piece.len == 1 { piece } else { Piece::all(new) })
+    }
+
+    /// The same, back.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as CallSite>::step(number, new, old)
+    }
+}
+
+impl<A: Jump> CallSite for A {}
