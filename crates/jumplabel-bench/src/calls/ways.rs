@@ -7,12 +7,14 @@
 //! ```
 
 use std::arch::{asm, naked_asm};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use jumplabel::static_call;
 use jumplabel_bench_elsewhere::{ELSEWHERE, triple as foreign};
+use jumplabel_testing::call_sites;
 
 use crate::Result;
 
@@ -34,6 +36,7 @@ extern "C" fn quadruple(_x: u64) -> u64 {
 
 static_call! {
     static CALL: Function = quadruple;
+    static LISTED: Function = quadruple;
     static FAR: Function = triple;
 }
 
@@ -160,6 +163,7 @@ ways! {
         result
     };
     Direct "direct call": latency_direct throughput_direct (x) triple(x);
+    Listed "static call, at its site": latency_listed throughput_listed (x) LISTED(x);
     Static "static call": latency_static throughput_static (x) CALL(x);
     Slot "static call, out of reach": latency_slot throughput_slot (x) FAR(x);
     DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere (x) foreign(x);
@@ -192,8 +196,40 @@ fn far() -> Result<Function> {
     }
 }
 
+/// Lists the calls in both loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
+/// none: they go by a register.
+fn list_calls() -> Result<Vec<usize>> {
+    /// More than a loop.
+    const BYTES: usize = 512;
+    if cfg!(debug_assertions) {
+        return Ok(Vec::new());
+    }
+    let trampoline = *LISTED as *const ();
+    let calls = Way::Listed.loops().into_iter().flat_map(|run| {
+        // SAFETY: the code of a loop; other loops follow.
+        unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
+    });
+    let calls: BTreeSet<usize> = calls.collect();
+    if calls.len() != 2 * CALLS_A_TURN {
+        return Err(format!("{} calls of the trampoline instead of {}", calls.len(), 2 * CALLS_A_TURN).into());
+    }
+    let calls = Vec::from_iter(calls);
+    // SAFETY: of instructions that call it: no others have such a displacement.
+    unsafe { call_sites::list(LISTED.raw(), trampoline, &calls) };
+    Ok(calls)
+}
+
+/// How many calls were listed, and how many of them lead straight to the function.
+pub struct Listed {
+    pub calls: usize,
+    pub straight: usize,
+}
+
 /// Leads everything to its function, and makes sure of it.
-pub fn prepare() -> Result<()> {
+pub fn prepare() -> Result<Listed> {
+    let calls = list_calls()?;
+    LISTED.update(triple)?;
+    let straight = calls.iter().filter(|&&call| call_sites::displacement(call) == triple as *const () as usize).count();
     CALL.update(triple)?;
     FAR.update(far()?)?;
     for word in TABLE.iter().chain([&POINTER]) {
@@ -206,5 +242,5 @@ pub fn prepare() -> Result<()> {
         }
         way.loops()[1](1);
     }
-    Ok(())
+    Ok(Listed { calls: calls.len(), straight })
 }
