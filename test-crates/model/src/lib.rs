@@ -8,9 +8,10 @@
 //!                                           spec: the same operations one after another, in plain numbers
 //!
 //!   text/linux/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
+//!   trace/counting.rs ─── as it stands ────► readers: lists of probes that are taken away and freed
 //! ```
 //!
-//! `count.rs` and `mutex.rs` are the core's files, included by path; they take their atomics from the module around them,
+//! `count.rs`, `mutex.rs` and `counting.rs` are the core's files, included by path; they take their atomics from the module around them,
 //! which here hands them loom's. What surrounds them in the core (collecting, writing, signals) is replaced by the least
 //! that has the same order of effects. tests/broken.rs shows that each rule of the counter is needed: with any of them
 //! broken, loom finds an interleaving that the specification does not allow.
@@ -20,6 +21,7 @@ pub mod atomic;
 pub mod count;
 pub mod exclusion;
 pub mod process;
+pub mod readers;
 pub mod spec;
 
 use std::collections::HashSet;

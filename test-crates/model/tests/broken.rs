@@ -1,4 +1,4 @@
-//! Broken twins: the counter and the lock with one rule broken each. Loom must find an interleaving that shows it, or the
+//! Broken twins: the counter, the lock and the counting of readers with one rule broken each. Loom must find an interleaving that shows it, or the
 //! other tests show nothing.
 //!
 //! Each twin runs in a process of its own, because a model that panics in the middle of an interleaving may abort.
@@ -10,6 +10,7 @@ use jumplabel_model::count::Change::{Dec, Disable, Enable, Inc};
 use jumplabel_model::count::{self, Change, Misuse, Transition};
 use jumplabel_model::exclusion::{self, Broken};
 use jumplabel_model::process::Rules;
+use jumplabel_model::readers::{self, Frees};
 use jumplabel_model::spec::{Op, Program};
 use jumplabel_model::{check, check_reader};
 
@@ -156,13 +157,15 @@ const COUNTERS: [Twin; 18] = [
         Rules { seal_carries_out: false, ..CORE }),
 ];
 
-type LockTwin = (&'static str, &'static str, fn() -> u64);
+type OtherTwin = (&'static str, &'static str, fn() -> u64);
 
-const LOCKS: [LockTwin; 4] = [
+const OTHERS: [OtherTwin; 6] = [
     ("release without release", "Causality violation", || exclusion::check::<Broken<1>>(2, 1, None)),
     ("mark lost", "deadlock", || exclusion::check::<Broken<2>>(3, 1, Some(3))),
     ("sleeper without mark", "deadlock", || exclusion::check::<Broken<3>>(2, 1, None)),
     ("sleep without compare", "deadlock", || exclusion::check::<Broken<4>>(2, 1, None)),
+    ("freed at once", "in a list that is freed", || readers::check(Frees::AtOnce, 1, None)),
+    ("one word is enough", "in a list that is freed", || readers::check(Frees::SeenOne, 1, None)),
 ];
 
 const WHICH: &str = "JUMPLABEL_TWIN";
@@ -176,7 +179,7 @@ fn twin() {
             run(rules);
         }
     }
-    for (twin, _, run) in LOCKS {
+    for (twin, _, run) in OTHERS {
         if twin == name {
             run();
         }
@@ -186,8 +189,8 @@ fn twin() {
 #[test]
 fn each_twin_is_caught() {
     let counters = COUNTERS.map(|(name, says, ..)| (name, says));
-    let locks = LOCKS.map(|(name, says, _)| (name, says));
-    for (name, says) in counters.into_iter().chain(locks) {
+    let others = OTHERS.map(|(name, says, _)| (name, says));
+    for (name, says) in counters.into_iter().chain(others) {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["twin", "--exact", "--nocapture"])
             .env(WHICH, name)

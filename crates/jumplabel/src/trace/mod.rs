@@ -49,11 +49,12 @@
 //! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
 //! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in.
 
+mod counting;
 mod declare;
 mod list;
 mod readers;
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{self, AtomicU64, Ordering};
 use core::time::Duration;
 #[doc(hidden)] // For the macros.
 pub use std::sync::Arc;

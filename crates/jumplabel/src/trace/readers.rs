@@ -1,39 +1,21 @@
-//! Who is in the probes of a list, and who frees lists: counters, each with the generation of the process that counts.
-//!
-//! ```text
-//!   word    generation (32) │ count (32)       0 in a process that was copied: the system wipes the words there
-//!   words   two for readers, of which new ones take the one whose turn it is; one for those who free
-//! ```
-//!
-//! A reader counts itself and then loads a list. Whoever has taken a list away and then sees each of the readers' words at 0 once knows
-//! that nobody is in that list any more. The words take turns, so that readers who come cannot keep both from being 0.
-//!
-//! A child of fork, and of a raw `clone`, has one thread. If that was in a probe, it has counted itself in another generation, and
-//! does not count itself off.
+//! Who is in the probes of a list, and who frees lists: the process's words ([`counting`](super::counting)), and what each thread knows of
+//! itself.
 
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+pub(super) use super::counting::BOTH;
+use super::counting::{Readers, Word};
 use crate::error::Error;
 use crate::text;
 
-const GENERATION_SHIFT: u32 = 32;
-
-/// On a line of its own.
-#[repr(C, align(64))]
-struct Word(AtomicU64);
-
 #[repr(C)]
 struct Words {
-    readers: [Word; 2],
+    readers: Readers,
     freeing: Word,
-    /// Which of the readers' words new ones take.
-    turn: AtomicUsize,
 }
-
-/// Bits of both words of readers.
-pub(super) const BOTH: u8 = 3;
 
 /// Made before the first list, and there for good.
 static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
@@ -42,13 +24,6 @@ static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 std::thread_local! { static DEPTH: Cell<u32> = const { Cell::new(0) }; }
-
-/// This thread is counted. Not to be sent to another.
-pub(super) struct Inside {
-    word: &'static AtomicU64,
-    generation: u64,
-    here: core::marker::PhantomData<*const ()>,
-}
 
 fn words() -> Option<&'static Words> {
     // SAFETY: null, or from `make`; zeroes are valid.
@@ -71,13 +46,12 @@ pub(super) fn make() -> Result<(), Error> {
 
 /// Counts this thread as a reader. `None` if there has never been a list.
 pub(super) fn enter() -> Option<Inside> {
-    let words = words()?;
-    Some(Inside::of(&words.readers[words.turn.load(Ordering::Relaxed) & 1].0))
+    words().map(|words| Inside::of(words.readers.word()))
 }
 
 /// Counts this thread as one that frees.
 pub(super) fn free() -> Option<Inside> {
-    words().map(|words| Inside::of(&words.freeing.0))
+    words().map(|words| Inside::of(&words.freeing))
 }
 
 /// Whether this thread is counted.
@@ -89,61 +63,38 @@ pub(super) fn is_inside() -> bool {
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Which of the readers' words are 0 now. If the one that nobody takes is, it has its turn.
+/// Under the lock: which of the readers' words are 0 now.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
         return BOTH;
     }
-    let Some(words) = words() else { return BOTH };
-    let [first, second] = [0, 1].map(|at| count(words.readers[at].0.load(Ordering::SeqCst)) == 0);
-    let turn = words.turn.load(Ordering::Relaxed) & 1;
-    if [second, first][turn] {
-        words.turn.store(turn ^ 1, Ordering::Relaxed);
-    }
-    u8::from(first) | u8::from(second) << 1
+    words().map_or(BOTH, |words| words.readers.empty())
 }
 
 /// Whether anybody frees.
 pub(super) fn is_freeing() -> bool {
-    words().is_some_and(|words| count(words.freeing.0.load(Ordering::SeqCst)) != 0)
+    words().is_some_and(|words| !words.freeing.is_empty())
 }
 
-const fn count(word: u64) -> u64 {
-    word & ((1 << GENERATION_SHIFT) - 1)
-}
-
-fn new_generation() -> u64 {
-    u64::from(GENERATION.fetch_add(1, Ordering::Relaxed) + 1) << GENERATION_SHIFT
+/// This thread is counted. Not to be sent to another.
+pub(super) struct Inside {
+    word: &'static Word,
+    generation: u64,
+    here: PhantomData<*const ()>,
 }
 
 impl Inside {
-    /// One instruction counts and looks at the generation: a process may be copied anywhere else.
-    fn of(word: &'static AtomicU64) -> Inside {
+    fn of(word: &'static Word) -> Inside {
         DEPTH.set(DEPTH.get() + 1);
-        let mut held = word.load(Ordering::Relaxed);
-        loop {
-            let new = 1 + if held == 0 { new_generation() } else { held };
-            match word.compare_exchange_weak(held, new, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => {
-                    let generation = new >> GENERATION_SHIFT;
-                    return Inside { word, generation, here: core::marker::PhantomData };
-                }
-                Err(now) => held = now,
-            }
-        }
+        let generation = word.count_in(|| GENERATION.fetch_add(1, Ordering::Relaxed) + 1);
+        Inside { word, generation, here: PhantomData }
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        let mut held = self.word.load(Ordering::Relaxed);
-        while held >> GENERATION_SHIFT == self.generation {
-            match self.word.compare_exchange_weak(held, held - 1, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => held = now,
-            }
-        }
+        self.word.count_off(self.generation);
         DEPTH.set(DEPTH.get() - 1);
     }
 }
