@@ -229,7 +229,10 @@ macro_rules! static_mode {
         // SAFETY: one of them.
         unsafe impl $crate::switch::Declared for $name {
             type Modes = $modes;
-            const DEFAULT: u8 = <$modes>::$default as u8;
+            const DEFAULT: u8 = {
+                let first: $modes = <$modes>::$default;
+                first as u8
+            };
         }
     )*};
 }
@@ -256,6 +259,8 @@ macro_rules! static_switch {
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
+        // The assembler would take any static of this name. No reference: one to a reference to a mode would become one to a mode.
+        let _: *const $crate::StaticMode<$mode> = &raw const $mode;
         // Each way of the mode is a constant, so that the compiler makes one of the two choices.
         match $crate::__switch!($mode, $($arm),+) {
             $(__Modes::$arm => $value,)+

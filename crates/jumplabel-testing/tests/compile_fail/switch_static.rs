@@ -1,0 +1,16 @@
+//! A switch is of a static mode, and not of a static of that name, nor of a reference.
+
+use std::sync::atomic::AtomicU64;
+
+jumplabel::modes! { pub enum Level { Low, High } }
+jumplabel::static_mode! { static MODE: Level = Low; }
+
+fn main() {
+    {
+        static MODE: AtomicU64 = AtomicU64::new(0);
+        jumplabel::static_switch!(MODE, { Low => (), High => () });
+    }
+    static REFERENCE: &jumplabel::StaticMode<MODE> = &MODE;
+    type REFERENCE = MODE;
+    jumplabel::static_switch!(REFERENCE, { Low => (), High => () });
+}
