@@ -31,6 +31,7 @@ extern "C" {
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
  *   -EFAULT      a static call: no code is mapped there
+ *   -ELOOP       a static call: that is its own trampoline; keep what static_call_query returns
  */
 int jumplabel_enable(struct static_key *key);
 int jumplabel_disable(struct static_key *key);

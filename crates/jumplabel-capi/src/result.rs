@@ -58,6 +58,7 @@ impl Refusal {
                 Error::Counted { .. } => -EBUSY,
                 Error::Sealed => -EROFS,
                 Error::NotCode { .. } => -EFAULT,
+                Error::Circular { .. } => -ELOOP,
                 Error::NoSuchMode { .. } => -EINVAL,
                 Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
@@ -82,6 +83,7 @@ const EROFS: c_int = 30;
 const ERANGE: c_int = 34;
 const EDEADLK: c_int = 35;
 const ENOSYS: c_int = 38;
+const ELOOP: c_int = 40;
 const EOVERFLOW: c_int = 75;
 const EADDRINUSE: c_int = 98;
 
@@ -95,6 +97,7 @@ fn text(error: c_int) -> &'static CStr {
         EAGAIN => c"threads are running and membarrier is refused: allow it, or flip once before the first thread starts",
         ENOMEM => c"no memory for the list of edits: free some and flip again",
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
+        ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
         EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call to NULL, or not the number of a mode",
@@ -215,6 +218,7 @@ mod tests {
             Error::Counted { count: 2 },
             Error::Sealed,
             Error::NotCode { address: 0 },
+            Error::Circular { address: 0 },
             Error::OutOfRange { address: 0 },
             Error::DamagedTable { entry: 0 },
             Error::OutOfMemory,

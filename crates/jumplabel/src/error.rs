@@ -131,6 +131,11 @@ pub enum Error {
         /// What it holds.
         found: Code,
     },
+    /// A static call was to lead to itself: to its trampoline, which `*CALL` is the address of, and not what it leads to.
+    Circular {
+        /// Address of the trampoline.
+        address: usize,
+    },
     /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
     /// The platform has no writer for this: a kernel's chooses none, only `procmem` may write and a call that a table lists has to change,
@@ -252,6 +257,10 @@ impl fmt::Display for Error {
                 f,
                 "a static call cannot lead to {address:#x}, where no code is mapped: give it a function, of an object that is \
                  still loaded"
+            ),
+            Error::Circular { address } => write!(
+                f,
+                "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
             ),
             Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
             Error::OutOfRange { address } => write!(

@@ -272,6 +272,19 @@ fn not_code() {
     assert_eq!(unsafe { LENGTH(c"four".as_ptr()) }, 4);
 }
 
+/// To its own trampoline, where it would go round for ever.
+#[test]
+#[cfg_attr(not(jumplabel_trampolines), ignore = "there is none")]
+fn to_itself() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    let address = *HOOK as *const () as usize;
+    for (target, result) in [(first as fn(u64) -> u64, 2), (second, 101)] {
+        HOOK.update(target).unwrap();
+        assert_eq!(HOOK.update(*HOOK), Err(Error::Circular { address }));
+        assert_eq!(HOOK(1), result);
+    }
+}
+
 /// Together with keys: both, or, if one is refused, neither.
 #[test]
 fn in_a_batch() {

@@ -45,7 +45,10 @@ impl<T> Zero for *mut T {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type is any of function pointers that names no type parameter. The default is a path to a function of it.
+/// The type is any of function pointers that names no type parameter. The default is a path to a function of it, and not to one that is
+/// `#[track_caller]`: the trampoline leads straight to its code, which would take any word for the place of the caller. (`update` takes
+/// such functions, too. Nothing in stable Rust tells the two apart at compile time; to lead to every default by way of a function
+/// of the macro's own would cost all calls another jump.)
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -162,6 +165,8 @@ macro_rules! __static_call_head {
 #[macro_export]
 macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
+        // The assembler would take a static, too: its name, and not the address that it holds.
+        const _: () = assert!(::core::mem::size_of_val(&$default) == 0, "the default is a function, by its path");
         $crate::__trampoline_asm!(__trampoline, $name, $default);
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: it goes to functions of this type.

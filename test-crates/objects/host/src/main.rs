@@ -153,6 +153,14 @@ fn target_goes() {
         assert!(second.unload(), "the second plugin stays");
     }
     assert_eq!(call(), 0);
+    // SAFETY: as above.
+    let lead = unsafe { first.function::<extern "C" fn(extern "C" fn() -> u32) -> i32>(c"plugin_lead_sealed") };
+    let second = Plugin::load("second");
+    // SAFETY: as above.
+    let target = unsafe { second.function::<extern "C" fn() -> u32>(c"plugin_target") };
+    assert_eq!((lead(target), call()), (0, 3));
+    assert!(second.unload(), "the second plugin stays");
+    assert_eq!(call(), 0, "into what was unloaded");
 }
 
 /// A lock of the host's, which its handlers of fork take before the plugin's take theirs.

@@ -6,7 +6,7 @@ mod spy;
 
 use std::time::Duration;
 
-use jumplabel::{Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key};
+use jumplabel::{Batch, Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key};
 
 static_key! {
     static PLUGIN: false;
@@ -91,7 +91,11 @@ pub extern "C" fn plugin_pin() {
     PIN.with(|_| ());
 }
 
-static_call! { static HOOK: extern "C" fn() -> u32 = nobody; }
+static_call! {
+    static HOOK: extern "C" fn() -> u32 = nobody;
+    static SEALED: extern "C" fn() -> u32 = nobody;
+    static LAST: extern "C" fn() -> u32 = nobody;
+}
 
 extern "C" fn nobody() -> u32 {
     0
@@ -103,13 +107,20 @@ pub extern "C" fn plugin_target() -> u32 {
     1
 }
 
-/// Calls what the plugin's static call leads to.
+/// Calls what the plugin's static calls lead to.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_call() -> u32 {
-    HOOK()
+    HOOK() + SEALED() + LAST()
 }
 
-/// Leads the plugin's static call somewhere.
+/// Leads all of the plugin's static calls somewhere, and seals one.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_lead_sealed(target: extern "C" fn() -> u32) -> i32 {
+    code(Batch::new().set(&HOOK, target).set(&SEALED, target).set(&LAST, target).commit())
+        + code(SEALED.seal())
+}
+
+/// Leads one of the plugin's static calls somewhere.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_lead(target: extern "C" fn() -> u32) -> i32 {
     code(HOOK.update(target))

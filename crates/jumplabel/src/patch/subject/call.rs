@@ -23,11 +23,15 @@ impl Subject for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
+        #[cfg(jumplabel_sites)]
+        let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
+        #[cfg(not(jumplabel_sites))]
+        let is_sealed = self.is_sealed();
         let address = self.function(change);
         if change == self.target() {
             return Ok(None);
         }
-        if self.is_sealed() {
+        if is_sealed {
             return Err(Error::Sealed);
         }
         if address != 0 && !object::is_code(address, held) {
@@ -37,8 +41,11 @@ impl Subject for RawCall {
         {
             TRAMPOLINES.know();
             CALL_SITES.know();
-            if self.default() == 0 {
-                self.set_default(default_of(self.address(), held)?);
+            if let Some(trampoline) = trampoline(self.address(), held)? {
+                self.set_default(trampoline.target());
+                if trampoline.code().wrapping_sub(address) <= LANDING_PAD {
+                    return Err(Error::Circular { address });
+                }
             }
         }
         Ok(Some(change))
@@ -94,36 +101,43 @@ unsafe fn of(address: usize) -> &'static dyn Subject {
     unsafe { &*(address as *const RawCall) }
 }
 
-/// The default of the call at `call`: where its trampoline leads at first; 0 if there is none.
+/// The trampoline of the call at `call`, if anybody calls it.
 #[cfg(jumplabel_sites)]
-fn default_of(call: usize, held: &Held<Objects>) -> Result<usize, Error> {
+fn trampoline<'held>(call: usize, held: &'held Held<Objects>) -> Result<Option<&'held Entry>, Error> {
     for object in object::all(held) {
-        let trampoline = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
-        if let Some(entry) = trampoline {
-            return Ok(entry.target());
+        let found = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
+        if found.is_some() {
+            return Ok(found);
         }
     }
-    Ok(0)
+    Ok(None)
 }
 
-/// Static calls that lead into an object that goes lead to their defaults. If that is refused, the rest of them is left as it is; nobody
+/// Bytes from the beginning of a trampoline to its site, at the most.
+#[cfg(jumplabel_sites)]
+const LANDING_PAD: usize = 4;
+
+/// A change of a call whose target goes: as 0, and of a sealed call, too, because it would lead nowhere.
+#[cfg(jumplabel_sites)]
+const UNLOADED: usize = usize::MAX;
+
+/// Static calls that lead into an object that goes lead to their defaults. Those of which that is refused are left as they are; nobody
 /// could be told.
 #[cfg(jumplabel_sites)]
 pub(super) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
+    let mut refused = 0;
     // Few calls ever lead into another object: one after the other.
-    while let Some(call) = leading_into(addresses, &lock.objects) {
-        if commit_locked(&mut [Request::new(call, 0)], lock).is_err() {
-            return;
-        }
+    while let Some(call) = leading_into(addresses, refused, &lock.objects) {
+        refused += usize::from(commit_locked(&mut [Request::new(call, UNLOADED)], lock).is_err());
     }
 }
 
+/// The next one behind so many.
 #[cfg(jumplabel_sites)]
-fn leading_into(addresses: &Range<usize>, held: &Held<Objects>) -> Option<&'static RawCall> {
-    object::runtimes(held).flat_map(Runtime::objects).find_map(|object| {
-        let calls = index::sound(object, held).filter(|(entry, _)| entry.kind() == JUMP);
-        // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
-        let mut calls = calls.map(|(_, address)| unsafe { &*(address as *const RawCall) });
-        calls.find(|call| addresses.contains(&call.target()))
-    })
+fn leading_into(addresses: &Range<usize>, behind: usize, held: &Held<Objects>) -> Option<&'static RawCall> {
+    let entries = object::runtimes(held).flat_map(Runtime::objects).flat_map(|object| index::sound(object, held));
+    // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+    let call =
+        |(entry, address): (&Entry, usize)| (entry.kind() == JUMP).then(|| unsafe { &*(address as *const RawCall) });
+    entries.filter_map(call).filter(|call| addresses.contains(&call.target())).nth(behind)
 }
