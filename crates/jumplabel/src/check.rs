@@ -89,7 +89,7 @@ macro_rules! static_branch_maybe {
 #[macro_export]
 macro_rules! __static_branch {
     (@not $what:literal) => {
-        compile_error!(concat!("expected a static key, not ", $what, ": NAME, path::NAME, NAME[CONSTANT] or NAME.field. A site \
+        compile_error!(::core::concat!("expected a static key, not ", $what, ": NAME, path::NAME, NAME[CONSTANT] or NAME.field. A site \
             is tied to its key when the program is linked; ask a key that is chosen at run time by `key.is_enabled()`"))
     };
     ($arm:expr, & $($rest:tt)*) => { $crate::__static_branch!(@not "a reference") };

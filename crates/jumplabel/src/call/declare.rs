@@ -84,9 +84,15 @@ macro_rules! static_call {
         $crate::__static_call_zero! { [$(#[$($attr)*])* $vis] $name [unsafe extern $abi] ($($argument),*) $result }
         $crate::static_call! { $($rest)* }
     };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = None; $($rest:tt)*) => {
+        compile_error!("a call that leads nowhere is of a type spelled `Option<fn(A, B)>`: without names of arguments, `for<'a>` and a result");
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = return $zero:tt; $($rest:tt)*) => {
+        compile_error!("a call that returns 0 is of a type spelled `fn(A, B) -> R`: without names of arguments and `for<'a>`");
+    };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $function:ty = $default:expr; $($rest:tt)*) => {
         $crate::__static_call! { [$(#[$($attr)*])* $vis] $name: $function = $default, $function,
-            (|target| Some(target)) (|function| function.unwrap_or($default)) {} }
+            (|__target| ::core::option::Option::Some(__target)) (|__function| __function.unwrap_or($default)) {} }
         $crate::static_call! { $($rest)* }
     };
 }
@@ -96,8 +102,8 @@ macro_rules! static_call {
 #[macro_export]
 macro_rules! __static_call_optional {
     ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*)) => {
-        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) = __nowhere, Option<$($of)* fn($($argument),*)>,
-            (|target| target) (|function| function) { $($of)* fn __nowhere($(_: $argument),*) {} } }
+        $crate::__static_call! { $head $name: $($of)* fn($($argument),*) = __nowhere, ::core::option::Option<$($of)* fn($($argument),*)>,
+            (|__target| __target) (|__function| __function) { $($of)* fn __nowhere($(_: $argument),*) {} } }
     };
 }
 
@@ -107,7 +113,7 @@ macro_rules! __static_call_optional {
 macro_rules! __static_call_zero {
     ($head:tt $name:ident [$($of:tt)*] ($($argument:ty),*) $result:ty) => {
         $crate::__static_call! { $head $name: $($of)* fn($($argument),*) -> $result = __zero, $($of)* fn($($argument),*) -> $result,
-            (|target| Some(target)) (|function| function.unwrap_or(__zero))
+            (|__target| ::core::option::Option::Some(__target)) (|__function| __function.unwrap_or(__zero))
             { $($of)* fn __zero($(_: $argument),*) -> $result { <$result as $crate::call::Zero>::ZERO } } }
     };
 }
@@ -116,13 +122,38 @@ macro_rules! __static_call_zero {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call {
-    ([$($head:tt)*] $name:ident: $function:ty = $default:expr, $target:ty, ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }) => {
+    ([$($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_call_of! { [] [] [$($head)*] $($rest)* }
+    };
+}
+
+/// `#[cfg]` is for all of it, other attributes are for the static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_call_of {
+    ([$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_call_of! { [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    };
+    ($cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_call_of! { $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    };
+    (
+        [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident: $function:ty = $default:expr, $target:ty,
+        ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }
+    ) => {
         // In the namespace of types; the static is in that of values.
-        $crate::__static_call_head! { [] [$($head)*] $name }
+        $($cfg)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+        $($cfg)*
+        $($attr)*
+        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
+        $($cfg)*
         const _: () = {
             $($item)*
             $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
-                [module_path!(), "::", stringify!($name)], module_path!().len(), file!()));
+                [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
             // SAFETY: made for this call.
@@ -130,32 +161,16 @@ macro_rules! __static_call {
                 type Function = $function;
                 const FUNCTION: &'static $function = __FUNCTION;
                 type Target = $target;
-                fn function(target: $target) -> Option<$function> {
-                    let from: fn($target) -> Option<$function> = $($from)*;
-                    from(target)
+                fn function(__target: $target) -> ::core::option::Option<$function> {
+                    let __from: fn($target) -> ::core::option::Option<$function> = $($from)*;
+                    __from(__target)
                 }
-                fn target(function: Option<$function>) -> $target {
-                    let to: fn(Option<$function>) -> $target = $($to)*;
-                    to(function)
+                fn target(__function: ::core::option::Option<$function>) -> $target {
+                    let __to: fn(::core::option::Option<$function>) -> $target = $($to)*;
+                    __to(__function)
                 }
             }
         };
-    };
-}
-
-/// Takes the attributes, which are the static's, from the visibility, which is the type's, too.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __static_call_head {
-    ([$($attr:tt)*] [#[$($one:tt)*] $($rest:tt)*] $name:ident) => {
-        $crate::__static_call_head! { [$($attr)* #[$($one)*]] [$($rest)*] $name }
-    };
-    ([$($attr:tt)*] [$vis:vis] $name:ident) => {
-        #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        $vis enum $name {}
-        $($attr)*
-        $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
     };
 }
 

@@ -208,15 +208,15 @@ macro_rules! static_key {
         $crate::static_key! { $($rest)* }
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred; $($rest:tt)*) => {
-        compile_error!(concat!("a deferred key has an interval: `static ", stringify!($name), ": ", stringify!($default),
+        compile_error!(::core::concat!("a deferred key has an interval: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default),
             ", deferred Duration::from_secs(1);`"));
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, meta $meta:expr, $($rest:tt)*) => {
-        compile_error!(concat!("`meta` comes last: `static ", stringify!($name), ": ", stringify!($default), ", ..., meta ",
-            stringify!($meta), ";`"));
+        compile_error!(::core::concat!("`meta` comes last: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default), ", ..., meta ",
+            ::core::stringify!($meta), ";`"));
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
-        compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
+        compile_error!(::core::concat!("a declaration ends with `;`: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default), ";`"));
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
@@ -286,7 +286,7 @@ macro_rules! __static_key {
             pub static $name: $type = $value;
             $crate::__key_record!(
                 $name, $name, 0,
-                $crate::record::declaration::Texts::of_static(module_path!(), &[$($given)?], file!()), $meta
+                $crate::record::declaration::Texts::of_static(::core::module_path!(), &[$($given)?], ::core::file!()), $meta
             );
             $($($more)*)?
         }

@@ -153,7 +153,7 @@ macro_rules! naked_key {
         compile_error!("a naked key has no deferred `dec`: its flips cost the same for any number of checks");
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
-        compile_error!(concat!("a declaration ends with `;`: `static ", stringify!($name), ": ", stringify!($default), ";`"));
+        compile_error!(::core::concat!("a declaration ends with `;`: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default), ";`"));
     };
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {

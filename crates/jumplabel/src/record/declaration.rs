@@ -176,7 +176,12 @@ macro_rules! __declaration {
     ($keys:expr, $offset:expr, $texts:expr) => {
         const __JUMPLABEL_TEXTS: $crate::record::declaration::Texts = $texts;
         static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
-            $crate::record::declaration::declare(&__JUMPLABEL_TEXTS, [line!(), column!()], &$keys, $offset);
+            $crate::record::declaration::declare(
+                &__JUMPLABEL_TEXTS,
+                [::core::line!(), ::core::column!()],
+                &$keys,
+                $offset,
+            );
     };
 }
 
@@ -201,10 +206,10 @@ macro_rules! __key_link {
 #[macro_export]
 macro_rules! __key_record_asm {
     ($($meta:ident)?) => {
-        concat!(
+        ::core::concat!(
             ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
             $crate::__key_word_asm!(),
-            "\n.long {declaration} - .\n.long 0" $(, "+{", stringify!($meta), "} - .")?,
+            "\n.long {declaration} - .\n.long 0" $(, "+{", ::core::stringify!($meta), "} - .")?,
             "\n.popsection"
         )
     };
@@ -284,7 +289,7 @@ macro_rules! __place_record {
             $($place)*,
             // SAFETY: the place is in the static that it begins with.
             unsafe { $crate::record::declaration::offset_in(&$($place)*, &$symbol) },
-            $crate::record::declaration::Texts::of_place(module_path!(), stringify!($($place)*), &[$($name)?], file!()),
+            $crate::record::declaration::Texts::of_place(::core::module_path!(), ::core::stringify!($($place)*), &[$($name)?], ::core::file!()),
             [$($meta)?]
         );
     };

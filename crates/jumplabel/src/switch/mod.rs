@@ -194,11 +194,11 @@ macro_rules! modes {
         unsafe impl $crate::switch::Modes for $name {
             const ALL: &'static [Self] = &[$($name::$mode),+];
             #[inline]
-            fn index(self) -> u8 {
-                self as u8
+            fn index(self) -> ::core::primitive::u8 {
+                self as ::core::primitive::u8
             }
         }
-        const _: u8 = $crate::switch::count_of::<$name>();
+        const _: ::core::primitive::u8 = $crate::switch::count_of::<$name>();
     };
 }
 
@@ -216,25 +216,43 @@ macro_rules! modes {
 /// ```
 #[macro_export]
 macro_rules! static_mode {
-    ($($(#[$attr:meta])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {$(
+    ($($(#[$($attr:tt)*])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {
+        $($crate::__static_mode! { [] [] [$(#[$($attr)*])* $vis] $name $modes, $default })*
+    };
+}
+
+/// `#[cfg]` is for all of it, other attributes are for the static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_mode {
+    ([$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    };
+    ($cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    };
+    ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident $modes:ty, $default:ident) => {
         // In the namespace of types; the static is in that of values.
+        $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         $vis enum $name {}
 
-        $(#[$attr])*
+        $($cfg)*
+        $($attr)*
         $vis static $name: $crate::StaticMode<$name> = $crate::StaticMode::new();
 
+        $($cfg)*
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: one of them.
         unsafe impl $crate::switch::Declared for $name {
             type Modes = $modes;
-            const DEFAULT: u8 = {
-                let first: $modes = <$modes>::$default;
-                first as u8
+            const DEFAULT: ::core::primitive::u8 = {
+                let __first: $modes = <$modes>::$default;
+                __first as ::core::primitive::u8
             };
         }
-    )*};
+    };
 }
 
 /// The value of the arm of a static mode's mode. There is an arm for each mode, in any order; each is inlined.

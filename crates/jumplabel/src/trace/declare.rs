@@ -60,14 +60,9 @@ macro_rules! __tracepoint {
         $vis static $name: $crate::Tracepoint<$name> = $crate::Tracepoint::new();
         $($cfg)*
         const _: () = {
-            #[allow(clippy::too_many_arguments)]
-            #[inline(never)] // Its record is one.
-            fn __walk($($argument: $type),*) {
-                $crate::__tracepoint_record!($group $name);
-                $name.each(|probe| probe($($argument),*))
-            }
+            $crate::__tracepoint_walk! { $group $name [] [$($type),*] [__a __b __c __d __e __f __g __h __i __j __k __l __m __n __o __p] }
             $crate::__declaration!($name.call, 0, $crate::record::declaration::Texts::of_path(
-                [module_path!(), "::", stringify!($name)], module_path!().len(), file!()));
+                [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, fn($($type),*), __walk);
             #[allow(clippy::undocumented_unsafe_blocks)]
             // SAFETY: made for the call that the static begins with.
@@ -75,22 +70,42 @@ macro_rules! __tracepoint {
                 type Function = fn($($type),*);
                 const FUNCTION: &'static fn($($type),*) = __FUNCTION;
                 type Target = fn($($type),*);
-                fn function(target: fn($($type),*)) -> Option<fn($($type),*)> {
-                    Some(target)
+                fn function(__target: fn($($type),*)) -> ::core::option::Option<fn($($type),*)> {
+                    ::core::option::Option::Some(__target)
                 }
-                fn target(function: Option<fn($($type),*)>) -> fn($($type),*) {
-                    function.unwrap_or(__walk)
+                fn target(__function: ::core::option::Option<fn($($type),*)>) -> fn($($type),*) {
+                    __function.unwrap_or(__walk)
                 }
             }
             #[allow(clippy::undocumented_unsafe_blocks)]
             // SAFETY: `__walk` goes through the list of the static.
             unsafe impl $crate::trace::Signature for $name {
-                type Closure = dyn Fn($($type),*) + Send + Sync;
-                fn closure(function: fn($($type),*)) -> $crate::trace::Arc<Self::Closure> {
-                    $crate::trace::Arc::new(function)
+                type Closure = dyn ::core::ops::Fn($($type),*) + ::core::marker::Send + ::core::marker::Sync;
+                fn closure(__function: fn($($type),*)) -> $crate::trace::Arc<Self::Closure> {
+                    $crate::trace::Arc::new(__function)
                 }
             }
         };
+    };
+}
+
+/// What tells all probes. Its parameters have names of their own: there may be a tracepoint, which is a static, of the name of an argument.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_walk {
+    ($group:ident $name:ident [$($done:tt)*] [$first:ty $(, $rest:ty)*] [$parameter:ident $($more:ident)*]) => {
+        $crate::__tracepoint_walk! { $group $name [$($done)* ($parameter: $first)] [$($rest),*] [$($more)*] }
+    };
+    ($group:ident $name:ident [$(($parameter:ident: $type:ty))*] [] $more:tt) => {
+        #[allow(clippy::too_many_arguments)]
+        #[inline(never)] // Its record is one.
+        fn __walk($($parameter: $type),*) {
+            $crate::__tracepoint_record!($group $name);
+            $name.each(|__probe| __probe($($parameter),*))
+        }
+    };
+    ($group:ident $name:ident $done:tt [$($type:ty),+] []) => {
+        compile_error!("a tracepoint has 16 arguments at the most: put some into a struct");
     };
 }
 
@@ -103,10 +118,10 @@ macro_rules! __tracepoint_record {
             $name.key,
             ::core::mem::offset_of!($crate::Tracepoint<$name>, key),
             $crate::record::declaration::Texts::of_place(
-                concat!(module_path!(), "::", stringify!($name)),
-                concat!(stringify!($name), ".key"),
-                &[concat!(stringify!($group), ":", stringify!($name))],
-                file!()
+                ::core::concat!(::core::module_path!(), "::", ::core::stringify!($name)),
+                ::core::concat!(::core::stringify!($name), ".key"),
+                &[::core::concat!(::core::stringify!($group), ":", ::core::stringify!($name))],
+                ::core::file!()
             )
         );
         fn __jumplabel_meta() -> $crate::record::meta::Meta {

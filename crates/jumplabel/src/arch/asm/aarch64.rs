@@ -47,7 +47,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("mov w0, #", $value, "\nret\n")
+        ::core::concat!("mov w0, #", $value, "\nret\n")
     };
 }
 
@@ -57,7 +57,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!(
+        ::core::concat!(
             "hint #34\n",
             "adrp x0, __jumplabel_object\n",
             "add x0, x0, :lo12:__jumplabel_object\n",
@@ -84,7 +84,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("bl ", $crate::__naked_callee_asm!()),
+            ::core::concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "w0" u32,
             "x16" "x17" "x30"

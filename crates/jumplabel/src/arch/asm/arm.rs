@@ -37,7 +37,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("mov r0, #", $value, "\nbx lr\n")
+        ::core::concat!("mov r0, #", $value, "\nbx lr\n")
     };
 }
 
@@ -46,7 +46,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!(
+        ::core::concat!(
             "ldr r0, 3f\n",
             "2: add r0, pc, r0\n",
             "b ",
@@ -73,7 +73,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("bl ", $crate::__naked_callee_asm!()),
+            ::core::concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "r0" u32,
             "r12" "lr"

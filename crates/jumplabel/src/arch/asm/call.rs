@@ -17,7 +17,7 @@ macro_rules! __trampoline_asm {
                 ".pushsection __jump_table, \"ao\", %progbits, {function}",
                 ".balign 4",
                 ".long 2b - .",
-                concat!(".long ", $crate::__trampoline_leads_to!(), " - ."),
+                ::core::concat!(".long ", $crate::__trampoline_leads_to!(), " - ."),
                 $crate::__key_word_asm!(),
                 ".long {meta}",
                 ".popsection",

@@ -44,7 +44,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("ori $a0, $zero, ", $value, "\nret\n")
+        ::core::concat!("ori $a0, $zero, ", $value, "\nret\n")
     };
 }
 
@@ -54,7 +54,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!("la.local $a0, __jumplabel_object\n", "tail36 $t0, ", $function, "\n")
+        ::core::concat!("la.local $a0, __jumplabel_object\n", "tail36 $t0, ", $function, "\n")
     };
 }
 
@@ -75,7 +75,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("call36 ", $crate::__naked_callee_asm!()),
+            ::core::concat!("call36 ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "$a0" u64,
             "$ra"

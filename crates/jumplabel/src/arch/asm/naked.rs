@@ -42,7 +42,7 @@ macro_rules! __naked_function_asm {
 #[macro_export]
 macro_rules! __naked_asm {
     ($default:literal) => {
-        concat!(
+        ::core::concat!(
             ".if ",
             $default,
             "\n",

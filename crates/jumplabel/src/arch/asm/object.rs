@@ -6,7 +6,7 @@
 #[macro_export]
 macro_rules! __object_asm {
     () => {
-        concat!(
+        ::core::concat!(
             ".ifndef .Ljumplabel_object\n",
             ".set .Ljumplabel_object, 1\n",
             ".pushsection .text.__jumplabel_object, \"axG\", %progbits, __jumplabel_object, comdat\n",
@@ -95,7 +95,7 @@ macro_rules! __once_asm {
 #[macro_export]
 macro_rules! __pointer_asm {
     ($words:literal) => {
-        concat!(".balign 8\n.quad ", $words, "\n")
+        ::core::concat!(".balign 8\n.quad ", $words, "\n")
     };
 }
 
@@ -105,7 +105,7 @@ macro_rules! __pointer_asm {
 #[macro_export]
 macro_rules! __pointer_asm {
     ($words:literal) => {
-        concat!(".balign 4\n.long ", $words, "\n")
+        ::core::concat!(".balign 4\n.long ", $words, "\n")
     };
 }
 

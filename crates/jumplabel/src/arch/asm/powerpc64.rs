@@ -47,7 +47,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("li 3, ", $value, "\nblr\n")
+        ::core::concat!("li 3, ", $value, "\nblr\n")
     };
 }
 
@@ -57,7 +57,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!(
+        ::core::concat!(
             ".L",
             $function,
             "_entry:\n",
@@ -91,7 +91,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("bl ", $crate::__naked_callee_asm!()),
+            ::core::concat!("bl ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "r3" u64,
             "r11" "r12" "lr" "ctr"

@@ -39,7 +39,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __nop_asm {
     ($label:literal, $target:literal) => {
-        concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\nnop\n.option pop\n")
+        ::core::concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\nnop\n.option pop\n")
     };
 }
 
@@ -48,7 +48,7 @@ macro_rules! __nop_asm {
 #[macro_export]
 macro_rules! __jump_asm {
     ($label:literal, $target:literal) => {
-        concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\njal zero, ", $target, "\n.option pop\n")
+        ::core::concat!(".option push\n.p2align 2\n.option norvc\n", $label, "\njal zero, ", $target, "\n.option pop\n")
     };
 }
 
@@ -57,7 +57,7 @@ macro_rules! __jump_asm {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("li a0, ", $value, "\nret\n")
+        ::core::concat!("li a0, ", $value, "\nret\n")
     };
 }
 
@@ -66,7 +66,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!("lla a0, __jumplabel_object\n", "tail ", $function, "\n")
+        ::core::concat!("lla a0, __jumplabel_object\n", "tail ", $function, "\n")
     };
 }
 
@@ -76,7 +76,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __naked_asm {
     ($default:literal) => {
-        concat!(
+        ::core::concat!(
             ".cfi_register ra, t0\n.option push\n.p2align 2\n.option norvc\n2:\n3:\nli a0, ",
             $default,
             "\njr t0\n.option pop\n",
@@ -89,7 +89,7 @@ macro_rules! __naked_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        concat!(
+        ::core::concat!(
             ".option push\n.option norvc\n.option norelax\n.p2align 2\n2: jal zero, 3f\n1: auipc t1, %pcrel_hi({key})\n",
             "ld t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail {default}\n.option pop"
         )
@@ -113,7 +113,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("call t0, ", $crate::__naked_callee_asm!()),
+            ::core::concat!("call t0, ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "a0" usize,
             "t0"

@@ -38,7 +38,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __nop_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\nbrcl 0, ", $target, "\n")
+        ::core::concat!($label, "\nbrcl 0, ", $target, "\n")
     };
 }
 
@@ -47,7 +47,7 @@ macro_rules! __nop_asm {
 #[macro_export]
 macro_rules! __jump_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\nbrcl 15, ", $target, "\n")
+        ::core::concat!($label, "\nbrcl 15, ", $target, "\n")
     };
 }
 
@@ -56,7 +56,7 @@ macro_rules! __jump_asm {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("lghi %r2, ", $value, "\nbr %r14\n")
+        ::core::concat!("lghi %r2, ", $value, "\nbr %r14\n")
     };
 }
 
@@ -65,7 +65,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!("larl %r2, __jumplabel_object\n", "jg ", $function, "\n")
+        ::core::concat!("larl %r2, __jumplabel_object\n", "jg ", $function, "\n")
     };
 }
 
@@ -98,7 +98,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
+            ::core::concat!("brasl %r14, ", $crate::__naked_callee_asm!()),
             (nomem, nostack, preserves_flags),
             "r2" u64,
             "r14"

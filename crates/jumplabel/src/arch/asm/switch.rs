@@ -50,7 +50,7 @@ macro_rules! __switch_text {
                 $($crate::__switch_arm_asm!($arm),)+
                 ".altmacro;jumplabel_switched %.Ljump_switches;.noaltmacro",
                 $key,
-                $(const __Modes::$arm as u8, label { break 'switch __Modes::$arm; },)+
+                $(const __Modes::$arm as ::core::primitive::u8, label { break 'switch __Modes::$arm; },)+
                 k = sym $mode,
                 d = const <$mode as $crate::switch::Declared>::DEFAULT,
                 c = const $crate::switch::count_of::<__Modes>(),

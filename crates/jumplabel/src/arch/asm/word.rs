@@ -6,7 +6,7 @@
 #[macro_export]
 macro_rules! __nop_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\nnop\n")
+        ::core::concat!($label, "\nnop\n")
     };
 }
 
@@ -15,7 +15,7 @@ macro_rules! __nop_asm {
 #[macro_export]
 macro_rules! __jump_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\nb ", $target, "\n")
+        ::core::concat!($label, "\nb ", $target, "\n")
     };
 }
 

@@ -57,7 +57,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __nop_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n")
+        ::core::concat!($label, "\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n")
     };
 }
 
@@ -66,7 +66,7 @@ macro_rules! __nop_asm {
 #[macro_export]
 macro_rules! __jump_asm {
     ($label:literal, $target:literal) => {
-        concat!($label, "\n.byte 0xe9\n.long ", $target, " - . - 4\n")
+        ::core::concat!($label, "\n.byte 0xe9\n.long ", $target, " - . - 4\n")
     };
 }
 
@@ -75,7 +75,7 @@ macro_rules! __jump_asm {
 #[macro_export]
 macro_rules! __return_asm {
     ($value:literal) => {
-        concat!("mov eax, ", $value, "\nret\n")
+        ::core::concat!("mov eax, ", $value, "\nret\n")
     };
 }
 
@@ -85,7 +85,7 @@ macro_rules! __return_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!("lea rdi, [rip + __jumplabel_object]\n", "jmp ", $function, "@PLT\n")
+        ::core::concat!("lea rdi, [rip + __jumplabel_object]\n", "jmp ", $function, "@PLT\n")
     };
 }
 
@@ -95,7 +95,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __constructor_asm {
     ($function:literal) => {
-        concat!(
+        ::core::concat!(
             "call 2f\n",
             "2: pop eax\n",
             ".byte 0x05\n.long __jumplabel_object - 2b\n", // add eax, imm32
@@ -115,7 +115,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __naked_asm {
     ($default:literal) => {
-        concat!("2:\n3:\nmov eax, ", $default, "\nret\n")
+        ::core::concat!("2:\n3:\nmov eax, ", $default, "\nret\n")
     };
 }
 
@@ -136,7 +136,7 @@ macro_rules! __trampoline {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        concat!(
+        ::core::concat!(
             "2: .byte 0xe9\n.long {default} - . - 4\n",
             "push eax\n.cfi_adjust_cfa_offset 4\npush eax\n.cfi_adjust_cfa_offset 4\n",
             "call 4f\n.cfi_adjust_cfa_offset 4\n4: pop eax\n.cfi_adjust_cfa_offset -4\n",
@@ -194,7 +194,7 @@ macro_rules! __naked_call {
     ($function:path) => {
         $crate::__naked_check!(
             $function,
-            concat!("call ", $crate::__naked_callee_asm!()),
+            ::core::concat!("call ", $crate::__naked_callee_asm!()),
             (nomem, preserves_flags),
             "eax" u32
         )

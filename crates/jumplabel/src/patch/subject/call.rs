@@ -103,7 +103,7 @@ unsafe fn of(address: usize) -> &'static dyn Subject {
 
 /// The trampoline of the call at `call`, if anybody calls it.
 #[cfg(jumplabel_sites)]
-fn trampoline<'held>(call: usize, held: &'held Held<Objects>) -> Result<Option<&'held Entry>, Error> {
+fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error> {
     for object in object::all(held) {
         let found = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
         if found.is_some() {
