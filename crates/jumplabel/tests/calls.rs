@@ -255,9 +255,10 @@ fn nowhere_and_zero() {
 #[cfg_attr(not(jumplabel_trampolines), ignore = "a platform without sites does not know where code is")]
 fn not_code() {
     static_call! { static HOOK: fn(u64) -> u64 = first; }
-    let data = 7_u64;
+    // Not on the stack, where qemu-user lets code be.
+    static DATA: u64 = 7;
     let unmapped = 0x10_0000_usize;
-    for address in [&raw const data as usize, unmapped] {
+    for address in [&raw const DATA as usize, unmapped] {
         // SAFETY: it is never called.
         assert_eq!(unsafe { HOOK.raw().update(address) }, Err(Error::NotCode { address }));
         assert_eq!(HOOK(1), 2);
@@ -343,7 +344,7 @@ mod listed {
 
     /// A function that the loader knows has its name.
     #[test]
-    #[cfg(all(target_os = "linux", target_env = "gnu", jumplabel_trampolines))]
+    #[cfg(all(target_os = "linux", target_env = "gnu", jumplabel_trampolines, not(target_feature = "crt-static")))]
     fn by_symbol() {
         static_call! { static FREE: unsafe extern "C" fn(*mut libc::c_void) = ignore; }
         unsafe extern "C" fn ignore(_: *mut libc::c_void) {}
