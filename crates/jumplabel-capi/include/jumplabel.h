@@ -14,6 +14,7 @@
 #include "jumplabel/static_call.h"
 #include "jumplabel/static_naked_key.h"
 #include "jumplabel/static_switch.h"
+#include "jumplabel/tracepoint.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +31,7 @@ extern "C" {
  *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
- *   -EFAULT      a static call: no code is mapped there
+ *   -EFAULT      a static call: no code is mapped there -EEXIST     a tracepoint has this probe with these data
  */
 int jumplabel_enable(struct static_key *key);
 int jumplabel_disable(struct static_key *key);
@@ -98,8 +99,8 @@ struct jumplabel_site {
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 
-/* A key with a record: Rust's macros leave one. C's definitions, which may stand behind `static` and in structures, leave none. The
-   texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
+/* A key with a record: Rust's macros leave one, and tracepoints, whose name is the key's. C's definitions of keys, which may stand behind
+   `static` and in structures, leave none. The texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;

@@ -43,7 +43,7 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<(), 
     Ok(())
 }
 
-fn address(function: Option<Function>) -> usize {
+pub(crate) fn address(function: Option<Function>) -> usize {
     function.map_or(0, |function| function as usize)
 }
 

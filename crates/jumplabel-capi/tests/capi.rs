@@ -30,3 +30,5 @@ mod prefix;
 mod rust;
 #[path = "capi/switches.rs"]
 mod switches;
+#[path = "capi/tracepoints.rs"]
+mod tracepoints;

@@ -10,6 +10,7 @@ use jumplabel::format::{
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
 const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_switch.h");
 const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
+const TRACE_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/tracepoint.h");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
@@ -38,6 +39,12 @@ fn checks() -> Vec<Check> {
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
         ("static_call.h", CALL_HEADER, "JUMPLABEL_POINTERS_(\"0, 0, 0\")".to_owned()),
+        (
+            "tracepoint.h",
+            TRACE_HEADER,
+            "uint32_t line, column, count, shape, offset;\n\tuint16_t module_length, path_length, name_length, file_length;".to_owned(),
+        ),
+        ("tracepoint.h", TRACE_HEADER, format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\"")),
         header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
         header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),

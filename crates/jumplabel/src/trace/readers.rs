@@ -44,7 +44,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 std::thread_local! { static DEPTH: Cell<u32> = const { Cell::new(0) }; }
 
 /// This thread is counted. Not to be sent to another.
-pub(super) struct Inside {
+pub struct Inside {
     word: &'static AtomicU64,
     generation: u64,
     here: core::marker::PhantomData<*const ()>,
@@ -70,7 +70,8 @@ pub(super) fn make() -> Result<(), Error> {
 }
 
 /// Counts this thread as a reader. `None` if there has never been a list.
-pub(super) fn enter() -> Option<Inside> {
+#[must_use]
+pub fn enter() -> Option<Inside> {
     let words = words()?;
     Some(Inside::of(&words.readers[words.turn.load(Ordering::Relaxed) & 1].0))
 }
@@ -118,6 +119,23 @@ fn new_generation() -> u64 {
 }
 
 impl Inside {
+    /// In two words, for C.
+    #[must_use]
+    pub fn into_raw(self) -> (*const AtomicU64, u64) {
+        let inside = core::mem::ManuallyDrop::new(self);
+        (core::ptr::from_ref(inside.word), inside.generation)
+    }
+
+    /// Of the words. `None` if the first is null.
+    ///
+    /// # Safety
+    /// From [`into_raw`](Self::into_raw) on this thread, and once for each, or null.
+    #[must_use]
+    pub unsafe fn from_raw(word: *const AtomicU64, generation: u64) -> Option<Inside> {
+        // SAFETY: by the contract; the words are never freed.
+        unsafe { word.as_ref() }.map(|word| Inside { word, generation, here: core::marker::PhantomData })
+    }
+
     /// One instruction counts and looks at the generation: a process may be copied anywhere else.
     fn of(word: &'static AtomicU64) -> Inside {
         DEPTH.set(DEPTH.get() + 1);
