@@ -70,6 +70,48 @@ struct jumplabel_change {
 
 int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
 
+/* The same for keys, static calls and modes together:
+ *
+ *     struct jumplabel_request requests[] = {
+ *         jumplabel_request_key(&checked.key, true),
+ *         jumplabel_request_call(step, careful),              as static_call_update(step, careful)
+ *         jumplabel_request_mode(&policy, 2),
+ *     };
+ *     int error = jumplabel_commit(requests, 3);
+ *
+ * While it runs, a thread may meet some sites in their new and others in their old state. -EINVAL also: NULL for a static call that must
+ * lead somewhere, a mode that there is not. All members are the library's. */
+struct jumplabel_request {
+	int what;
+	int number;
+	const void *subject;
+	jumplabel_function_ func, first;
+};
+
+static inline struct jumplabel_request jumplabel_request_key(struct static_key *key, bool enable)
+{
+	struct jumplabel_request request = { 0, enable, key, NULL, NULL };
+	return request;
+}
+
+static inline struct jumplabel_request jumplabel_request_mode(struct static_mode *mode, int number)
+{
+	struct jumplabel_request request = { 2, number, mode, NULL, NULL };
+	return request;
+}
+
+static inline struct jumplabel_request jumplabel_request_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	struct jumplabel_request request = { 1, 0, call.key, jumplabel_function_of_(call, func), call.first };
+	return request;
+}
+
+#define jumplabel_request_call(name, target)                                                                           \
+	jumplabel_request_call_(JUMPLABEL_CALL_(name)(),                                                               \
+				JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
+
+int jumplabel_commit(const struct jumplabel_request *requests, size_t count);
+
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
 /* Called wherever Linux has a WARN, and where a function without a result fails. `message` lives as long as the call.
@@ -100,7 +142,8 @@ long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const s
 			     void *data);
 
 /* A key with a record: Rust's macros leave one, and tracepoints, whose name is the key's. C's definitions of keys, which may stand behind
-   `static` and in structures, leave none. The texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
+   `static` and in structures, leave none. The texts are not terminated. `name` is what the declaration gives, else the path; the path begins
+   with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;

@@ -10,6 +10,7 @@ core::arch::global_asm!(
     ".hidden jump_label_lock",
     ".hidden jump_label_text_reserved",
     ".hidden jump_label_unlock",
+    ".hidden jumplabel_commit",
     ".hidden jumplabel_dec",
     ".hidden jumplabel_dec_deferred",
     ".hidden jumplabel_disable",

@@ -81,6 +81,8 @@ pub mod text;
 pub mod trace;
 
 pub use batch::{Batch, Settable, set_all};
+#[doc(hidden)] // For the C API.
+pub use batch::{RawChange, commit_all};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
 pub use error::{Errno, Error, Refusals, WriterKind};

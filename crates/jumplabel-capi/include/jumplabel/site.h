@@ -290,10 +290,10 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
 	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline bool check()                                      \
+			__attribute__((always_inline)) static inline bool jumplabel_check()                            \
 			JUMPLABEL_BODY_(x, assertion, arm, first, object)                                          \
 		};                                                                                                     \
-		return jumplabel_alone::check();                                                                       \
+		return jumplabel_alone::jumplabel_check();                                                             \
 	}({}))
 #else
 #define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \

@@ -99,11 +99,15 @@ static inline jumplabel_function_ jumplabel_load_(const struct static_call_key *
 	return __atomic_load_n(&key->func, __ATOMIC_ACQUIRE);
 }
 
+/* __static_call_return0() of the object that defines the call. */
+static inline jumplabel_function_ jumplabel_function_of_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	return func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) ? call.zero : func;
+}
+
 static inline int jumplabel_update_(struct jumplabel_call_ call, jumplabel_function_ func)
 {
-	if (func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0))
-		func = call.zero;
-	return jumplabel_static_call_update(call.key, func, call.first);
+	return jumplabel_static_call_update(call.key, jumplabel_function_of_(call, func), call.first);
 }
 
 static inline jumplabel_function_ jumplabel_query_(struct jumplabel_call_ call)

@@ -140,7 +140,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 #define static_switch(name, n)                                                                                         \
 	([]() __attribute__((always_inline)) -> int {                                                                  \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline int mode()                                        \
+			__attribute__((always_inline)) static inline int jumplabel_mode()                              \
 			{                                                                                              \
 				JUMPLABEL_ASSERT_MODES_(name, n);                                                      \
 				JUMPLABEL_SWITCH_ASM_(name, n);                                                        \
@@ -148,7 +148,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 				JUMPLABEL_ARM_RETURNS_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_RETURNS_)                \
 			}                                                                                              \
 		};                                                                                                     \
-		return jumplabel_alone::mode();                                                                        \
+		return jumplabel_alone::jumplabel_mode();                                                              \
 	}())
 #else
 #define JUMPLABEL_ARM_DECLARED_(mode) __label__ jumplabel_arm_##mode;
