@@ -163,6 +163,42 @@ struct jumplabel_key_info {
 
 long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
 
+/* A static call, or a mode: of Rust's declarations and of C's, but for those that a file defines with JUMPLABEL_FALLBACK. The texts are as
+   of keys; a path of C's is the name. `sites`: trampolines, or switches. Otherwise as jumplabel_for_each_key(). */
+struct jumplabel_call_info {
+	struct static_call_key *call;
+	/* Where it leads; NULL: where it led first. */
+	jumplabel_function_ target;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
+	const char *file;
+	size_t file_length;
+	unsigned int line;
+	unsigned int column;
+	size_t sites;
+};
+
+struct jumplabel_mode_info {
+	struct static_mode *mode;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
+	const char *file;
+	size_t file_length;
+	unsigned int line;
+	unsigned int column;
+	/* The mode now, and how many there are. */
+	int number;
+	int arms;
+	size_t sites;
+};
+
+long jumplabel_for_each_call(void (*visit)(const struct jumplabel_call_info *info, void *data), void *data);
+long jumplabel_for_each_mode(void (*visit)(const struct jumplabel_mode_info *info, void *data), void *data);
+
 /* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice.
    -ENOENT: none of these. */
 int jumplabel_set_writer(const char *name);

@@ -22,6 +22,8 @@ mod examples;
 mod exports;
 #[path = "capi/install.rs"]
 mod install;
+#[path = "capi/listing.rs"]
+mod listing;
 #[path = "capi/misuse.rs"]
 mod misuse;
 #[path = "capi/objects.rs"]

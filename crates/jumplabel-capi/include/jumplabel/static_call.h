@@ -191,6 +191,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
  */
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, flags)                                                      \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
+	JUMPLABEL_DECLARATION_(__calldecl_##name, JUMPLABEL_TEXT_(name), 4)                                            \
 	__asm__(".hidden __SCT__" JUMPLABEL_TEXT_(name) "\n.hidden __SCC__" JUMPLABEL_TEXT_(name) "\n");              \
 	JUMPLABEL_ONCE_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                            \
 	{                                                                                                              \
@@ -198,8 +199,10 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 		__asm__ __volatile__(JUMPLABEL_CALL_TEXT_("__SCK__" JUMPLABEL_TEXT_(name),                             \
 							  "__SCT__" JUMPLABEL_TEXT_(name),                             \
 							  ".L__SCT__" JUMPLABEL_TEXT_(name), #flags)                   \
+				     JUMPLABEL_RECORD_("__SCK__" JUMPLABEL_TEXT_(name) " - .")                         \
 				     :                                                                                 \
-				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead));                                         \
+				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead),                                          \
+				       [declaration] JUMPLABEL_KEY_CONSTRAINT_(&__calldecl_##name));                   \
 		return jumplabel_call;                                                                                 \
 	}                                                                                                              \
 	JUMPLABEL_ASSERT_(1, "")

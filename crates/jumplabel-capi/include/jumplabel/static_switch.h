@@ -55,6 +55,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #define DEFINE_STATIC_MODE(name, n, initial)                                                                           \
 	DECLARE_STATIC_MODE(name, n, initial);                                                                         \
+	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
 	struct static_mode name = { initial, initial, n, 0, 0 }
 
 #define JUMPLABEL_MODES_(name) (sizeof(jumplabel_modes_of_##name##_) / sizeof(*JUMPLABEL_MODES_AT_(name)))
@@ -69,6 +70,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #ifdef JUMPLABEL_FALLBACK
 
+#define JUMPLABEL_MODE_RECORD_(name)
 #define static_switch(name, n)                                                                                         \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_MODES_(name, n);                                                                      \
@@ -79,6 +81,13 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 	})
 
 #else
+
+#define JUMPLABEL_MODE_RECORD_(name)											\
+	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, 8 | JUMPLABEL_INDIRECT_)			\
+	__attribute__((used, noinline, cold)) static void jumplabel_record_of_##name##_(void)				\
+	{														\
+		JUMPLABEL_RECORD_ASM_(&name, jumplabel_declaration_of_##name##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
+	}
 
 /* `m` of each mode but 0. */
 #define JUMPLABEL_ARMS_2_(m) m(1)

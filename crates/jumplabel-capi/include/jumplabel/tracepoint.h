@@ -203,34 +203,9 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 #else
 
 #define JUMPLABEL_TRACE_ONCE_ JUMPLABEL_ONCE_
-
-/* A record of the key, whose name is that of the tracepoint, for those who list keys. docs/table-format.md explains it. */
-struct jumplabel_declaration_ {
-	uint32_t line, column, count, shape, offset;
-	uint16_t module_length, path_length, name_length, file_length;
-};
-
-#define JUMPLABEL_TRACE_DECLARATION_(name)										\
-	static const struct {												\
-		struct jumplabel_declaration_ declaration;								\
-		char text[sizeof(#name __FILE__)];									\
-	} __tracedecl_##name = {											\
-		{ __LINE__, 1, 1, JUMPLABEL_INDIRECT_, 0, 0, sizeof(#name) - 1, 0, sizeof(__FILE__) - 1 },		\
-		#name __FILE__,												\
-	};
-
+#define JUMPLABEL_TRACE_DECLARATION_(name) JUMPLABEL_DECLARATION_(__tracedecl_##name, #name, JUMPLABEL_INDIRECT_)
 #define JUMPLABEL_TRACE_RECORD_(name)											\
-	__asm__ __volatile__(JUMPLABEL_SLOT_										\
-				 JUMPLABEL_RETAINED_("__jump_keys", "a", "")						\
-				 ".balign 4\n"										\
-				 ".long " JUMPLABEL_KEY_WORD_ "\n"							\
-				 ".long " JUMPLABEL_SYMBOL_("declaration") " - .\n"					\
-				 ".long 0\n"										\
-				 ".popsection\n"									\
-				 :											\
-				 : [key] JUMPLABEL_KEY_CONSTRAINT_(&__tracepoint_##name),				\
-				   [declaration] JUMPLABEL_KEY_CONSTRAINT_(&__tracedecl_##name),			\
-				   JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_))
+	JUMPLABEL_RECORD_ASM_(&__tracepoint_##name, __tracedecl_##name, JUMPLABEL_OBJECT_OF_TYPED_)
 
 #endif
 

@@ -10,7 +10,7 @@ use crate::prefix::{file, prefix, printed, scratch, succeeds};
 const EXPORTS: &str = "\
 __static_call_return0 __static_key_deferred_flush __static_key_slow_dec_deferred \
 jump_label_lock jump_label_text_reserved jump_label_unlock \
-jumplabel_commit jumplabel_dec jumplabel_dec_deferred jumplabel_disable jumplabel_enable jumplabel_for_each_key \
+jumplabel_commit jumplabel_dec jumplabel_dec_deferred jumplabel_disable jumplabel_enable jumplabel_for_each_call jumplabel_for_each_key jumplabel_for_each_mode \
 jumplabel_for_each_site jumplabel_inc jumplabel_prepare jumplabel_register_object jumplabel_seal jumplabel_seal_keys_ jumplabel_set_all jumplabel_set_warn \
 jumplabel_set_writer jumplabel_settle jumplabel_static_call_update jumplabel_static_mode_set jumplabel_strerror \
 jumplabel_trace_enter_ jumplabel_trace_leave_ jumplabel_trace_probes_ jumplabel_trace_register_ jumplabel_trace_synchronize_ \
