@@ -49,6 +49,9 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
+/// Has a key and a call do what these probes need.
+type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
+
 /// The only list of its slice. `None` if it is empty.
 type New<E> = Option<Box<[List<E>]>>;
 
@@ -111,7 +114,7 @@ impl Probes {
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
-        lead: &dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>,
+        lead: Lead<'_, E>,
     ) -> Result<Outcome, X> {
         readers::make()?;
         loop {
