@@ -143,6 +143,13 @@ template <class Function> struct jumplabel_target_ {
 	})
 #endif
 
+/* A function whose text is there once. */
+#ifdef __clang__
+#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
+#else
+#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
+#endif
+
 #if defined(JUMPLABEL_FALLBACK) || !defined(JUMPLABEL_TRAMPOLINE_)
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
@@ -176,13 +183,6 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
 	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((visibility("hidden")))
-
-/* A function whose text is there once. */
-#ifdef __clang__
-#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
-#else
-#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
-#endif
 
 /*
  * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
