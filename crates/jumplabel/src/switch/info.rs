@@ -24,7 +24,7 @@ pub struct ModeInfo {
     pub number: u8,
     /// How many modes there are, and so arms of each switch.
     pub arms: u8,
-    /// How many switches it has: 0 if there is none, or where they are no sites.
+    /// How many switches it has: 0 if there is none, or where there are no sites.
     pub sites: usize,
     /// The mode.
     pub mode: &'static RawMode,
