@@ -14,6 +14,7 @@
 #include "jumplabel/static_call.h"
 #include "jumplabel/static_naked_key.h"
 #include "jumplabel/static_switch.h"
+#include "jumplabel/tracepoint.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +31,7 @@ extern "C" {
  *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
- *   -EFAULT      a static call: no code is mapped there
+ *   -EFAULT      a static call: no code is mapped there -EEXIST     a tracepoint has this probe with these data
  *   -ELOOP       a static call: that is its own trampoline; keep what static_call_query returns
  */
 int jumplabel_enable(struct static_key *key);
@@ -70,6 +71,48 @@ struct jumplabel_change {
 
 int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
 
+/* The same for keys, static calls and modes together:
+ *
+ *     struct jumplabel_request requests[] = {
+ *         jumplabel_request_key(&checked.key, true),
+ *         jumplabel_request_call(step, careful),              as static_call_update(step, careful)
+ *         jumplabel_request_mode(&policy, 2),
+ *     };
+ *     int error = jumplabel_commit(requests, 3);
+ *
+ * While it runs, a thread may meet some sites in their new and others in their old state. -EINVAL also: NULL for a static call that must
+ * lead somewhere, a mode that there is not. All members are the library's. */
+struct jumplabel_request {
+	int what;
+	int number;
+	const void *subject;
+	jumplabel_function_ func, first;
+};
+
+static inline struct jumplabel_request jumplabel_request_key(struct static_key *key, bool enable)
+{
+	struct jumplabel_request request = { 0, enable, key, NULL, NULL };
+	return request;
+}
+
+static inline struct jumplabel_request jumplabel_request_mode(struct static_mode *mode, int number)
+{
+	struct jumplabel_request request = { 2, number, mode, NULL, NULL };
+	return request;
+}
+
+static inline struct jumplabel_request jumplabel_request_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	struct jumplabel_request request = { 1, 0, call.key, jumplabel_function_of_(call, func), call.first };
+	return request;
+}
+
+#define jumplabel_request_call(name, target)                                                                           \
+	jumplabel_request_call_(JUMPLABEL_CALL_(name)(),                                                               \
+				JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
+
+int jumplabel_commit(const struct jumplabel_request *requests, size_t count);
+
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
 /* Called wherever Linux has a WARN, and where a function without a result fails. `message` lives as long as the call.
@@ -99,8 +142,9 @@ struct jumplabel_site {
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 
-/* A key with a record: Rust's macros leave one. C's definitions, which may stand behind `static` and in structures, leave none. The
-   texts are not terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
+/* A key with a record: Rust's macros leave one, and tracepoints, whose name is the key's. C's definitions of keys, which may stand behind
+   `static` and in structures, leave none. The texts are not terminated. `name` is what the declaration gives, else the path; the path begins
+   with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;
@@ -119,6 +163,42 @@ struct jumplabel_key_info {
 };
 
 long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
+
+/* A static call, or a mode: of Rust's declarations and of C's, but for those that a file defines with JUMPLABEL_FALLBACK. The texts are as
+   of keys; a path of C's is the name. `sites`: trampolines, or switches. Otherwise as jumplabel_for_each_key(). */
+struct jumplabel_call_info {
+	struct static_call_key *call;
+	/* Where it leads; NULL: where it led first. */
+	jumplabel_function_ target;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
+	const char *file;
+	size_t file_length;
+	unsigned int line;
+	unsigned int column;
+	size_t sites;
+};
+
+struct jumplabel_mode_info {
+	struct static_mode *mode;
+	const char *path;
+	size_t path_length;
+	const char *module;
+	size_t module_length;
+	const char *file;
+	size_t file_length;
+	unsigned int line;
+	unsigned int column;
+	/* The mode now, and how many there are. */
+	int number;
+	int arms;
+	size_t sites;
+};
+
+long jumplabel_for_each_call(void (*visit)(const struct jumplabel_call_info *info, void *data), void *data);
+long jumplabel_for_each_mode(void (*visit)(const struct jumplabel_mode_info *info, void *data), void *data);
 
 /* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice.
    -ENOENT: none of these. */

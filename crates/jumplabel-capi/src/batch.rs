@@ -1,10 +1,11 @@
 //! Transactions from C: an array of the caller's, of any length.
 
-use core::ffi::{c_int, c_uchar};
+use core::ffi::{c_int, c_uchar, c_void};
 
-use jumplabel::RawKey;
+use jumplabel::{RawCall, RawChange, RawKey, RawMode};
 
-use crate::result::{Key, Refusal, code, key};
+use crate::call::{Function, address, target};
+use crate::result::{Key, Refusal, code, is_mapped, key};
 
 /// `struct jumplabel_change`.
 #[repr(C)]
@@ -23,6 +24,16 @@ impl Change {
     }
 }
 
+/// # Safety
+/// Null, misaligned, or the first of `count`.
+unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Refusal> {
+    if first.is_null() || !first.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
+        return Err(Refusal::NotAKey);
+    }
+    // SAFETY: by the contract.
+    Ok(unsafe { core::slice::from_raw_parts(first, count) })
+}
+
 /// Carries the changes out. Looks at all keys before the first one is touched.
 ///
 /// # Safety
@@ -33,11 +44,8 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
         if count == 0 {
             return Ok(());
         }
-        if changes.is_null() || !changes.is_aligned() || count > isize::MAX as usize / size_of::<Change>() {
-            return Err(Refusal::NotAKey);
-        }
         // SAFETY: by the contract.
-        let changes = unsafe { core::slice::from_raw_parts(changes, count) };
+        let changes = unsafe { slice(changes, count) }?;
         // SAFETY: by the contract.
         changes.iter().try_for_each(|change| unsafe { change.key() }.map(drop))?;
         // SAFETY: these are keys, as was found.
@@ -45,4 +53,67 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
         Ok(())
     };
     code(set_all())
+}
+
+/// `struct jumplabel_request`.
+#[repr(C)]
+pub struct Request {
+    /// 0 a key, 1 a static call, 2 a mode.
+    what: c_int,
+    /// Whether the key is to be on, or the number of the mode.
+    number: c_int,
+    subject: *const c_void,
+    function: Option<Function>,
+    /// Where the call led first.
+    first: Option<Function>,
+}
+
+impl Request {
+    /// # Safety
+    /// The subject is null, misaligned, not mapped, or what `what` says and lives as long as the result; the function is of the call's type.
+    unsafe fn change<'a>(&self) -> Result<RawChange<'a>, Refusal> {
+        let number = self.number as usize; // A negative one is larger than all others.
+        // SAFETY: by the contract.
+        unsafe {
+            match self.what {
+                0 => Ok(RawChange::Key(key(self.subject.cast())?, number != 0)),
+                1 => {
+                    let call: &RawCall = subject(self.subject)?;
+                    Ok(RawChange::Call(call, target(call, address(self.function), address(self.first))?))
+                }
+                2 => Ok(RawChange::Mode(subject::<RawMode>(self.subject)?, number)),
+                _ => Err(Refusal::NotAKey),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Null, misaligned, not mapped, or a `T` that lives as long as the result.
+unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
+    let at = at.cast::<T>();
+    let at = if at.is_aligned() && is_mapped(at) { at } else { core::ptr::null() };
+    // SAFETY: by the contract.
+    unsafe { at.as_ref() }.ok_or(Refusal::NotAKey)
+}
+
+/// Carries the requests out. Looks at all of them before the first subject is touched.
+///
+/// # Safety
+/// `requests` is null, or leads to `count` of them as for [`Request::change`], and nobody changes them meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize) -> c_int {
+    let commit = || {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: by the contract.
+        let requests = unsafe { slice(requests, count) }?;
+        // SAFETY: by the contract.
+        requests.iter().try_for_each(|request| unsafe { request.change() }.map(drop))?;
+        // SAFETY: by the contract; these are sound, as was found.
+        unsafe { jumplabel::commit_all(requests.iter().filter_map(|request| request.change().ok())) }?;
+        Ok(())
+    };
+    code(commit())
 }

@@ -35,15 +35,21 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<(), 
     }
     // SAFETY: by the contract.
     let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
-    if func == 0 && !call.is_optional() {
-        return Err(Refusal::Nowhere);
-    }
     // SAFETY: by the contract.
-    unsafe { call.update(if func == first { 0 } else { func }) }?;
+    unsafe { call.update(target(call, func, first)?) }?;
     Ok(())
 }
 
-fn address(function: Option<Function>) -> usize {
+/// What the core calls `func`, of a call that led to `first` at first: 0 is the default.
+pub(crate) fn target(call: &RawCall, func: usize, first: usize) -> Result<usize, Refusal> {
+    match func {
+        0 if !call.is_optional() => Err(Refusal::Nowhere),
+        _ if func == first => Ok(0),
+        _ => Ok(func),
+    }
+}
+
+pub(crate) fn address(function: Option<Function>) -> usize {
     function.map_or(0, |function| function as usize)
 }
 

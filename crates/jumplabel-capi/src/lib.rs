@@ -22,4 +22,5 @@ pub mod lock;
 pub mod object;
 pub mod result;
 pub mod switch;
+pub mod trace;
 pub mod warn;

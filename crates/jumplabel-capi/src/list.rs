@@ -4,7 +4,10 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
 
 use jumplabel::arch::State;
-use jumplabel::{Error, KeyInfo, RawKey, Site, WriterKind, for_each_key, for_each_site, set_writer};
+use jumplabel::{
+    CallInfo, Error, KeyInfo, ModeInfo, RawCall, RawKey, RawMode, Site, WriterKind, for_each_call, for_each_key,
+    for_each_mode, for_each_site, set_writer,
+};
 
 use crate::result::{Key, Refusal, code, key};
 
@@ -113,15 +116,114 @@ pub unsafe extern "C" fn jumplabel_for_each_key(
     visit: Option<unsafe extern "C" fn(*const CKeyInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    let mut count: c_long = 0;
-    let visited = for_each_key(|info| {
+    // SAFETY: by the contract.
+    counted(|one| for_each_key(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
+}
+
+/// How many `each` tells its visitor, or an error.
+fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) -> c_long {
+    let mut count = 0;
+    let visited = each(&mut |visit| {
         count += 1;
-        if let Some(visit) = visit {
-            // SAFETY: by the contract.
-            unsafe { visit(&CKeyInfo::from(info), data) };
-        }
+        visit();
     });
     visited.map_or_else(|error| Refusal::from(error).code().into(), |()| count)
+}
+
+/// `struct jumplabel_call_info`.
+#[repr(C)]
+pub struct CCallInfo {
+    call: *const RawCall,
+    target: usize,
+    path: *const u8,
+    path_length: usize,
+    module: *const u8,
+    module_length: usize,
+    file: *const u8,
+    file_length: usize,
+    line: c_uint,
+    column: c_uint,
+    sites: usize,
+}
+
+impl From<CallInfo> for CCallInfo {
+    fn from(info: CallInfo) -> CCallInfo {
+        CCallInfo {
+            call: info.call,
+            target: info.target.unwrap_or(0),
+            path: info.path.as_ptr(),
+            path_length: info.path.len(),
+            module: info.module.as_ptr(),
+            module_length: info.module.len(),
+            file: info.file.as_ptr(),
+            file_length: info.file.len(),
+            line: info.line,
+            column: info.column,
+            sites: info.sites,
+        }
+    }
+}
+
+/// `struct jumplabel_mode_info`.
+#[repr(C)]
+pub struct CModeInfo {
+    mode: *const RawMode,
+    path: *const u8,
+    path_length: usize,
+    module: *const u8,
+    module_length: usize,
+    file: *const u8,
+    file_length: usize,
+    line: c_uint,
+    column: c_uint,
+    number: c_int,
+    arms: c_int,
+    sites: usize,
+}
+
+impl From<ModeInfo> for CModeInfo {
+    fn from(info: ModeInfo) -> CModeInfo {
+        CModeInfo {
+            mode: info.mode,
+            path: info.path.as_ptr(),
+            path_length: info.path.len(),
+            module: info.module.as_ptr(),
+            module_length: info.module.len(),
+            file: info.file.as_ptr(),
+            file_length: info.file.len(),
+            line: info.line,
+            column: info.column,
+            number: info.number.into(),
+            arms: info.arms.into(),
+            sites: info.sites,
+        }
+    }
+}
+
+/// Calls `visit`, if it is not null, for each static call that has a record; how many there are, or an error.
+///
+/// # Safety
+/// `visit` takes what `data` is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_for_each_call(
+    visit: Option<unsafe extern "C" fn(*const CCallInfo, *mut c_void)>,
+    data: *mut c_void,
+) -> c_long {
+    // SAFETY: by the contract.
+    counted(|one| for_each_call(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
+}
+
+/// Calls `visit`, if it is not null, for each mode that has a record; how many there are, or an error.
+///
+/// # Safety
+/// `visit` takes what `data` is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_for_each_mode(
+    visit: Option<unsafe extern "C" fn(*const CModeInfo, *mut c_void)>,
+    data: *mut c_void,
+) -> c_long {
+    // SAFETY: by the contract.
+    counted(|one| for_each_mode(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
 /// Does ahead what the first flip of a process does beside flipping; 0 or an error.

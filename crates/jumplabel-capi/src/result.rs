@@ -18,6 +18,12 @@ pub enum Refusal {
     NotAKey,
     /// NULL for a static call that must lead somewhere.
     Nowhere,
+    /// NULL for a probe.
+    NoProbe,
+    /// The tracepoint has this probe with these data.
+    Registered,
+    /// It has no such probe.
+    NotRegistered,
     /// A `*_cpuslocked` form without the lock.
     NotLocked,
     /// By the core.
@@ -35,6 +41,8 @@ impl core::fmt::Display for Refusal {
         match self {
             Refusal::Core(error) => error.fmt(f),
             Refusal::Nowhere => f.write_str("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
+            Refusal::NoProbe => f.write_str("NULL for a probe of a tracepoint"),
+            Refusal::NotRegistered => f.write_str("the tracepoint has no such probe with these data"),
             refusal => f.write_str(text(refusal.code()).to_str().unwrap_or_default()),
         }
     }
@@ -45,7 +53,9 @@ impl Refusal {
     #[must_use]
     pub fn code(self) -> c_int {
         match self {
-            Refusal::NotAKey | Refusal::Nowhere => -EINVAL,
+            Refusal::NotAKey | Refusal::Nowhere | Refusal::NoProbe => -EINVAL,
+            Refusal::Registered => -EEXIST,
+            Refusal::NotRegistered => -ENOENT,
             Refusal::NotLocked => -EPERM,
             Refusal::Core(error) => match error {
                 Error::Denied { .. } => -EACCES,
@@ -78,6 +88,7 @@ const ENOMEM: c_int = 12;
 const EACCES: c_int = 13;
 const EFAULT: c_int = 14;
 const EBUSY: c_int = 16;
+const EEXIST: c_int = 17;
 const EINVAL: c_int = 22;
 const EROFS: c_int = 30;
 const ERANGE: c_int = 34;
@@ -91,7 +102,7 @@ fn text(error: c_int) -> &'static CStr {
     match -error {
         0 => c"success",
         EPERM => c"the caller does not hold jump_label_lock()",
-        ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or swap",
+        ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or swap; or no such probe of a tracepoint",
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
         ENOEXEC => c"a table entry leads out of its object or out of reach: rebuild the binary, or the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier is refused: allow it, or flip once before the first thread starts",
@@ -100,7 +111,8 @@ fn text(error: c_int) -> &'static CStr {
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
-        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call to NULL, or not the number of a mode",
+        EEXIST => c"the tracepoint has this probe with these data: unregister it first",
+        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
@@ -224,8 +236,14 @@ mod tests {
             Error::OutOfMemory,
             Error::RollbackFailed { address: 0 },
         ];
-        let refusals =
-            errors.map(Refusal::Core).into_iter().chain([Refusal::NotAKey, Refusal::Nowhere, Refusal::NotLocked]);
+        let refusals = errors.map(Refusal::Core).into_iter().chain([
+            Refusal::NotAKey,
+            Refusal::Nowhere,
+            Refusal::NoProbe,
+            Refusal::Registered,
+            Refusal::NotRegistered,
+            Refusal::NotLocked,
+        ]);
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }

@@ -2,6 +2,8 @@
 //! scratch prefix, and run.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
 
+#[path = "capi/batches.rs"]
+mod batches;
 #[path = "capi/calls.rs"]
 mod calls;
 #[path = "capi/compile_time.rs"]
@@ -20,6 +22,8 @@ mod examples;
 mod exports;
 #[path = "capi/install.rs"]
 mod install;
+#[path = "capi/listing.rs"]
+mod listing;
 #[path = "capi/misuse.rs"]
 mod misuse;
 #[path = "capi/objects.rs"]
@@ -30,3 +34,5 @@ mod prefix;
 mod rust;
 #[path = "capi/switches.rs"]
 mod switches;
+#[path = "capi/tracepoints.rs"]
+mod tracepoints;

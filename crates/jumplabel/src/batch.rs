@@ -1,12 +1,12 @@
 //! Several keys, static calls and modes at once, all or nothing.
 
-use crate::call::{StaticCall, Trampoline};
+use crate::call::{RawCall, StaticCall, Trampoline};
 use crate::error::Error;
 use crate::key::count::Change;
 use crate::key::naked::NakedKey;
 use crate::key::{Key, RawKey};
 use crate::patch::{self, Outcome, Request};
-use crate::switch::{Declared, StaticMode};
+use crate::switch::{Declared, RawMode, StaticMode};
 use crate::text::{self, list::Owned};
 
 /// A set of changes that are verified, written and synced together.
@@ -172,7 +172,36 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// [`Error::OutOfMemory`] where there is none for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
 /// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    let mut requests = keys.into_iter().map(|(key, on)| Request::of_key(key, Change::to(on))).fuse();
+    commit_each(keys.into_iter().map(|(key, on)| Request::of_key(key, Change::to(on))))
+}
+
+/// A change without types, for the C API.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub enum RawChange<'subject> {
+    Key(&'subject RawKey, bool),
+    Call(&'subject RawCall, usize),
+    Mode(&'subject RawMode, usize),
+}
+
+/// [`set_all`] of keys, static calls and modes.
+///
+/// # Errors
+/// As [`set_all`]; [`Error::NoSuchMode`].
+///
+/// # Safety
+/// A call's number is the address of a function of its type, or 0 for its default.
+#[doc(hidden)]
+pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'subject>>) -> Result<Outcome, Error> {
+    commit_each(changes.into_iter().map(|change| match change {
+        RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
+        RawChange::Call(call, target) => Request::new(call, target),
+        RawChange::Mode(mode, number) => Request::new(mode, number),
+    }))
+}
+
+fn commit_each<'subject>(requests: impl Iterator<Item = Request<'subject>>) -> Result<Outcome, Error> {
+    let mut requests = requests.fuse();
     let Some(first) = requests.next() else { return Ok(Outcome::default()) };
     let (mut few, mut len) = ([first; 32], 1);
     for (place, request) in few[1..].iter_mut().zip(&mut requests) {

@@ -66,6 +66,8 @@ pub const OFFSET_SHIFT: u32 = 8;
 pub const DEFAULT: u32 = 1 << 0;
 /// A flag of a key record: it is of a static call, and of no key.
 pub const CALL: u32 = 1 << 2;
+/// A flag of a key record: it is of a static mode, and of no key.
+pub const MODE: u32 = 1 << 3;
 
 /// The meta word of an entry.
 #[must_use]

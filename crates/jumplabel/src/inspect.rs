@@ -5,8 +5,6 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use crate::arch::{Arch, Code, Native, State};
-#[cfg(jumplabel_sites)]
-use crate::call::RawCall;
 use crate::call::info::CallInfo;
 use crate::error::Error;
 use crate::format::{Entry, NAKED};
@@ -16,6 +14,7 @@ use crate::patch::Lock;
 use crate::record::name::named;
 use crate::record::{self, Record};
 use crate::site::{index, object};
+use crate::switch::info::ModeInfo;
 use crate::text::list::{List, Owned};
 use crate::text::{Held, Objects};
 
@@ -51,27 +50,44 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
 /// # Errors
 /// As for [`for_each_key`].
 pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
+    // SAFETY: the records of calls.
+    each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
+}
+
+/// Calls `visit` for each static mode that `static_mode!` declared and some code sets, of all loaded objects; otherwise as
+/// [`for_each_key`].
+///
+/// # Errors
+/// As for [`for_each_key`].
+pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
+    // SAFETY: the records of modes.
+    each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
+}
+
+/// Visits what `info` makes of each record that `is` one of those.
+fn each_record<T: Copy>(
+    is: fn(&Record) -> bool,
+    info: impl Fn(&Record, usize) -> T,
+    visit: impl FnMut(T),
+) -> Result<(), Error> {
     #[cfg(jumplabel_sites)]
     let visited = collect(
-        |calls, held| {
-            for record in record::all(held).filter(Record::is_call) {
-                // SAFETY: the record of a call.
-                let call: &RawCall = unsafe { record.subject(0) };
-                // SAFETY: the same.
-                calls.push(unsafe { CallInfo::of(&record, count(call.address(), held)?) }, held.text())?;
+        |infos, held| {
+            for record in record::all(held).filter(is) {
+                // SAFETY: what it is of is a byte at least.
+                let address = core::ptr::from_ref(unsafe { record.subject::<u8>(0) }) as usize;
+                infos.push(info(&record, count(address, held)?), held.text())?;
             }
             Ok(())
         },
         visit,
     );
     #[cfg(not(jumplabel_sites))]
-    // SAFETY: the same.
-    let visited = record::all()
-        .map(|all| all.filter(Record::is_call).map(|call| unsafe { CallInfo::of(&call, 0) }).for_each(visit));
+    let visited = record::all().map(|all| all.filter(is).map(|record| info(&record, 0)).for_each(visit));
     visited.map(drop)
 }
 
-/// How many entries say that they are of the key or call at `address`.
+/// How many entries say that they are of the key, call or mode at `address`.
 #[cfg(jumplabel_sites)]
 fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
@@ -81,7 +97,7 @@ fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
 #[cfg(jumplabel_sites)]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
-        for record in record::all(held).filter(|record| !record.is_call()) {
+        for record in record::all(held).filter(Record::is_key) {
             for element in which(&record) {
                 // SAFETY: the record of a key.
                 let key: &RawKey = unsafe { record.subject(element) };
@@ -98,7 +114,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;
-    for record in record::all()?.filter(|record| !record.is_call()) {
+    for record in record::all()?.filter(Record::is_key) {
         for element in which(&record) {
             visit(KeyInfo::of(&record, element, 0));
             count += 1;

@@ -35,7 +35,7 @@
 //! | find a key by its name | [`find_key`] |
 //! | have keys found that are fields or elements | [`record_key!`] |
 //! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
-//! | list keys and sites | [`for_each_key`], [`for_each_site`], [`text_reserved`] |
+//! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
 //! | have others look on at a place in the code | [`tracepoint!`], [`emit!`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
@@ -81,6 +81,8 @@ pub mod text;
 pub mod trace;
 
 pub use batch::{Batch, Settable, set_all};
+#[doc(hidden)] // For the C API.
+pub use batch::{RawChange, commit_all};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
 pub use error::{Errno, Error, Refusals, WriterKind};
@@ -88,7 +90,8 @@ pub use error::{Errno, Error, Refusals, WriterKind};
 #[doc(hidden)]
 pub use inspect::read_table;
 pub use inspect::{
-    Site, find_key, for_each_call, for_each_key, for_each_site, index_bytes, text_reserved, text_reserved_locked,
+    Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_site, index_bytes, text_reserved,
+    text_reserved_locked,
 };
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
@@ -100,6 +103,7 @@ pub use load::set_text;
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
+pub use switch::info::ModeInfo;
 pub use switch::{Modes, RawMode, StaticMode};
 pub use text::{Visibility, Warnings, set_writer};
 #[cfg(feature = "std")]

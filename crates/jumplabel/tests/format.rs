@@ -3,8 +3,8 @@
 #![cfg(not(miri))]
 
 use jumplabel::format::{
-    ARM, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT,
-    KeyRecord, LOADS, MAGIC, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VERSION,
+    ARM, CALL, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK,
+    KIND_SHIFT, KeyRecord, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -41,6 +41,14 @@ fn checks() -> Vec<Check> {
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
         ("static_call.h", CALL_HEADER, "JUMPLABEL_POINTERS_(\"0, 0, 0\")".to_owned()),
+        header(
+            "uint32_t line, column, count, shape, offset;\n\tuint16_t module_length, path_length, name_length, "
+                .to_owned(),
+        ),
+        header(format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\", \"a\", \"\")\t")),
+        header(format!("`shape`: {CALL} a static call")),
+        ("static_call.h", CALL_HEADER, format!("JUMPLABEL_TEXT_(name), {CALL})")),
+        ("static_switch.h", SWITCH_HEADER, format!("#name, {MODE} | JUMPLABEL_INDIRECT_)")),
         header(format!("entry->meta & {LOADS};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
         header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),
@@ -65,6 +73,8 @@ fn checks() -> Vec<Check> {
         document(format!("bit {}      0", JUMPS.trailing_zeros())),
         document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
         document(format!("bit {}", DEFAULT.trailing_zeros())),
+        document(format!("bit {}      it is of a static call", CALL.trailing_zeros())),
+        document(format!("bit {}      it is of a static mode", MODE.trailing_zeros())),
         document(format!("bits {OFFSET_SHIFT}-31  stride")),
         document(format!("{:#x}, {:#x}, and the version", MAGIC[0], MAGIC[1])),
         document(format!("`{NOTE_SECTION}`")),

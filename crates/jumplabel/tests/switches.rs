@@ -3,6 +3,8 @@
 #[cfg(jumplabel_sites)]
 #[path = "switches/between.rs"]
 mod between;
+#[path = "switches/listed.rs"]
+mod listed;
 #[path = "switches/many.rs"]
 mod many;
 

@@ -28,6 +28,7 @@
  *     JUMPLABEL_KEY_CONSTRAINT_        the address of a key as an operand, and
  *     JUMPLABEL_KEY_TEXT_              as text, a constant
  *     JUMPLABEL_NUMBER_(name)          an operand that is a number, as text
+ *     JUMPLABEL_SYMBOL_(name)          an operand that is an address, as text
  */
 #ifndef JUMPLABEL_ARCH_H
 #define JUMPLABEL_ARCH_H
@@ -114,6 +115,7 @@
 #endif
 #define JUMPLABEL_KEY_CONSTRAINT_ "X"
 #define JUMPLABEL_KEY_TEXT_ "%p[key]"
+#define JUMPLABEL_SYMBOL_(name) "%p[" name "]"
 #endif
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
 
@@ -279,6 +281,10 @@
 #define JUMPLABEL_KEY_TEXT_ "%[key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
+#endif
+
+#ifndef JUMPLABEL_SYMBOL_
+#define JUMPLABEL_SYMBOL_(name) JUMPLABEL_NUMBER_(name)
 #endif
 
 /* An ordinary call of an ordinary function. */

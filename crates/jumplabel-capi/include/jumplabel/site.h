@@ -271,6 +271,37 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 		: jumplabel_jumped)
 
 /*
+ * What is known of a declaration, and the record that leads there, for those who list keys, calls and modes: docs/table-format.md.
+ * `shape`: 4 a static call, 8 a mode; JUMPLABEL_INDIRECT_ if the word leads to a slot. In the body of a function, because there the compiler
+ * tells the assembler the names of both.
+ */
+struct jumplabel_declaration_ {
+	uint32_t line, column, count, shape, offset;
+	uint16_t module_length, path_length, name_length, file_length;
+};
+
+#define JUMPLABEL_DECLARATION_(variable, path, shape)									\
+	static const struct {												\
+		struct jumplabel_declaration_ declaration;								\
+		char text[sizeof(path __FILE__)];									\
+	} variable = { { __LINE__, 1, 1, shape, 0, 0, sizeof(path) - 1, 0, sizeof(__FILE__) - 1 }, path __FILE__ };
+
+#define JUMPLABEL_RECORD_(key_word)											\
+	JUMPLABEL_RETAINED_("__jump_keys", "a", "")									\
+	".balign 4\n"													\
+	".long " key_word "\n"												\
+	".long " JUMPLABEL_SYMBOL_("declaration") " - .\n"								\
+	".long 0\n"													\
+	".popsection\n"
+
+#define JUMPLABEL_RECORD_ASM_(subject, declared, object)								\
+	__asm__ __volatile__(JUMPLABEL_SLOT_ JUMPLABEL_RECORD_(JUMPLABEL_KEY_WORD_)					\
+				 :											\
+				 : [key] JUMPLABEL_KEY_CONSTRAINT_(subject),						\
+				   [declaration] JUMPLABEL_KEY_CONSTRAINT_(&declared),					\
+				   JUMPLABEL_KEY_CONSTRAINT_(object))
+
+/*
  * The check. The address of the key is a constant of the text, at every level of optimisation: in C a statement expression, in C++ a
  * function that is inlined. In a function of its own, a jump of assembler is allowed where the language or the compiler
  * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
@@ -290,10 +321,10 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
 	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline bool check()                                      \
+			__attribute__((always_inline)) static inline bool jumplabel_check()                            \
 			JUMPLABEL_BODY_(x, assertion, arm, first, object)                                          \
 		};                                                                                                     \
-		return jumplabel_alone::check();                                                                       \
+		return jumplabel_alone::jumplabel_check();                                                             \
 	}({}))
 #else
 #define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \

@@ -99,11 +99,15 @@ static inline jumplabel_function_ jumplabel_load_(const struct static_call_key *
 	return __atomic_load_n(&key->func, __ATOMIC_ACQUIRE);
 }
 
+/* __static_call_return0() of the object that defines the call. */
+static inline jumplabel_function_ jumplabel_function_of_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	return func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) ? call.zero : func;
+}
+
 static inline int jumplabel_update_(struct jumplabel_call_ call, jumplabel_function_ func)
 {
-	if (func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0))
-		func = call.zero;
-	return jumplabel_static_call_update(call.key, func, call.first);
+	return jumplabel_static_call_update(call.key, jumplabel_function_of_(call, func), call.first);
 }
 
 static inline jumplabel_function_ jumplabel_query_(struct jumplabel_call_ call)
@@ -137,6 +141,13 @@ template <class Function> struct jumplabel_target_ {
 			       "static_call_update() takes a function of the type of the call");                            \
 		(JUMPLABEL_CALL_TYPE_(name))(target);                                                                  \
 	})
+#endif
+
+/* A function whose text is there once. */
+#ifdef __clang__
+#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
+#else
+#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
 #endif
 
 #if defined(JUMPLABEL_FALLBACK) || !defined(JUMPLABEL_TRAMPOLINE_)
@@ -173,13 +184,6 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
 	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((visibility("hidden")))
 
-/* A function whose text is there once. */
-#ifdef __clang__
-#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
-#else
-#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
-#endif
-
 /*
  * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
  * name or another file. The text is in a function because only there the compiler tells the assembler its name for `lead`. What hides
@@ -187,6 +191,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
  */
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, flags)                                                      \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
+	JUMPLABEL_DECLARATION_(__calldecl_##name, JUMPLABEL_TEXT_(name), 4)                                            \
 	__asm__(".hidden __SCT__" JUMPLABEL_TEXT_(name) "\n.hidden __SCC__" JUMPLABEL_TEXT_(name) "\n");              \
 	JUMPLABEL_ONCE_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                            \
 	{                                                                                                              \
@@ -194,8 +199,10 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 		__asm__ __volatile__(JUMPLABEL_CALL_TEXT_("__SCK__" JUMPLABEL_TEXT_(name),                             \
 							  "__SCT__" JUMPLABEL_TEXT_(name),                             \
 							  ".L__SCT__" JUMPLABEL_TEXT_(name), #flags)                   \
+				     JUMPLABEL_RECORD_("__SCK__" JUMPLABEL_TEXT_(name) " - .")                         \
 				     :                                                                                 \
-				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead));                                         \
+				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead),                                          \
+				       [declaration] JUMPLABEL_KEY_CONSTRAINT_(&__calldecl_##name));                   \
 		return jumplabel_call;                                                                                 \
 	}                                                                                                              \
 	JUMPLABEL_ASSERT_(1, "")

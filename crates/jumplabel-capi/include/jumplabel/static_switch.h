@@ -55,6 +55,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #define DEFINE_STATIC_MODE(name, n, initial)                                                                           \
 	DECLARE_STATIC_MODE(name, n, initial);                                                                         \
+	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
 	struct static_mode name = { initial, initial, n, 0, 0 }
 
 #define JUMPLABEL_MODES_(name) (sizeof(jumplabel_modes_of_##name##_) / sizeof(*JUMPLABEL_MODES_AT_(name)))
@@ -69,6 +70,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #ifdef JUMPLABEL_FALLBACK
 
+#define JUMPLABEL_MODE_RECORD_(name)
 #define static_switch(name, n)                                                                                         \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_MODES_(name, n);                                                                      \
@@ -79,6 +81,13 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 	})
 
 #else
+
+#define JUMPLABEL_MODE_RECORD_(name)											\
+	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, 8 | JUMPLABEL_INDIRECT_)			\
+	__attribute__((used, noinline, cold)) static void jumplabel_record_of_##name##_(void)				\
+	{														\
+		JUMPLABEL_RECORD_ASM_(&name, jumplabel_declaration_of_##name##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
+	}
 
 /* `m` of each mode but 0. */
 #define JUMPLABEL_ARMS_2_(m) m(1)
@@ -140,7 +149,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 #define static_switch(name, n)                                                                                         \
 	([]() __attribute__((always_inline)) -> int {                                                                  \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline int mode()                                        \
+			__attribute__((always_inline)) static inline int jumplabel_mode()                              \
 			{                                                                                              \
 				JUMPLABEL_ASSERT_MODES_(name, n);                                                      \
 				JUMPLABEL_SWITCH_ASM_(name, n);                                                        \
@@ -148,7 +157,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 				JUMPLABEL_ARM_RETURNS_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_RETURNS_)                \
 			}                                                                                              \
 		};                                                                                                     \
-		return jumplabel_alone::mode();                                                                        \
+		return jumplabel_alone::jumplabel_mode();                                                              \
 	}())
 #else
 #define JUMPLABEL_ARM_DECLARED_(mode) __label__ jumplabel_arm_##mode;

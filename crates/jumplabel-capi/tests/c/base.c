@@ -41,6 +41,13 @@ int call_from_base(int x)
 	return static_call(base_call)(x);
 }
 
+DEFINE_TRACE(based, TP_PROTO(int x), TP_ARGS(x));
+
+void trace_from_base(int x)
+{
+	trace_based(x);
+}
+
 static void invert(struct static_key *key)
 {
 	if (static_key_enabled(key))

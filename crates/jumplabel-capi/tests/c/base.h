@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The keys and calls of base.c: "another module". */
+/* The keys, calls and the tracepoint of base.c: "another module". */
 #ifndef BASE_H
 #define BASE_H
 
@@ -20,6 +20,8 @@ DECLARE_STATIC_CALL(base_call, base_add);
 DECLARE_STATIC_CALL(base_inv_call, base_add);
 DECLARE_STATIC_CALL(base_tramp_call, base_add);
 int call_from_base(int x);
+DECLARE_TRACE(based, TP_PROTO(int x), TP_ARGS(x));
+void trace_from_base(int x);
 #ifdef __cplusplus
 }
 #endif

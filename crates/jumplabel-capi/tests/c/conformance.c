@@ -23,6 +23,7 @@
 #include "conformance/races.h"
 #include "conformance/calls.h"
 #include "conformance/or_load.h"
+#include "conformance/tracepoints.h"
 #include "conformance/results.h"
 
 #ifdef BREAK_A_BYTE
@@ -69,6 +70,7 @@ int conformance(void)
 	threads();
 	naked();
 	calls();
+	tracepoints();
 	results();
 	sealed();
 

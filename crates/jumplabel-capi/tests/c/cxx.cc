@@ -54,6 +54,14 @@ inline bool in_an_inline_function()
 	return static_branch_likely(&local);
 }
 
+/* A name that the header may have thought of. */
+static DEFINE_STATIC_KEY_FALSE(check);
+
+static bool checked()
+{
+	return static_branch_unlikely(&check);
+}
+
 static DEFINE_STATIC_KEY_FALSE(among);
 
 /* Sites with destructors between them, in a function that has other jumps. */
@@ -158,6 +166,9 @@ int main()
 	jumplabel_set_warn(note_warning, nullptr);
 	places();
 	guards();
+	CHECK(!checked());
+	STEP(static_branch_enable(&check));
+	CHECK(checked());
 	printf("ok %d\n", checks);
 	return 0;
 }

@@ -15,7 +15,8 @@ fn compile(compiler: Compiler, language: Language, flags: &str, body: &str) -> (
     let text = format!(
         "#include <jumplabel.h>\nstruct static_key raw = {{ 1, JUMP_TYPE_TRUE }};\nstatic DEFINE_STATIC_KEY_FALSE(off);\n\
          static DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 5);\nint number;\nint act(int x);\ndouble other(double x);\n\
-         DECLARE_STATIC_CALL(call, act);\nint f(struct static_key_false *pointer);\n\
+         DECLARE_STATIC_CALL(call, act);\nDECLARE_TRACE(point, TP_PROTO(int x), TP_ARGS(x));\n\
+         void probe(void *data, int x);\nvoid wrong(void *data, double x);\nvoid without(int x);\nint f(struct static_key_false *pointer);\n\
          int f(struct static_key_false *pointer)\n{{\n\t(void)pointer;\n\t(void)off;\n\t(void)late;\n\t{body}\n\treturn 0;\n}}\n"
     );
     std::fs::write(&source, text).unwrap();
@@ -103,6 +104,24 @@ fn wrong_targets() {
         for target in ["act", "&act", "NULL", "static_call_query(call)", "number ? act : NULL"] {
             compiles(flags, &format!("static_call_update(call, {target}); return static_call(call)(1);"));
         }
+    }
+}
+
+/// A probe takes its data, and then what is emitted.
+#[test]
+fn wrong_probes() {
+    for flags in ["", "-DJUMPLABEL_FALLBACK"] {
+        for probe in ["wrong", "without", "act", "&number", "1"] {
+            for function in ["register_trace_point", "unregister_trace_point"] {
+                everywhere(flags, &format!("return {function}({probe}, &number);"), |compiles, _| !compiles);
+            }
+            everywhere(flags, &format!("check_trace_callback_type_point({probe});"), |compiles, _| !compiles);
+        }
+        for body in ["trace_point();", "trace_point(f);", "jumplabel_trace(point)(f);", "trace_nobody(1);"] {
+            everywhere(flags, body, |compiles, _| !compiles);
+        }
+        compiles(flags, "trace_point(1); return register_trace_point(probe, &number);");
+        compiles(flags, "if (number) jumplabel_trace(point)(1); else return unregister_trace_point(probe, NULL);");
     }
 }
 

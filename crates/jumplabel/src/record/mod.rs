@@ -17,7 +17,7 @@ pub(crate) mod name;
 
 use core::ops::Range;
 
-use crate::format::{CALL, DEFAULT, Declaration, OFFSET_SHIFT};
+use crate::format::{CALL, DEFAULT, Declaration, MODE, OFFSET_SHIFT};
 #[cfg(jumplabel_sites)]
 use crate::{
     format::{INDIRECT, KeyRecord, relative},
@@ -48,10 +48,20 @@ impl Record {
         self.declaration().shape & CALL != 0
     }
 
-    /// The key, or the static call, which has one element.
+    /// Whether it is of a static mode.
+    pub(crate) fn is_mode(&self) -> bool {
+        self.declaration().shape & MODE != 0
+    }
+
+    /// Whether it is of keys.
+    pub(crate) fn is_key(&self) -> bool {
+        self.declaration().shape & (CALL | MODE) == 0
+    }
+
+    /// The key, or the static call or the mode, which have one element.
     ///
     /// # Safety
-    /// `T` is a raw key, or, if it is of a static call, a raw call.
+    /// `T` is a raw key, or, if it is of a static call, a raw call, or, of a mode, a raw mode.
     pub(crate) unsafe fn subject<T>(&self, element: u32) -> &'static T {
         let offset = self.declaration().offset as usize + element as usize * self.stride();
         // SAFETY: the macros make sure that `count` of them lie there in the static, at that distance.

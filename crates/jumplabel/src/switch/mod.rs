@@ -38,12 +38,15 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 
+pub(crate) mod info;
 pub(crate) mod raw;
 
 use core::marker::PhantomData;
 
 use crate::error::Error;
+use crate::format::MODE;
 use crate::patch::{self, Lock, Outcome, Request};
+use crate::record::declaration::Keys;
 pub use raw::RawMode;
 
 /// An enum of modes. [`modes!`](crate::modes) declares it.
@@ -66,6 +69,8 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
 pub unsafe trait Declared: 'static {
     type Modes: Modes;
     const DEFAULT: u8;
+    /// No instruction, but a record in `__jump_keys`.
+    fn record();
 }
 
 /// How many modes there are, as a number that a program compiled for: at least two, and so few that a byte counts them.
@@ -83,6 +88,13 @@ pub const fn count_of<M: Modes>() -> u8 {
 pub struct StaticMode<D> {
     raw: RawMode,
     declared: PhantomData<fn() -> D>,
+}
+
+impl<D> Keys for StaticMode<D> {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = false;
+    const WHAT: u32 = MODE;
 }
 
 impl<D: Declared> StaticMode<D> {
@@ -131,6 +143,7 @@ impl<D: Declared> StaticMode<D> {
     }
 
     pub(crate) fn request(&self, mode: D::Modes) -> Request<'_> {
+        D::record();
         Request::new(&self.raw, usize::from(mode.index()))
     }
 
@@ -251,7 +264,43 @@ macro_rules! __static_mode {
                 let __first: $modes = <$modes>::$default;
                 __first as ::core::primitive::u8
             };
+            #[inline(never)] // One in a program.
+            fn record() {
+                $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+                    [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
+                $crate::__mode_link!($name);
+            }
         }
+    };
+}
+
+/// A record in `__jump_keys`.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mode_link {
+    ($name:ident) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__once_asm!(),
+                $crate::__key_record_asm!(),
+                key = sym $name,
+                declaration = sym __JUMPLABEL_DECLARATION,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// A node of the list of records, and the constructor that puts it there.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mode_link {
+    ($name:ident) => {
+        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
     };
 }
 

@@ -13,9 +13,11 @@ use std::vec::Vec;
 
 use super::Signature;
 use super::readers::{self, BOTH, Inside};
-use crate::patch::Lock;
+use crate::error::Error;
+use crate::patch::{Lock, Outcome};
 
 /// The list of a tracepoint, without its type.
+#[repr(C)]
 pub struct Probes {
     list: AtomicPtr<Header>,
     count: AtomicUsize,
@@ -29,9 +31,9 @@ struct Header {
 }
 
 #[repr(C)]
-pub(super) struct List<S: Signature> {
+struct List<E> {
     header: Header,
-    pub(super) probes: Vec<Entry<S>>,
+    probes: Vec<E>,
 }
 
 /// A probe. The function is there if it has no data.
@@ -47,23 +49,32 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-impl<S: Signature> List<S> {
-    /// `None` if it is empty.
-    pub(super) fn new(probes: Vec<Entry<S>>) -> Option<Box<List<S>>> {
+/// Has a key and a call do what these probes need.
+type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
+
+/// The only list of its slice. `None` if it is empty.
+type New<E> = Option<Box<[List<E>]>>;
+
+impl<E> List<E> {
+    fn new(probes: Vec<E>) -> Result<New<E>, Error> {
         /// Drops a list, and with it each closure that is in no other.
-        unsafe fn free<S: Signature>(list: *mut Header) {
-            // SAFETY: by the caller, a list with this function, which nobody else has.
-            drop(unsafe { Box::from_raw(list.cast::<List<S>>()) });
+        unsafe fn free<E>(list: *mut Header) {
+            // SAFETY: by the caller, a list with this function, which nobody else has; the first and only one of its slice.
+            drop(unsafe { Box::from_raw(list.cast::<List<E>>()) });
         }
-        let header = Header { next: null_mut(), seen: 0, free: free::<S> };
-        (!probes.is_empty()).then(|| Box::new(List { header, probes }))
+        if probes.is_empty() {
+            return Ok(None);
+        }
+        let mut list = with_room(1)?;
+        list.push(List { header: Header { next: null_mut(), seen: 0, free: free::<E> }, probes });
+        Ok(Some(list.into_boxed_slice()))
     }
 
     /// The probes of a list; none if it is null. No reference to all of the list: whoever retires it writes to its header.
     ///
     /// # Safety
     /// It stays as long as what is returned is used.
-    pub(super) unsafe fn probes<'a>(list: *const List<S>) -> &'a [Entry<S>] {
+    unsafe fn probes<'a>(list: *const List<E>) -> &'a [E] {
         // SAFETY: by the contract.
         if list.is_null() { &[] } else { unsafe { &(*list).probes } }
     }
@@ -81,17 +92,68 @@ impl Probes {
     /// The list now: null if there is none.
     ///
     /// # Safety
-    /// It is a tracepoint's with this signature.
-    pub(super) unsafe fn list<S: Signature>(&self) -> *mut List<S> {
+    /// It is a tracepoint's with such entries.
+    unsafe fn list<E>(&self) -> *mut List<E> {
         self.list.load(Ordering::SeqCst).cast()
     }
 
-    /// Under the lock: puts `new` in the place of the list, which is retired.
+    /// The probes now.
     ///
     /// # Safety
-    /// As for [`list`](Self::list).
-    pub(super) unsafe fn replace<S: Signature>(&self, new: Option<Box<List<S>>>, _: &Lock) {
-        self.count.store(new.as_ref().map_or(0, |list| list.probes.len()), Ordering::Relaxed);
+    /// It is a tracepoint's with such entries, and this thread is counted as long as what is returned is used.
+    pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
+        // SAFETY: by the contract. It is freed after this thread has counted itself off.
+        unsafe { List::probes(self.list()) }
+    }
+
+    /// Puts an edited copy in the place of the list, after `lead` has had the key and the call do what its probes need. `edit` is told a
+    /// copy with room for one more.
+    ///
+    /// # Safety
+    /// It is a tracepoint's with such entries.
+    pub(super) unsafe fn change<E: Clone, X: From<Error>>(
+        &self,
+        edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
+        lead: Lead<'_, E>,
+    ) -> Result<Outcome, X> {
+        readers::make()?;
+        loop {
+            // Dropped last: neither under the lock nor counted as a reader, because closures may be dropped with it.
+            let new;
+            let inside = readers::enter();
+            // SAFETY: by the contract. This thread is counted, so that it stays, and no other gets its address.
+            let old = unsafe { self.list::<E>() };
+            // SAFETY: the same.
+            let probes = unsafe { List::probes(old) };
+            let mut copy = with_room(probes.len() + 1)?;
+            copy.extend_from_slice(probes);
+            edit(&mut copy)?;
+            new = List::new(copy)?;
+            let mut lock = match Lock::take() {
+                Ok(lock) => lock,
+                Err(error) => {
+                    drop(inside);
+                    return Err(error.into());
+                }
+            };
+            // SAFETY: the same.
+            let is_same = unsafe { self.list() } == old;
+            drop(inside);
+            if !is_same {
+                continue;
+            }
+            let outcome = lead(new.as_ref().map_or(&[], |list| &list[0].probes), &mut lock)?;
+            self.replace(new, &lock);
+            let unused = unused(readers::empty(), &lock);
+            drop(lock);
+            drop(unused);
+            return Ok(outcome);
+        }
+    }
+
+    /// Under the lock: puts `new` in the place of the list, which is retired.
+    fn replace<E>(&self, new: New<E>, _: &Lock) {
+        self.count.store(new.as_ref().map_or(0, |list| list[0].probes.len()), Ordering::Relaxed);
         let old = self.list.swap(new.map_or(null_mut(), |list| Box::into_raw(list).cast()), Ordering::SeqCst);
         if !old.is_null() {
             // SAFETY: a list. Because of the lock nobody else looks at its header; readers look at its probes.
@@ -99,6 +161,12 @@ impl Probes {
             RETIRED.store(old, Ordering::Relaxed);
         }
     }
+}
+
+fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(count).map_err(|_| Error::OutOfMemory)?;
+    Ok(room)
 }
 
 /// Under the lock: lists that were taken away, and not freed yet.

@@ -52,6 +52,8 @@
 mod counting;
 mod declare;
 mod list;
+#[doc(hidden)] // For the C API.
+pub mod raw;
 mod readers;
 
 use core::sync::atomic::{self, AtomicU64, Ordering};
@@ -66,8 +68,8 @@ use crate::key::count::Change;
 use crate::key::info::KeyInfo;
 use crate::key::{RawKey, StaticKey};
 use crate::patch::{self, Lock, Outcome, Request};
+use list::Entry;
 pub use list::Probes;
-use list::{Entry, List};
 
 /// What is traced, as a type: what [`tracepoint!`](crate::tracepoint) makes for each.
 ///
@@ -126,7 +128,6 @@ impl<S: Signature> Tracepoint<S> {
 
     fn insert(&'static self, closure: Arc<S::Closure>, function: Option<S::Function>) -> Result<Probe<S>, Error> {
         static IDS: AtomicU64 = AtomicU64::new(0);
-        readers::make()?;
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let entry = Entry { id, closure, function };
         self.change(&|probes| probes.push(entry.clone()))?;
@@ -151,44 +152,18 @@ impl<S: Signature> Tracepoint<S> {
     #[inline]
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
         let Some(_inside) = readers::enter() else { return };
-        // SAFETY: of this signature. It is freed after this thread has counted itself off.
-        let probes = unsafe { List::<S>::probes(self.probes.list()) };
+        // SAFETY: of this signature, and this thread is counted.
+        let probes = unsafe { self.probes.get::<Entry<S>>() };
         probes.iter().for_each(|probe| call(&probe.closure));
     }
 
-    /// Puts an edited copy in the place of the list.
     fn change(&'static self, edit: &dyn Fn(&mut Vec<Entry<S>>)) -> Result<Outcome, Error> {
-        loop {
-            // Dropped last: neither under the lock nor counted as a reader, because closures may be dropped with it.
-            let new;
-            let inside = readers::enter();
-            // SAFETY: of this signature. This thread is counted, so that it stays, and no other gets its address.
-            let old = unsafe { self.probes.list::<S>() };
-            // SAFETY: the same.
-            let mut probes = unsafe { List::probes(old) }.to_vec();
-            edit(&mut probes);
-            new = List::new(probes);
-            let mut lock = match Lock::take() {
-                Ok(lock) => lock,
-                Err(error) => {
-                    drop(inside);
-                    return Err(error);
-                }
-            };
-            // SAFETY: the same.
-            let is_same = unsafe { self.probes.list() } == old;
-            drop(inside);
-            if !is_same {
-                continue;
-            }
-            let outcome = self.lead(new.as_ref().map_or(&[], |list| &list.probes), &mut lock)?;
-            // SAFETY: of this signature.
-            unsafe { self.probes.replace(new, &lock) };
-            let unused = list::unused(readers::empty(), &lock);
-            drop(lock);
-            drop(unused);
-            return Ok(outcome);
-        }
+        let edit = |probes: &mut Vec<_>| {
+            edit(probes);
+            Ok(())
+        };
+        // SAFETY: of this signature.
+        unsafe { self.probes.change(&edit, &|probes, lock| self.lead(probes, lock)) }
     }
 
     /// Has the key and the call do what these probes need.

@@ -45,7 +45,8 @@ pub(super) fn make() -> Result<(), Error> {
 }
 
 /// Counts this thread as a reader. `None` if there has never been a list.
-pub(super) fn enter() -> Option<Inside> {
+#[must_use]
+pub fn enter() -> Option<Inside> {
     words().map(|words| Inside::of(words.readers.word()))
 }
 
@@ -78,13 +79,30 @@ pub(super) fn is_freeing() -> bool {
 }
 
 /// This thread is counted. Not to be sent to another.
-pub(super) struct Inside {
+pub struct Inside {
     word: &'static Word,
     generation: u64,
     here: PhantomData<*const ()>,
 }
 
 impl Inside {
+    /// In two words, for C.
+    #[must_use]
+    pub fn into_raw(self) -> (*const (), u64) {
+        let inside = core::mem::ManuallyDrop::new(self);
+        (core::ptr::from_ref(inside.word).cast(), inside.generation)
+    }
+
+    /// Of the words. `None` if the first is null.
+    ///
+    /// # Safety
+    /// From [`into_raw`](Self::into_raw) on this thread, and once for each, or null.
+    #[must_use]
+    pub unsafe fn from_raw(word: *const (), generation: u64) -> Option<Inside> {
+        // SAFETY: by the contract; the words are never freed.
+        unsafe { word.cast::<Word>().as_ref() }.map(|word| Inside { word, generation, here: PhantomData })
+    }
+
     fn of(word: &'static Word) -> Inside {
         DEPTH.set(DEPTH.get() + 1);
         let generation = word.count_in(|| GENERATION.fetch_add(1, Ordering::Relaxed) + 1);

@@ -19,16 +19,21 @@ pub fn synopsis(page: &str) -> String {
     let synopsis = page.split(".SH SYNOPSIS").nth(1).and_then(|rest| rest.split(".SH").next()).expect("a synopsis");
     let declarations = synopsis.lines().filter_map(text).collect::<Vec<_>>().join(" ");
     let (_, declarations) = declarations.split_once("#include <jumplabel.h>").expect("an #include");
-    let mut source = String::from("#include <jumplabel.h>\n");
+    // With a tracepoint that is called what the page calls one.
+    let mut source =
+        String::from("#include <jumplabel.h>\nDECLARE_TRACE(name, TP_PROTO(int arguments), TP_ARGS(arguments));\n");
     let mut count = 0;
     for declaration in declarations.split(';').map(str::trim).filter(|declaration| !declaration.is_empty()) {
         let (name, arguments) = declaration.split_once('(').expect("a function");
         let name = name.rsplit([' ', '*']).next().unwrap();
         // What takes a name or a place has no types.
         let is_macro = arguments.starts_with('&') || arguments.starts_with("name");
-        source += &match is_macro {
-            true => format!("#ifndef {name}\n#error no {name}\n#endif\n"),
-            false => format!("{declaration};\n"),
+        source += &if is_macro {
+            format!("#ifndef {name}\n#error no {name}\n#endif\n")
+        } else if name.contains("_name") {
+            format!("extern __typeof__(&{name}) function_{count};\n")
+        } else {
+            format!("{declaration};\n")
         };
         count += 1;
     }

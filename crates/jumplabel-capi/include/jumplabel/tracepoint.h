@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Tracepoints: places in the code that others can look on at. As long as nobody does, such a place is one instruction. The names are
+ * those of Linux; docs/linux-api.md lists them one by one.
+ *
+ *     DECLARE_TRACE(packet, TP_PROTO(size_t length, int port), TP_ARGS(length, port));        in a header
+ *     DEFINE_TRACE(packet, TP_PROTO(size_t length, int port), TP_ARGS(length, port));         in one file
+ *
+ *     trace_packet(length, 80);                          a nop, until there is a probe
+ *     jumplabel_trace(packet)(measure(), 80);            the same, and the arguments are evaluated only if there is one
+ *
+ *     static void probe(void *data, size_t length, int port);
+ *     register_trace_packet(probe, data);                calls probe(data, length, 80), on every thread, until
+ *     unregister_trace_packet(probe, data);
+ *     tracepoint_synchronize_unregister();               no thread is in it any more: free `data`, unload the code
+ *
+ *     DEFINE_TRACEPOINT(name, TP_PROTO(...), TP_ARGS(...))   both, for one file
+ *     DECLARE_TRACE_NOARGS(name), DEFINE_TRACE_NOARGS(name)  without arguments
+ *     trace_NAME_enabled()                               whether there are probes: a check of a static key
+ *     register_trace_prio_NAME(probe, data, priority)    those of a higher one are called before; TRACEPOINT_DEFAULT_PRIO otherwise
+ *
+ *     trace_packet() ── site of a key ──► counts its thread ── static call ──► probe           the only one, if its data are NULL
+ *                                                                         └──► list ──► each
+ *
+ * A static call carries code and no data, so that no probe is called with the data of another: a list holds each probe with its data, is
+ * loaded once, and never changes. Another takes its place. (Linux has to wait where a function and its data change one after the other.)
+ *
+ * register and unregister return 0, or, after a warning, a negative errno of <jumplabel.h>; then nothing has changed:
+ *
+ *     -EEXIST   this probe is registered with these data      -ENOENT   unregister: it is not
+ *     -EINVAL   it is NULL                                    -ENOMEM   no memory (without a warning)
+ *     others as those of jumplabel_enable(): the flip of the key, or of the static call, was refused
+ *
+ * They block while another thread flips, may be called in a probe, and not in a signal handler, because they allocate. An emission may be
+ * anywhere, if its probes may. With probes, it costs two atomic changes of a counter. An exception leaves it, and the probes behind are
+ * not called; for that, the file with DEFINE_TRACE() is C++, or compiled with -fexceptions. longjmp() must not leave a probe.
+ *
+ * The probes belong to the copy of libjumplabel that the object with DEFINE_TRACE() uses. If yours is another (two objects with a
+ * libjumplabel.a each), wait by jumplabel_trace_synchronize(NAME) instead.
+ */
+#ifndef JUMPLABEL_TRACEPOINT_H
+#define JUMPLABEL_TRACEPOINT_H
+
+#include "static_call.h"
+
+#define TP_PROTO(...) __VA_ARGS__
+#define TP_ARGS(...) __VA_ARGS__
+#define TRACEPOINT_DEFAULT_PRIO 10
+
+/* A tracepoint. All members are the library's. */
+struct tracepoint {
+	struct static_key_false key;
+	void *list;
+	size_t count;
+};
+
+struct tracepoint_func {
+	jumplabel_function_ func;
+	void *data;
+	int prio;
+};
+
+/* That a thread is counted. */
+struct jumplabel_inside_ {
+	void *word;
+	unsigned long long generation;
+};
+
+struct jumplabel_probes_ {
+	const struct tracepoint_func *first;
+	size_t count;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct jumplabel_inside_ jumplabel_trace_enter_(void);
+void jumplabel_trace_leave_(struct jumplabel_inside_ *inside);
+struct jumplabel_probes_ jumplabel_trace_probes_(const struct tracepoint *tracepoint);
+int jumplabel_trace_register_(struct tracepoint *tracepoint, struct jumplabel_call_ call, jumplabel_function_ walk,
+			      jumplabel_function_ probe, void *data, int prio);
+int jumplabel_trace_unregister_(struct tracepoint *tracepoint, struct jumplabel_call_ call, jumplabel_function_ walk,
+				jumplabel_function_ probe, void *data);
+int jumplabel_trace_synchronize_(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Waits until no thread is in a probe that was unregistered before: then its data can be freed, and its code unloaded. Emissions that start
+   meanwhile are not waited for. 0; or, after a warning, -EDEADLK in a probe, or under jump_label_lock(). */
+static inline int tracepoint_synchronize_unregister(void)
+{
+	return jumplabel_trace_synchronize_();
+}
+
+/* `proto` and `args` with what each probe is told first. */
+#define DECLARE_TRACE(name, proto, args)										\
+	JUMPLABEL_DECLARE_TRACE_(name, TP_PROTO(proto), TP_ARGS(args), TP_PROTO(void *jumplabel_data, proto))
+#define DECLARE_TRACE_NOARGS(name) JUMPLABEL_DECLARE_TRACE_(name, void, , void *jumplabel_data)
+#define DEFINE_TRACE(name, proto, args)											\
+	JUMPLABEL_DEFINE_TRACE_(name, TP_PROTO(proto), TP_PROTO(void *jumplabel_data, proto), TP_ARGS(jumplabel_data, args))
+#define DEFINE_TRACE_NOARGS(name) JUMPLABEL_DEFINE_TRACE_(name, void, void *jumplabel_data, jumplabel_data)
+#define DEFINE_TRACEPOINT(name, proto, args)										\
+	DECLARE_TRACE(name, TP_PROTO(proto), TP_ARGS(args));								\
+	DEFINE_TRACE(name, TP_PROTO(proto), TP_ARGS(args))
+
+/* For a header that must not name the types: whether there are probes. */
+#define DECLARE_TRACEPOINT(name) JUMPLABEL_EXTERN_C_ struct tracepoint __tracepoint_##name
+#define tracepoint_enabled(name) static_branch_unlikely(&__tracepoint_##name.key)
+
+/* The compiler's visibility shows a tracepoint to other objects, or hides it. */
+#define EXPORT_TRACEPOINT_SYMBOL(name) JUMPLABEL_ASSERT_(1, "")
+#define EXPORT_TRACEPOINT_SYMBOL_GPL(name) JUMPLABEL_ASSERT_(1, "")
+
+/* A statement. A loop of one round, because whoever writes `if` before it may write `else` behind. */
+#define jumplabel_trace(name)                                                                                          \
+	for (bool jumplabel_on = trace_##name##_enabled(); jumplabel_on; jumplabel_on = false)                         \
+	__trace_##name
+
+#define jumplabel_trace_synchronize(name) __tracereg_##name(JUMPLABEL_SYNCHRONIZE_, NULL, NULL, 0)
+
+enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
+
+#define JUMPLABEL_ALWAYS_ static inline __attribute__((always_inline, unused))
+
+#define JUMPLABEL_DECLARE_TRACE_(name, proto, args, data_proto)								\
+	DECLARE_TRACEPOINT(name);											\
+	JUMPLABEL_EXTERN_C_ __attribute__((cold, noinline)) void __trace_##name(proto);					\
+	JUMPLABEL_EXTERN_C_ int __tracereg_##name(int change, void (*probe)(data_proto), void *data, int prio);		\
+	JUMPLABEL_ALWAYS_ bool trace_##name##_enabled(void)								\
+	{														\
+		return tracepoint_enabled(name);									\
+	}														\
+	JUMPLABEL_ALWAYS_ void trace_##name(proto)									\
+	{														\
+		if (tracepoint_enabled(name))										\
+			__trace_##name(args);										\
+	}														\
+	JUMPLABEL_ALWAYS_ int register_trace_prio_##name(void (*probe)(data_proto), void *data, int prio)		\
+	{														\
+		return __tracereg_##name(JUMPLABEL_REGISTER_, probe, data, prio);					\
+	}														\
+	JUMPLABEL_ALWAYS_ int register_trace_##name(void (*probe)(data_proto), void *data)				\
+	{														\
+		return register_trace_prio_##name(probe, data, TRACEPOINT_DEFAULT_PRIO);				\
+	}														\
+	JUMPLABEL_ALWAYS_ int unregister_trace_##name(void (*probe)(data_proto), void *data)				\
+	{														\
+		return __tracereg_##name(JUMPLABEL_UNREGISTER_, probe, data, 0);					\
+	}														\
+	JUMPLABEL_ALWAYS_ void check_trace_callback_type_##name(void (*probe)(data_proto))				\
+	{														\
+		(void)probe;												\
+	}														\
+	JUMPLABEL_ASSERT_(1, "")
+
+#define JUMPLABEL_DEFINE_TRACE_(name, proto, data_proto, data_args)							\
+	JUMPLABEL_TRACE_DECLARATION_(name)										\
+	JUMPLABEL_EXTERN_C_ void __traceiter_##name(data_proto);							\
+	struct tracepoint __tracepoint_##name = { { JUMPLABEL_KEY_INIT_FALSE_ }, NULL, 0 };				\
+	DEFINE_STATIC_CALL(tp_func_##name, __traceiter_##name);								\
+	void __traceiter_##name(data_proto)										\
+	{														\
+		struct jumplabel_probes_ jumplabel_probes = jumplabel_trace_probes_(&__tracepoint_##name);		\
+															\
+		for (size_t jumplabel_at = 0; jumplabel_at < jumplabel_probes.count; jumplabel_at++) {			\
+			jumplabel_data = jumplabel_probes.first[jumplabel_at].data;					\
+			JUMPLABEL_CAST_(void (*)(data_proto), jumplabel_probes.first[jumplabel_at].func)(data_args);	\
+		}													\
+	}														\
+	void __trace_##name(proto)											\
+	{														\
+		void *jumplabel_data = NULL;										\
+		struct jumplabel_inside_ jumplabel_inside __attribute__((cleanup(jumplabel_trace_leave_), unused)) =	\
+			jumplabel_trace_enter_();									\
+															\
+		static_call(tp_func_##name)(data_args);									\
+	}														\
+	JUMPLABEL_TRACE_ONCE_ int __tracereg_##name(int change, void (*probe)(data_proto), void *data, int prio)	\
+	{														\
+		struct tracepoint *tracepoint = &__tracepoint_##name;							\
+		struct jumplabel_call_ call = JUMPLABEL_CALL_(tp_func_##name)();					\
+		jumplabel_function_ walk = JUMPLABEL_CAST_(jumplabel_function_, __traceiter_##name);			\
+		jumplabel_function_ function = JUMPLABEL_CAST_(jumplabel_function_, probe);				\
+															\
+		JUMPLABEL_TRACE_RECORD_(name);										\
+		if (change == JUMPLABEL_REGISTER_)									\
+			return jumplabel_trace_register_(tracepoint, call, walk, function, data, prio);			\
+		if (change == JUMPLABEL_UNREGISTER_)									\
+			return jumplabel_trace_unregister_(tracepoint, call, walk, function, data);			\
+		return jumplabel_trace_synchronize_();									\
+	}														\
+	JUMPLABEL_ASSERT_(1, "")
+
+#ifdef JUMPLABEL_FALLBACK
+
+#define JUMPLABEL_TRACE_ONCE_
+#define JUMPLABEL_TRACE_DECLARATION_(name)
+#define JUMPLABEL_TRACE_RECORD_(name) ((void)0)
+
+#else
+
+#define JUMPLABEL_TRACE_ONCE_ JUMPLABEL_ONCE_
+#define JUMPLABEL_TRACE_DECLARATION_(name) JUMPLABEL_DECLARATION_(__tracedecl_##name, #name, JUMPLABEL_INDIRECT_)
+#define JUMPLABEL_TRACE_RECORD_(name)											\
+	JUMPLABEL_RECORD_ASM_(&__tracepoint_##name, __tracedecl_##name, JUMPLABEL_OBJECT_OF_TYPED_)
+
+#endif
+
+#endif

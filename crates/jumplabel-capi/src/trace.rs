@@ -1,0 +1,149 @@
+//! Tracepoints: what the functions that `DEFINE_TRACE()` makes call, in the copy of the library of the object that has the tracepoint.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null;
+
+use jumplabel::RawCall;
+use jumplabel::trace::raw::{Inside, Lead, RawProbe, RawTracepoint, enter};
+
+use crate::call::{Function, address};
+use crate::result::{Refusal, code};
+use crate::warn::warn;
+
+// What include/jumplabel/tracepoint.h declares.
+const _: () = assert!(size_of::<RawTracepoint>() == 8 + 2 * size_of::<usize>());
+
+/// `struct jumplabel_call_`.
+#[repr(C)]
+pub struct Call {
+    call: *const RawCall,
+    first: Option<Function>,
+    zero: Option<Function>,
+}
+
+/// `struct jumplabel_inside_`: null if the thread is not counted.
+#[repr(C)]
+pub struct CInside {
+    word: *const (),
+    generation: u64,
+}
+
+/// `struct jumplabel_probes_`.
+#[repr(C)]
+pub struct Probes {
+    first: *const RawProbe,
+    count: usize,
+}
+
+/// Counts the calling thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_trace_enter_() -> CInside {
+    let (word, generation) = enter().map_or((null(), 0), Inside::into_raw);
+    CInside { word, generation }
+}
+
+/// Counts it off.
+///
+/// # Safety
+/// From [`jumplabel_trace_enter_`] on this thread, and once for each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
+    // SAFETY: by the contract.
+    drop(unsafe { Inside::from_raw(inside.word, inside.generation) });
+}
+
+/// The probes now.
+///
+/// # Safety
+/// The calling thread is counted as long as they are used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> Probes {
+    // SAFETY: by the contract.
+    let probes = unsafe { tracepoint.probes() };
+    Probes { first: probes.as_ptr(), count: probes.len() }
+}
+
+/// Adds a probe. Warns of each error but that there is no memory.
+///
+/// # Safety
+/// The call and the walk are the tracepoint's, and the probe is of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_trace_register_(
+    tracepoint: &RawTracepoint,
+    call: Call,
+    walk: Option<Function>,
+    probe: Option<Function>,
+    data: *mut c_void,
+    priority: c_int,
+) -> c_int {
+    let new = RawProbe { function: address(probe), data, priority };
+    let edit = |probes: &mut Vec<RawProbe>| {
+        if new.function == 0 {
+            return Err(Refusal::NoProbe);
+        }
+        if probes.iter().any(|old| is_same(old, &new)) {
+            return Err(Refusal::Registered);
+        }
+        let at = probes.iter().position(|old| old.priority < new.priority);
+        probes.insert(at.unwrap_or(probes.len()), new);
+        Ok(())
+    };
+    // SAFETY: by the contract.
+    unsafe { change("register_trace", tracepoint, &call, walk, &edit) }
+}
+
+/// Removes a probe. Warns as [`jumplabel_trace_register_`] does.
+///
+/// # Safety
+/// As for [`jumplabel_trace_register_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_trace_unregister_(
+    tracepoint: &RawTracepoint,
+    call: Call,
+    walk: Option<Function>,
+    probe: Option<Function>,
+    data: *mut c_void,
+) -> c_int {
+    let gone = RawProbe { function: address(probe), data, priority: 0 };
+    let edit = |probes: &mut Vec<RawProbe>| {
+        let at = probes.iter().position(|old| is_same(old, &gone)).ok_or(Refusal::NotRegistered)?;
+        probes.remove(at);
+        Ok(())
+    };
+    // SAFETY: by the contract.
+    unsafe { change("unregister_trace", tracepoint, &call, walk, &edit) }
+}
+
+/// Waits until no thread is in a probe that was removed before.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_trace_synchronize_() -> c_int {
+    let result = jumplabel::synchronize_probes().map_err(Refusal::from);
+    if let Err(refusal) = result {
+        warn("tracepoint_synchronize_unregister", null(), refusal);
+    }
+    code(result)
+}
+
+fn is_same(one: &RawProbe, other: &RawProbe) -> bool {
+    one.function == other.function && core::ptr::eq(one.data, other.data)
+}
+
+unsafe fn change(
+    function: &str,
+    tracepoint: &RawTracepoint,
+    call: &Call,
+    walk: Option<Function>,
+    edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), Refusal>,
+) -> c_int {
+    // SAFETY: by the contract.
+    let lead = Lead { call: unsafe { &*call.call }, walk: address(walk), default: address(call.first) };
+    // SAFETY: by the contract.
+    let result = unsafe { tracepoint.change(&lead, edit) };
+    match result {
+        Err(refusal) if refusal != Refusal::Core(jumplabel::Error::OutOfMemory) => {
+            warn(function, core::ptr::from_ref(tracepoint).cast(), refusal);
+        }
+        _ => {}
+    }
+    code(result)
+}

@@ -1,0 +1,68 @@
+//! A static mode as introspection shows it.
+
+use core::fmt;
+
+use super::RawMode;
+use crate::format::Declaration;
+use crate::record::Record;
+use crate::record::name::Tail;
+
+/// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it is loaded.
+#[derive(Clone, Copy)]
+pub struct ModeInfo {
+    /// Path of the static, `crate::module::NAME`.
+    pub path: &'static str,
+    /// The module of the declaration: what the path begins with.
+    pub module: &'static str,
+    /// Source file of the declaration.
+    pub file: &'static str,
+    /// Line of the `static_mode!` that declares it, or of the macro of yours that has this one in it.
+    pub line: u32,
+    /// Its column.
+    pub column: u32,
+    /// The number of the mode now.
+    pub number: u8,
+    /// How many modes there are, and so arms of each switch.
+    pub arms: u8,
+    /// How many switches it has: 0 if there is none, or where there are no sites.
+    pub sites: usize,
+    /// The mode.
+    pub mode: &'static RawMode,
+}
+
+impl ModeInfo {
+    /// # Safety
+    /// The record of a mode.
+    pub(crate) unsafe fn of(record: &Record, sites: usize) -> ModeInfo {
+        // SAFETY: by the contract.
+        let mode: &'static RawMode = unsafe { record.subject(0) };
+        let &Declaration { line, column, .. } = record.declaration();
+        ModeInfo {
+            path: record.path(),
+            module: record.module(),
+            file: record.file(),
+            line,
+            column,
+            number: mode.get(),
+            arms: mode.count(),
+            sites,
+            mode,
+        }
+    }
+}
+
+/// The path, and the mode: `crate::MODE = 1 of 3`, counted from 0. Alternate (`{:#}`): with the place of the declaration behind the path,
+/// `crate::MODE@src/main.rs:7:5`.
+impl fmt::Display for ModeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)?;
+        Tail { element: None, place: f.alternate().then_some((self.file, self.line, self.column)) }.fmt(f)?;
+        write!(f, " = {} of {}", self.number, self.arms)
+    }
+}
+
+impl fmt::Debug for ModeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}, {} sites", self.sites)
+    }
+}
