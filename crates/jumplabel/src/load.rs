@@ -126,6 +126,8 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     crate::key::deferred::unload(&addresses, &lock);
     if RUNTIME.is_empty() {
         patch::release_lists(&mut lock);
+        #[cfg(feature = "std")]
+        crate::trace::readers::leave(lock.text());
         // SAFETY: the last object of this copy goes, and so does the copy.
         unsafe { lock.text().leave(&mut lock.platform) };
     }
@@ -135,7 +137,10 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(feature = "std")]
-    crate::key::deferred::worker::forked();
+    {
+        crate::key::deferred::worker::forked();
+        crate::trace::readers::forked();
+    }
     if in_mid_flip {
         // Whoever takes the lock first puts the sites right. An error cannot be reported here; the next flip meets it again.
         drop(Lock::take());

@@ -54,7 +54,7 @@ mod declare;
 mod list;
 #[doc(hidden)] // For the C API.
 pub mod raw;
-mod readers;
+pub(crate) mod readers;
 
 use core::sync::atomic::{self, AtomicU64, Ordering};
 use core::time::Duration;

@@ -3,13 +3,13 @@
 
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ptr::null_mut;
+use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 pub(super) use super::counting::BOTH;
 use super::counting::{Readers, Word};
 use crate::error::Error;
-use crate::text;
+use crate::text::{self, Text};
 
 #[repr(C)]
 struct Words {
@@ -23,7 +23,11 @@ static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 /// Copied with the process: a child's next one is no ancestor's.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-std::thread_local! { static DEPTH: Cell<u32> = const { Cell::new(0) }; }
+std::thread_local! {
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// In a child of a fork in a probe: how the child has counted this thread once more, until it has left all probes.
+    static AGAIN: Cell<Option<(&'static Word, u64)>> = const { Cell::new(None) };
+}
 
 fn words() -> Option<&'static Words> {
     // SAFETY: null, or from `make`; zeroes are valid.
@@ -64,13 +68,35 @@ pub(super) fn is_inside() -> bool {
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Under the lock: which of the readers' words are 0 now.
+/// Under the lock: which of the readers' words are 0 now. None for a thread that is inside itself: in a copy of its process, the words may be
+/// wiped.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
         return BOTH;
     }
-    words().map_or(BOTH, |words| words.readers.empty())
+    words().map_or(BOTH, |words| if is_inside() { 0 } else { words.readers.empty() })
+}
+
+/// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts.
+pub(crate) fn forked() {
+    if let Some(words) = words().filter(|_| is_inside()) {
+        let word = words.readers.word();
+        AGAIN.set(Some((word, word.count_in(new_generation))));
+    }
+}
+
+/// This copy of the library is unloaded: nobody is inside, and nobody comes.
+#[cfg(jumplabel_sites)]
+pub(crate) fn leave(text: &dyn Text) {
+    if let Some(words) = NonNull::new(WORDS.swap(null_mut(), Ordering::AcqRel)) {
+        // SAFETY: from `make`.
+        unsafe { text.release(words.cast(), size_of::<Words>()) };
+    }
+}
+
+fn new_generation() -> u32 {
+    GENERATION.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Whether anybody frees.
@@ -105,7 +131,7 @@ impl Inside {
 
     fn of(word: &'static Word) -> Inside {
         DEPTH.set(DEPTH.get() + 1);
-        let generation = word.count_in(|| GENERATION.fetch_add(1, Ordering::Relaxed) + 1);
+        let generation = word.count_in(new_generation);
         Inside { word, generation, here: PhantomData }
     }
 }
@@ -114,5 +140,9 @@ impl Drop for Inside {
     fn drop(&mut self) {
         self.word.count_off(self.generation);
         DEPTH.set(DEPTH.get() - 1);
+        if let Some((word, generation)) = AGAIN.get().filter(|_| !is_inside()) {
+            AGAIN.set(None);
+            word.count_off(generation);
+        }
     }
 }

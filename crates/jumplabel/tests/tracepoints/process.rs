@@ -2,8 +2,8 @@
 
 #![allow(clippy::redundant_closure, reason = "a scenario is found by the name of its closure")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jumplabel::{Error, Probe, emit, synchronize_probes, tracepoint};
 use jumplabel_testing::scenario::{Scenario, emulator, fork, passes, reap, rounds};
@@ -115,6 +115,41 @@ fn a_child_with_the_counters_of_its_parent_hangs() {
         }
         assert!(kept > 0, "no page is wiped");
         one_forks();
+    });
+}
+
+/// A probe forks. In the child its data stay as long as the thread is in it, whoever changes lists there.
+#[test]
+fn data_stay_in_a_probe_that_forks() {
+    passes(|| {
+        static PROBE: Mutex<Option<Probe<point>>> = Mutex::new(None);
+        static CHILD: AtomicUsize = AtomicUsize::new(usize::MAX);
+        static KEPT: AtomicBool = AtomicBool::new(false);
+        let data = Data(&DROPS);
+        let probe = move || {
+            let _whole = &data;
+            // SAFETY: the child goes on as the parent does.
+            let child = unsafe { libc::fork() };
+            CHILD.store(child as usize, Ordering::SeqCst);
+            if child == 0 {
+                PROBE.lock().unwrap().take().unwrap().remove().unwrap();
+                change();
+                std::thread::spawn(change).join().unwrap();
+                KEPT.store(drops() == 0, Ordering::SeqCst);
+            }
+        };
+        *PROBE.lock().unwrap() = Some(point.add_closure(Arc::new(probe)).unwrap());
+        emit!(point);
+        match CHILD.load(Ordering::SeqCst) {
+            0 => {
+                let mut is_well = KEPT.load(Ordering::SeqCst);
+                synchronize_probes().unwrap();
+                is_well &= drops() == 1 && is_counted();
+                // SAFETY: the end of the child.
+                unsafe { libc::_exit(i32::from(!is_well)) }
+            }
+            child => reap(child as i32),
+        }
     });
 }
 

@@ -126,6 +126,9 @@ fn only_the_first_stays() {
         let second = Plugin::load("second");
         second.flip(true);
         second.flip(false);
+        // SAFETY: as the plugin declares it.
+        let probe = unsafe { second.function::<extern "C" fn() -> i32>(c"plugin_probe") };
+        assert_eq!(probe(), 0);
         assert!(second.unload(), "the second plugin stays");
         maps().lines().count()
     };

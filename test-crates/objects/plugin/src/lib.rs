@@ -36,6 +36,15 @@ fn code(result: Result<impl Sized, Error>) -> i32 {
     }
 }
 
+/// Adds a probe, and removes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_probe() -> i32 {
+    jumplabel::tracepoint! { plugin, point(number: u32); }
+    let added = point.add(|_| ());
+    jumplabel::emit!(point, 1);
+    code(added.and_then(jumplabel::Probe::remove))
+}
+
 /// Flips the plugin's key.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_flip(on: bool) -> i32 {
