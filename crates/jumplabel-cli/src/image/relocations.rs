@@ -32,6 +32,11 @@ impl Slots {
         self.0.get(&address).cloned().or_else(|| image.pointer(address).map(Slot::Here))
     }
 
+    /// Whether the slot at `address` leads nowhere.
+    pub fn is_null(&self, image: &Image, address: u64) -> bool {
+        !self.0.contains_key(&address) && image.pointer(address) == Some(0)
+    }
+
     pub(super) fn read(image: &Image) -> Slots {
         let mut slots = Slots::default();
         let Some(range) = image.dynamic else { return slots };
@@ -46,6 +51,8 @@ impl Slots {
         }
         dynamic.table(elf::DT_RELA, elf::DT_RELASZ, 3 * word, &mut slots);
         dynamic.table(elf::DT_REL, elf::DT_RELSZ, 2 * word, &mut slots);
+        let entry = if dynamic.word(elf::DT_PLTREL) == Some(elf::DT_REL.into()) { 2 } else { 3 };
+        dynamic.table(elf::DT_JMPREL, elf::DT_PLTRELSZ, entry * word, &mut slots);
         slots
     }
 }

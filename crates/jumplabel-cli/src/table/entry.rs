@@ -74,7 +74,7 @@ impl Site {
         let is_slot = meta & INDIRECT != 0;
         // Of a file that the loader may put anywhere, address 0 is where the object begins.
         let is_nobodys = if image.is_movable { key < HEADERS } else { key < NULL };
-        if is_nobodys && !is_slot {
+        if if is_slot { image.slots().is_null(image, key) } else { is_nobodys } {
             return Ok(None);
         }
         let number = (meta >> KIND_SHIFT & KIND_MASK) as u8;
@@ -85,9 +85,6 @@ impl Site {
         }
         let place = Place::of(image, key, is_slot, offset).ok_or_else(lost)?;
         if let Place::Here(key) = place {
-            if is_slot && key < NULL && !image.is_movable {
-                return Ok(None);
-            }
             if !key.is_multiple_of(KEY_BYTES as u64) || !image.contains(key, KEY_BYTES as u64) || table.contains(&key) {
                 return Err(format!("leads to no key: {key:#x}"));
             }
@@ -161,19 +158,38 @@ impl Site {
         }
     }
 
-    /// The function that a static call leads to. On riscv64, its site leads to a stub that goes there: `auipc t1, high; jr low(t1)`,
-    /// or, where the linker has shortened that, `j`.
+    /// The function that a static call leads to, where the site leads to a stub that goes there.
     pub(super) fn leads_to(&self, image: &Image) -> u64 {
-        let far = || {
-            let (first, second) = (read_code(image, self.target)?, read_code(image, self.target.wrapping_add(4))?);
-            (first & 0xfff == 0x317 && second & 0xf_ffff == 0x3_0067).then(|| {
-                let high = i64::from((first & 0xffff_f000).cast_signed());
-                self.target.wrapping_add_signed(high + i64::from(second.cast_signed() >> 20))
-            })
+        let behind = match image.machine {
+            Machine::Riscv64 => self.behind_tail(image),
+            Machine::X86_64 => self.behind_plt(image),
+            _ => None,
         };
-        match image.machine {
-            Machine::Riscv64 => far().unwrap_or(self.target),
-            _ => self.target,
+        behind.unwrap_or(self.target)
+    }
+
+    /// riscv64: `auipc t1, high; jr low(t1)`.
+    fn behind_tail(&self, image: &Image) -> Option<u64> {
+        let (first, second) = (read_code(image, self.target)?, read_code(image, self.target.wrapping_add(4))?);
+        (first & 0xfff == 0x317 && second & 0xf_ffff == 0x3_0067).then(|| {
+            let high = i64::from((first & 0xffff_f000).cast_signed());
+            self.target.wrapping_add_signed(high + i64::from(second.cast_signed() >> 20))
+        })
+    }
+
+    /// x86-64: `endbr64; bnd jmp [slot]`, of a function that another object may replace. The first two may be missing.
+    fn behind_plt(&self, image: &Image) -> Option<u64> {
+        let mut at = self.target;
+        for prefix in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
+            at += if image.slice(at, prefix.len())? == prefix { prefix.len() as u64 } else { 0 };
+        }
+        if image.slice(at, 2)? != [0xff, 0x25] {
+            return None;
+        }
+        let distance = read_code(image, at + 2)?.cast_signed();
+        match image.slots().get(image, (at + 6).wrapping_add_signed(distance.into()))? {
+            Slot::Here(address) => Some(address),
+            Slot::Import(_) => None,
         }
     }
 }

@@ -22,7 +22,7 @@ int other(int number)
 
 DEFINE_STATIC_CALL(hash, plain);
 
-int receive(int number);
+__attribute__((noinline)) int receive(int number);
 int receive(int number)
 {
 	if (static_branch_unlikely(&trace))
