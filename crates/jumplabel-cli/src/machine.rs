@@ -106,8 +106,7 @@ impl Machine {
 
     /// What a site at `address` that leads to `target` holds. A jump to elsewhere (the linker put a veneer between) counts as one,
     /// where the site may lead anywhere.
-    pub fn decode(self, kind: Kind, bytes: &[u8], address: u64, target: u64) -> Option<State> {
-        let code = Code::new(kind.number(), bytes);
+    pub fn decode(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => {
             kind.decode::<A>(code, displacement::<A>(address, target)).or_else(|| kind.leads_somewhere::<A>(code))
         })

@@ -1,6 +1,7 @@
 //! What a command prints: columns, one row a line, or JSON. Texts come from files that may be hostile: nothing that steers a terminal
 //! gets through.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -48,50 +49,70 @@ impl Report {
     }
 
     /// Rows under a heading, each column as wide as it must be. All but the last have no blanks in them.
-    pub fn columns<const N: usize>(&mut self, heading: [(&str, Side); N], rows: &[[String; N]]) {
-        let cell = |at: usize, text: &str| if at + 1 < N { word(text) } else { visible(text) };
-        let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| cell(at, &row[at]))).collect();
-        let width =
-            |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0).max(heading[at].0.len());
-        let widths: [usize; N] = std::array::from_fn(width);
-        let line = |row: [&str; N]| {
-            let cells = (0..N).map(|at| match heading[at].1 {
-                Side::Left => format!("{:1$}", row[at], widths[at]),
-                Side::Right => format!("{:>1$}", row[at], widths[at]),
-            });
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        };
-        let _ = writeln!(self.out, "{HEAD}{}{HEAD:#}", line(heading.map(|(title, _)| title)));
-        for row in &rows {
-            let _ = writeln!(self.out, "{}", line(row.each_ref().map(String::as_str)));
+    pub fn columns<const N: usize>(&mut self, heading: [(&str, Side); N], mut rows: Vec<[Cow<'_, str>; N]>) {
+        let mut widths = heading.map(|(title, _)| title.len());
+        for row in &mut rows {
+            for (at, (cell, width)) in row.iter_mut().zip(&mut widths).enumerate() {
+                let plain = if at + 1 < N { word(cell) } else { visible(cell) };
+                if let Cow::Owned(plain) = plain {
+                    *cell = plain.into();
+                }
+                *width = cell.chars().count().max(*width);
+            }
         }
+        self.out.push_str(&HEAD.to_string());
+        self.row(heading, heading.map(|(title, _)| title), widths, &HEAD.render_reset().to_string());
+        for row in &rows {
+            self.row(heading, row.each_ref().map(|cell| &**cell), widths, "");
+        }
+    }
+
+    fn row<const N: usize>(&mut self, heading: [(&str, Side); N], row: [&str; N], widths: [usize; N], behind: &str) {
+        for (at, (text, width)) in row.into_iter().zip(widths).enumerate() {
+            self.out.push_str(if at == 0 { "" } else { "  " });
+            let blanks = width - text.chars().count();
+            let is_left = heading[at].1 == Side::Left;
+            self.out.extend(std::iter::repeat_n(' ', if is_left { 0 } else { blanks }));
+            self.out.push_str(text);
+            self.out.extend(std::iter::repeat_n(' ', if is_left && at + 1 < N { blanks } else { 0 }));
+        }
+        self.out.push_str(behind);
+        self.out.push('\n');
     }
 }
 
 /// Characters that steer a terminal, or turn a text around, as numbers.
-fn visible(text: &str) -> String {
+fn visible(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.chars().fold(String::new(), |mut text, c| {
+    if !text.contains(steers) {
+        return text.into();
+    }
+    let mut plain = String::new();
+    for c in text.chars() {
         if steers(c) {
-            text.extend(c.escape_unicode())
+            plain.extend(c.escape_unicode())
         } else {
-            text.push(c)
+            plain.push(c)
         };
-        text
-    })
+    }
+    plain.into()
 }
 
 /// The same, and blanks as numbers, too: a column is a word.
-fn word(text: &str) -> String {
-    if text.is_empty() { "-".into() } else { visible(text).replace(' ', "\\u{20}") }
+fn word(text: &str) -> Cow<'_, str> {
+    match visible(text) {
+        Cow::Borrowed("") => Cow::Owned("-".into()),
+        plain if plain.contains(' ') => plain.replace(' ', "\\u{20}").into(),
+        plain => plain,
+    }
 }
 
 #[test]
 fn hostile_texts() {
     let mut report = Report::default();
-    report.columns([("A", Side::Left), ("B", Side::Left)], &[["x y\u{1b}[2J".into(), "\u{202e}b c\n".into()]]);
+    report.columns([("A", Side::Left), ("B", Side::Left)], vec![["x y\u{1b}[2J".into(), "\u{202e}b c\n".into()]]);
     let plain = anstream::adapter::strip_str(&report.out).to_string();
     assert_eq!(plain.lines().last(), Some(r"x\u{20}y\u{1b}[2J  \u{202e}b c\u{a}"));
     report.error(&"\u{1b}]0;title\u{7}");

@@ -22,11 +22,11 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
             let mut sites: Vec<_> = subject.sites.iter().copied().enumerate().collect();
             let is_chosen = match &selector.what {
                 What::Name(glob) => {
-                    let place = subject
-                        .declared
-                        .as_ref()
-                        .map(|at| format!("{}@{}:{}:{}", subject.name, at.file, at.line, at.column));
-                    glob.matches(&subject.name) || place.is_some_and(|name| glob.matches(&name))
+                    let with_place = || {
+                        let at = subject.declared.as_ref()?;
+                        Some(format!("{}@{}:{}:{}", subject.name, at.file, at.line, at.column))
+                    };
+                    glob.matches(&subject.name) || with_place().is_some_and(|name| glob.matches(&name))
                 }
                 What::File(glob, lines) => subject.declared.as_ref().is_some_and(|at| {
                     glob.matches_end(&at.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&at.line))
@@ -71,18 +71,22 @@ pub fn by_any<'target>(
     for selector in selectors {
         let chosen = by(target, selector);
         each &= something(target, selector, &chosen, report);
-        for one in chosen {
-            match all.iter_mut().find(|other| std::ptr::eq(other.subject, one.subject)) {
-                Some(other) => {
-                    other.sites.extend(one.sites);
-                    other.sites.sort_unstable();
-                    other.sites.dedup();
-                }
-                None => all.push(one),
-            }
-        }
+        all.extend(chosen);
     }
-    all.sort_by(|a, b| a.subject.name.cmp(&b.subject.name));
+    let order = |one: &Chosen<'_>| {
+        let objects = target.objects.iter().position(|object| std::ptr::eq(object, one.object));
+        (objects, std::ptr::from_ref(one.subject) as usize)
+    };
+    all.sort_by_key(order);
+    all.dedup_by(|again, first| {
+        let is_same = std::ptr::eq(again.subject, first.subject);
+        if is_same {
+            first.sites.append(&mut again.sites);
+            first.sites.sort_unstable();
+            first.sites.dedup();
+        }
+        is_same
+    });
     (all, each)
 }
 

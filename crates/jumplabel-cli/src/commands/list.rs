@@ -1,5 +1,7 @@
 //! `list`: what there is, and what it is at the start.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{SCHEMA, code, without_values};
@@ -39,8 +41,7 @@ pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure>
         report.json(&Listing { version: SCHEMA, target: &target.name, machine, keys: rows, damage });
     } else if !rows.is_empty() {
         let heading = [("KEY", Side::Left), ("DEFAULT", Side::Left), ("SITES", Side::Right), ("DECLARED", Side::Left)];
-        let rows: Vec<_> = rows.into_iter().map(Row::columns).collect();
-        report.columns(heading, &rows);
+        report.columns(heading, rows.into_iter().map(Row::columns).collect());
     }
     Ok(code(report, &target, each))
 }
@@ -53,12 +54,12 @@ impl<'target> Row<'target> {
             kind: subject.kind(),
             default: subject.default(one.object),
             sites: subject.sites.len(),
-            declared: subject.declared.as_ref(),
+            declared: subject.declared.as_deref(),
         }
     }
 
-    fn columns(self) -> [String; 4] {
+    fn columns(self) -> [Cow<'target, str>; 4] {
         let declared = self.declared.map_or("-".into(), |at| format!("{}:{}", at.file, at.line));
-        [self.key.to_owned(), self.default, self.sites.to_string(), declared]
+        [self.key.into(), self.default.into(), self.sites.to_string().into(), declared.into()]
     }
 }

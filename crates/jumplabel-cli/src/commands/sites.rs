@@ -1,5 +1,7 @@
 //! `sites`: where the sites are, and what they hold.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{SCHEMA, code, without_values};
@@ -60,16 +62,15 @@ pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure>
     } else if any {
         let left = |title| (title, Side::Left);
         let heading = [("ADDRESS", Side::Right), left("BYTES"), left("STATE"), left("KEY"), left("FUNCTION")];
-        let rows: Vec<_> = rows.into_iter().map(Row::columns).collect();
-        report.columns(heading, &rows);
+        report.columns(heading, rows.into_iter().map(Row::columns).collect());
     }
     Ok(code(report, &target, each && any))
 }
 
-impl Row<'_> {
-    fn columns(self) -> [String; 5] {
+impl<'target> Row<'target> {
+    fn columns(self) -> [Cow<'target, str>; 5] {
         let chain: Vec<String> = self.chain.iter().map(Frame::to_string).collect();
         let chain = if chain.is_empty() { "-".into() } else { chain.join(" < ") };
-        [self.address, self.bytes, self.state.to_owned(), self.key.to_owned(), chain]
+        [self.address.into(), self.bytes.into(), self.state.into(), self.key.into(), chain.into()]
     }
 }

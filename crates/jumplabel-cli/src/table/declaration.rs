@@ -1,5 +1,7 @@
 //! What is left of a declaration: names, file and line.
 
+use std::rc::Rc;
+
 use jumplabel::format::{CALL, DEFAULT, INDIRECT, OFFSET_SHIFT};
 
 use super::{Declared, Place};
@@ -11,7 +13,7 @@ pub struct Declaration {
     pub object: Place,
     pub is_call: bool,
     pub default: bool,
-    pub declared: Declared,
+    pub declared: Rc<Declared>,
     name: String,
     count: u64,
     /// 0 for a single key.
@@ -53,7 +55,7 @@ impl Declaration {
             object,
             is_call: shape & CALL != 0,
             default: shape & DEFAULT != 0,
-            declared: Declared { file: text(path + lengths[2], file)?.to_owned(), line, column },
+            declared: Rc::new(Declared { file: text(path + lengths[2], file)?.to_owned(), line, column }),
             name,
             count: count.into(),
             stride,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use jumplabel::arch::{Kind, State};
+use jumplabel::arch::{Code, Kind, State};
 use jumplabel::format::{ARM, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, SWITCH};
 
 use super::Is;
@@ -54,7 +54,7 @@ pub struct Site {
     pub target: u64,
     /// Of a switch: modes and their code.
     pub arms: Vec<(u32, u64)>,
-    pub bytes: Vec<u8>,
+    pub bytes: Code,
     /// What these bytes are; `None` if they are foreign.
     pub state: Option<State>,
 }
@@ -73,8 +73,11 @@ impl Site {
             (follow(0)?, follow(1)?, follow(2)?, image.word(entry + 12).ok_or_else(lost)?);
         let is_slot = meta & INDIRECT != 0;
         // Of a file that the loader may put anywhere, address 0 is where the object begins.
-        let is_nobodys = if image.is_movable { key < HEADERS } else { key < NULL };
-        if if is_slot { image.slots().is_null(image, key) } else { is_nobodys } {
+        let is_nobodys = match is_slot {
+            true => image.slots().is_null(image, key),
+            false => key < if image.is_movable { HEADERS } else { NULL },
+        };
+        if is_nobodys {
             return Ok(None);
         }
         let number = (meta >> KIND_SHIFT & KIND_MASK) as u8;
@@ -84,14 +87,15 @@ impl Site {
             return Err(format!("has its key in a slot at {key:#x}, where nothing is"));
         }
         let place = Place::of(image, key, is_slot, offset).ok_or_else(lost)?;
-        if let Place::Here(key) = place {
-            if !key.is_multiple_of(KEY_BYTES as u64) || !image.contains(key, KEY_BYTES as u64) || table.contains(&key) {
-                return Err(format!("leads to no key: {key:#x}"));
-            }
+        let is_key = |key: u64| key.is_multiple_of(KEY_BYTES as u64) && image.contains(key, KEY_BYTES as u64);
+        if let Place::Here(key) = place
+            && (!is_key(key) || table.contains(&key))
+        {
+            return Err(format!("leads to no key: {key:#x}"));
         }
         let size = image.machine.bytes(kind);
         let bytes = image.slice(address, size).filter(|_| image.contains_code(address, size as u64));
-        let bytes = bytes.ok_or_else(|| format!("has its site where no code is: {address:#x}"))?.to_vec();
+        let bytes = bytes.ok_or_else(|| format!("has its site where no code is: {address:#x}"))?;
         let mut site = Site {
             address,
             kind,
@@ -100,7 +104,7 @@ impl Site {
             loads: meta & LOADS != 0,
             target,
             arms: Vec::new(),
-            bytes,
+            bytes: Code::new(number, bytes),
             state: None,
         };
         if number == SWITCH {
@@ -108,7 +112,7 @@ impl Site {
         } else if !image.contains_code(target, 1) {
             return Err(format!("leads to where no code is: {target:#x}"));
         }
-        site.state = image.machine.decode(kind, &site.bytes, address, site.target);
+        site.state = image.machine.decode(kind, site.bytes, address, site.target);
         Ok(Some(site))
     }
 

@@ -12,6 +12,7 @@ mod record;
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 pub use entry::{Place, Site};
 
@@ -33,7 +34,7 @@ pub struct Table {
 /// What sites belong to.
 pub struct Subject {
     pub name: String,
-    pub declared: Option<Declared>,
+    pub declared: Option<Rc<Declared>>,
     pub is: Is,
     /// Numbers of sites.
     pub sites: Vec<usize>,
@@ -90,12 +91,13 @@ impl Table {
                     false => Is::Key(default),
                 };
                 here.entry(place).or_default().push(table.subjects.len());
-                let declared = Some(declaration.declared.clone());
+                let declared = Some(Rc::clone(&declaration.declared));
                 table.subjects.push(Subject { name, declared, is, sites: Vec::new() });
             }
         }
         table.read_entries(image, &bounds.table, here);
-        table.subjects.sort_by(|a, b| a.name.cmp(&b.name));
+        // Elements of an array stay as they are: 9 is in front of 10.
+        table.subjects.sort_by(|a, b| a.stem().cmp(b.stem()));
         table.judge(image);
         Ok(table)
     }
@@ -141,6 +143,11 @@ impl Table {
 }
 
 impl Subject {
+    /// The name; of an element, that of the array.
+    fn stem(&self) -> &str {
+        self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)
+    }
+
     /// Of one that no declaration leads to: keys of C, modes. Its symbol names it, or, in a stripped file, its address.
     fn undeclared(image: &Image, site: &Site) -> Subject {
         let name = match &site.place {

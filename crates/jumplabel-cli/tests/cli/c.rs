@@ -17,7 +17,8 @@ trace           off          1  -
 
 fn listed(name: &str, compiler: &str, options: &str) -> PathBuf {
     let file = of_c(name, compiler, options);
-    let rows = |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    let rows =
+        |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
     assert_eq!(rows(&prints("list", &file, &[])), rows(LISTED), "{compiler} {options}");
     assert_eq!(jumplabel(&["check", text(&file), "trace=off", "fsync_all=on", "__SCK__hash=plain"]).code, 0);
     file
@@ -53,5 +54,9 @@ ADDRESS  BYTES       STATE  KEY        FUNCTION
     let stripped = prints("list", &copy(&library, "libgcc-stripped.so", &["strip"]), &[]);
     assert_eq!(stripped.lines().count(), 5, "{stripped}");
     assert!(stripped.contains("trace") && stripped.contains("fsync_all"), "exported: {stripped}");
-    listed("libpacked.so", "clang-16", "-O2 -fPIC -shared -fuse-ld=lld-16 -Wl,--pack-dyn-relocs=relr -fvisibility=hidden");
+    listed(
+        "libpacked.so",
+        "clang-16",
+        "-O2 -fPIC -shared -fuse-ld=lld-16 -Wl,--pack-dyn-relocs=relr -fvisibility=hidden",
+    );
 }

@@ -26,14 +26,17 @@ const COMMANDS: &[&[&str]] = &[&["list"], &["list", "--json"], &["sites", "fn:re
 /// All commands; the exit code of `check`.
 #[track_caller]
 fn survives(file: &Path, what: &dyn std::fmt::Display) -> u8 {
-    let codes = COMMANDS.iter().map(|words| {
+    let mut check = 0;
+    for words in COMMANDS {
         let Printed { code, out, err } = jumplabel(&[&words[..1], &[text(file)], &words[1..]].concat());
         assert!(matches!(code, 0 | 1 | 3 | 4), "{what}: {words:?}: {code}");
         assert_eq!(err.is_empty(), code == 0, "{what}: {words:?}: {err}");
         assert!(!out.contains('\u{1b}') && err.lines().all(|line| line.starts_with("jumplabel: ")), "{what}: {err}");
-        (words[0], code)
-    });
-    codes.filter(|(command, _)| *command == "check").last().unwrap().1
+        if words[0] == "check" {
+            check = code;
+        }
+    }
+    check
 }
 
 #[test]
@@ -63,12 +66,13 @@ fn changed_bytes() {
         for (file, rounds) in [(stripped.clone(), 150), (without_sections(&stripped, &format!("{name}-bare")), 100)] {
             let whole = std::fs::read(&file).unwrap();
             let stripped = std::fs::read(&stripped).unwrap();
-            let places: Vec<_> = ["__jump_table", "__jump_keys", ".data", ".rela.dyn", ".dynamic", ".dynsym", ".rodata", ".text"]
-                .iter()
-                .filter_map(|name| object::File::parse(&*stripped).unwrap().section_by_name(name)?.file_range())
-                .map(|(at, length)| at as usize..(at + length) as usize)
-                .chain([0..64, 64..64 + 13 * 56, whole.len() - whole.len() / 16..whole.len(), 0..whole.len()])
-                .collect();
+            let places: Vec<_> =
+                ["__jump_table", "__jump_keys", ".data", ".rela.dyn", ".dynamic", ".dynsym", ".rodata", ".text"]
+                    .iter()
+                    .filter_map(|name| object::File::parse(&*stripped).unwrap().section_by_name(name)?.file_range())
+                    .map(|(at, length)| at as usize..(at + length) as usize)
+                    .chain([0..64, 64..64 + 13 * 56, whole.len() - whole.len() / 16..whole.len(), 0..whole.len()])
+                    .collect();
             let mut codes = [0; 5];
             for round in 0..rounds {
                 let mut bytes = whole.clone();
@@ -151,7 +155,8 @@ fn nobodys() {
     let table = section(&std::fs::read(program()).unwrap(), "__jump_table");
     let address = |bytes: &[u8]| object::File::parse(bytes).unwrap().section_by_name("__jump_table").unwrap().address();
     let key = (address(&std::fs::read(program()).unwrap()) as u32 + 8).wrapping_neg();
-    let file = edited(program(), "null", |bytes| bytes[table.start + 8..table.start + 12].copy_from_slice(&key.to_le_bytes()));
+    let file =
+        edited(program(), "null", |bytes| bytes[table.start + 8..table.start + 12].copy_from_slice(&key.to_le_bytes()));
     assert_eq!(prints("sites", &file, &[]).lines().count(), sites - 1);
     let file = word(program(), "empty-slot", "__jump_table", 12, 2);
     assert_eq!(prints("sites", &file, &[]).lines().count(), sites - 1);
@@ -161,7 +166,8 @@ fn nobodys() {
 #[test]
 fn code_that_differs() {
     let edit = |name, bytes: [u8; 5]| {
-        let sites: serde_json::Value = serde_json::from_str(&jumplabel(&["sites", text(program()), "net.trace", "--json"]).out).unwrap();
+        let sites: serde_json::Value =
+            serde_json::from_str(&jumplabel(&["sites", text(program()), "net.trace", "--json"]).out).unwrap();
         let address = sites["sites"][1]["address"].as_str().unwrap();
         let address = u64::from_str_radix(&address[2..], 16).unwrap();
         edited(program(), name, |file| {
@@ -188,8 +194,10 @@ fn code_that_differs() {
 fn records() {
     let record = |bytes: &[u8]| {
         let data = section(bytes, ".data");
-        let version = |at: &usize| bytes[at - 4..*at] == [1, 0, 0, 0] && bytes[at - 88..at - 32].iter().all(|&byte| byte == 0);
-        let end = data.filter(|at| at % 8 == 0).skip(12).find(|at| version(at) && bytes[at - 32..at - 28] != [0; 4]).unwrap();
+        let version =
+            |at: &usize| bytes[at - 4..*at] == [1, 0, 0, 0] && bytes[at - 88..at - 32].iter().all(|&byte| byte == 0);
+        let end =
+            data.filter(|at| at % 8 == 0).skip(12).find(|at| version(at) && bytes[at - 32..at - 28] != [0; 4]).unwrap();
         end - 88
     };
     let file = edited(program(), "no-record", |bytes| {
@@ -233,7 +241,7 @@ fn greedy() {
     // A segment that says that it is huge: nothing of it is in the file.
     let file = edited(&declaration("huge-count", 8, u32::MAX), "huge", |bytes| {
         let headers = (0..usize::from(bytes[56])).map(|number| 64 + number * 56);
-        let data = headers.filter(|&at| bytes[at..at + 8] == [1, 0, 0, 0, 6, 0, 0, 0]).last().unwrap();
+        let data = headers.rev().find(|&at| bytes[at..at + 8] == [1, 0, 0, 0, 6, 0, 0, 0]).unwrap();
         bytes[data + 40..data + 48].copy_from_slice(&(1_u64 << 60).to_le_bytes());
     });
     refused_whole(&file, "more than 1048576 keys");

@@ -21,7 +21,13 @@ struct Machine {
 
 macro_rules! machine {
     ($name:literal, $rust:literal, $gnu:literal, $linker:literal, $always:literal) => {
-        Machine { name: $name, rust: $rust, gnu: $gnu, linker: concat!("CARGO_TARGET_", $linker, "_LINKER"), always: $always }
+        Machine {
+            name: $name,
+            rust: $rust,
+            gnu: $gnu,
+            linker: concat!("CARGO_TARGET_", $linker, "_LINKER"),
+            always: $always,
+        }
     };
 }
 
@@ -31,13 +37,8 @@ const RISCV64: Machine =
     machine!("riscv64", "riscv64gc-unknown-linux-gnu", "riscv64-linux-gnu", "RISCV64GC_UNKNOWN_LINUX_GNU", true);
 const S390X: Machine =
     machine!("s390x", "s390x-unknown-linux-gnu", "s390x-linux-gnu", "S390X_UNKNOWN_LINUX_GNU", false);
-const ARM: Machine = machine!(
-    "arm",
-    "armv7-unknown-linux-gnueabihf",
-    "arm-linux-gnueabihf",
-    "ARMV7_UNKNOWN_LINUX_GNUEABIHF",
-    false
-);
+const ARM: Machine =
+    machine!("arm", "armv7-unknown-linux-gnueabihf", "arm-linux-gnueabihf", "ARMV7_UNKNOWN_LINUX_GNUEABIHF", false);
 
 #[test]
 fn aarch64() {
@@ -91,12 +92,18 @@ impl Machine {
     /// What the tool says that a site holds is what objdump finds there; so with what it says that a flip writes.
     fn disassembles(&self, program: &Path) {
         let mut compared = 0;
-        for key in ["net.trace", "wal.fsync", "*::MODE", "*::NAKED", "*::LOADS", "*::HASH=receive", "*::HASH", "net:packet"] {
-            for line in prints("disasm", program, &[key]).lines().filter(|line| line.starts_with(" now") || line.starts_with(" flip")) {
+        for key in
+            ["net.trace", "wal.fsync", "*::MODE", "*::NAKED", "*::LOADS", "*::HASH=receive", "*::HASH", "net:packet"]
+        {
+            for line in prints("disasm", program, &[key])
+                .lines()
+                .filter(|line| line.starts_with(" now") || line.starts_with(" flip"))
+            {
                 let (place, rest) = line[6..].split_once(": ").unwrap();
                 let address = u64::from_str_radix(place.trim(), 16).unwrap();
                 let (bytes, instruction) = rest.split_at(20);
-                let bytes: Vec<u8> = bytes.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+                let bytes: Vec<u8> =
+                    bytes.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
                 let instruction = instruction.split(" ;").next().unwrap().trim();
                 let flipped = edited(program, &format!("flipped-{}", self.name), |file| {
                     let at = offset(file, address);
@@ -126,7 +133,8 @@ impl Machine {
 fn offset(file: &[u8], address: u64) -> usize {
     use object::{Object, ObjectSegment};
     let object = object::File::parse(file).unwrap();
-    let segment = object.segments().find(|segment| (segment.address()..segment.address() + segment.size()).contains(&address));
+    let segment =
+        object.segments().find(|segment| (segment.address()..segment.address() + segment.size()).contains(&address));
     let segment = segment.unwrap();
     (address - segment.address() + segment.file_range().0) as usize
 }
@@ -135,7 +143,12 @@ fn offset(file: &[u8], address: u64) -> usize {
 fn same(ours: &str, shown: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let text = text.replace([',', '\t'], " ");
-        let words = text.split('<').next().unwrap().split_whitespace().filter(|word| *word != "{0}" && *word != "//" && *word != "@");
+        let words = text
+            .split('<')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .filter(|word| *word != "{0}" && *word != "//" && *word != "@");
         words.map(|word| word.trim_start_matches("0x").to_owned()).collect()
     };
     words(ours) == words(shown)

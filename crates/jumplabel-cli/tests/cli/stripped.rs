@@ -9,8 +9,13 @@ use crate::programs::{Printed, copy, edited, fixed, jumplabel, native, prints, p
 #[track_caller]
 fn lists_addresses(file: &Path) {
     let printed = prints("list", file, &[]);
-    let row = |key: &str| printed.lines().find(|row| row.starts_with(key)).unwrap_or_else(|| panic!("{key}\n{printed}"));
-    for wanted in LISTED.lines().skip(1).filter(|row| !row.contains("operated::_") && !row.contains("plain") && !row.contains("MODE")) {
+    let row =
+        |key: &str| printed.lines().find(|row| row.starts_with(key)).unwrap_or_else(|| panic!("{key}\n{printed}"));
+    for wanted in LISTED
+        .lines()
+        .skip(1)
+        .filter(|row| !row.contains("operated::_") && !row.contains("plain") && !row.contains("MODE"))
+    {
         let words = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(row(wanted.split(' ').next().unwrap())), words(wanted));
     }
@@ -57,7 +62,11 @@ fn debug_information() {
 /// The note is not needed.
 #[test]
 fn note() {
-    lists_addresses(&copy(&copy(program(), "to-lose-its-note", &["strip"]), "no-note", &["objcopy", "--remove-section=.note.jumplabel"]));
+    lists_addresses(&copy(
+        &copy(program(), "to-lose-its-note", &["strip"]),
+        "no-note",
+        &["objcopy", "--remove-section=.note.jumplabel"],
+    ));
 }
 
 /// Tables of a later version are not guessed at.
