@@ -1,5 +1,8 @@
 //! Each command, on a program and a library of Rust, with debug information.
 
+use std::process::Command;
+
+use jumplabel_testing::cargo;
 use serde_json::Value;
 use snapbox::{assert_data_eq, str};
 
@@ -119,6 +122,26 @@ operated::_::__trampoline+0x4
     assert_eq!((code, err.contains("no symbol `nobody`")), (3, true));
     let Printed { code, err, .. } = jumplabel(&["disasm", text(program()), "net.trace", "--site", "2"]);
     assert_eq!((code, err.contains("no such site")), (1, true));
+}
+
+/// What `disasm` says of a flip is what the program finds at its sites after it.
+#[test]
+fn flips() {
+    let mut said = Vec::new();
+    for key in ["net.trace", "wal.fsync"] {
+        let shown = prints("disasm", program(), &[key]);
+        for line in shown.lines().filter_map(|line| line.strip_prefix(" flip ")) {
+            let (address, rest) = line.split_once(": ").unwrap();
+            let bytes: Vec<_> = rest[..20].split_whitespace().collect();
+            said.push(format!("{} [{}]", address.trim().trim_start_matches('0'), bytes.join(", ")));
+        }
+    }
+    let flipped = cargo::run(Command::new(program()).arg("flip"));
+    let mut flipped: Vec<_> = flipped.lines().collect();
+    assert_eq!(flipped.len(), 4);
+    flipped.sort_unstable();
+    said.sort_unstable();
+    assert_eq!(said, flipped);
 }
 
 /// With its message.
