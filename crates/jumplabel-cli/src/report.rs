@@ -11,6 +11,9 @@ use crate::target::Target;
 const HEAD: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
+/// So many sentences say enough.
+const DAMAGE: usize = 10;
+
 /// Both streams.
 #[derive(Default)]
 pub struct Report {
@@ -39,7 +42,17 @@ impl Report {
     /// What is damaged in the target; whether anything is.
     pub fn damage(&mut self, target: &Target) -> bool {
         let sentences = target.objects.iter().flat_map(|object| &object.table.damage);
-        sentences.map(|why| self.error(&format_args!("{}: damaged: {why}", target.name))).count() > 0
+        let (mut count, name) = (0_usize, &target.name);
+        for why in sentences {
+            if count < DAMAGE {
+                self.error(&format_args!("{name}: damaged: {why}"));
+            }
+            count += 1;
+        }
+        if count > DAMAGE {
+            self.error(&format_args!("{name}: damaged in {} more places", count - DAMAGE));
+        }
+        count > 0
     }
 
     /// A value as one line of JSON.

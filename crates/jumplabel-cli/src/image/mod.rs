@@ -33,6 +33,11 @@ pub struct Image {
     slots: OnceCell<Slots>,
 }
 
+/// Files with holes cost their makers nothing, and their readers memory.
+const FILE: u64 = 16 << 30;
+/// No instruction set has jumps that reach farther.
+const LOADED: u64 = 4 << 30;
+
 /// Addresses.
 #[derive(Clone, Copy, Debug)]
 struct Range {
@@ -67,6 +72,9 @@ impl Image {
         // To open a pipe waits for who writes to it.
         if !metadata.is_file() {
             return Err(unreachable(&"not a regular file"));
+        }
+        if metadata.len() > FILE {
+            return Err(Failure::Refused(format!("{}: larger than {} GiB", path.display(), FILE >> 30)));
         }
         let file = File::open(path).map_err(|error| unreachable(&error))?;
         let mut ident = [0; 16];
@@ -122,6 +130,11 @@ impl Image {
                 elf::PT_NOTE => notes.push(Range { start: offset, bytes: in_file }),
                 _ => {}
             }
+        }
+        let (all, most) =
+            (segments.iter().map(|segment: &Segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
+        if all.fold(0, u64::saturating_add) > most {
+            return Err(damaged(&"the loaded segments are larger than any program"));
         }
         drop(cache);
         let is_movable = kind == elf::ET_DYN;

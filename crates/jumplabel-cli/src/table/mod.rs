@@ -10,7 +10,7 @@ mod declaration;
 mod entry;
 mod record;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -77,7 +77,8 @@ impl Table {
                 Err(why) => table.damage.push(format!("the record of a key at {record:#x} {why}")),
             }
         }
-        let calls: Vec<_> = declarations.iter().filter(|one| one.is_call).map(|one| one.object.clone()).collect();
+        let calls = declarations.iter().filter(|one| one.is_call);
+        let calls: HashSet<_> = calls.map(|one| one.object.clone()).collect();
         for declaration in &declarations {
             let is_tracepoint = !declaration.is_call && calls.contains(&declaration.object);
             for (name, place) in declaration.elements() {

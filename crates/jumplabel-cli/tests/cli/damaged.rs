@@ -145,6 +145,17 @@ fn says_what() {
     refused(&table("no-key", 8, 0x7000_0000), "entry 0 of the table");
     refused(&table("no-key", 8, 0x7000_0000), "leads to no key: 0x");
     refused(&table("kind", 12, 9 << 2), "has the unknown kind 9");
+    // What fills a screen is said in short.
+    let file = edited(program(), "all-bad", |bytes| {
+        let keys = section(bytes, "__jump_keys");
+        bytes[keys].fill(0x70);
+        let table = section(bytes, "__jump_table");
+        for entry in bytes[table].chunks_exact_mut(16).skip(1) {
+            entry[4..8].fill(0x70);
+        }
+    });
+    let Printed { code, err, .. } = jumplabel(&["check", text(&file)]);
+    assert!(code == 4 && err.lines().count() == 11 && err.ends_with(" more places\n"), "{err}");
     refused(&word(program(), "declaration", "__jump_keys", 4, 0x7000_0000), "the record of a key at 0x");
 }
 
@@ -245,6 +256,26 @@ fn greedy() {
         bytes[data + 40..data + 48].copy_from_slice(&(1_u64 << 60).to_le_bytes());
     });
     refused_whole(&file, "more than 1048576 keys");
+}
+
+/// Files that are mostly a hole, and segments that are each the whole file.
+#[test]
+fn large() {
+    let long = |name: &str, length: u64, segment: u64| {
+        let file = edited(program(), name, |bytes| {
+            let headers = (0..usize::from(bytes[56])).map(|number| 64 + number * 56);
+            for at in headers.filter(|&at| bytes[at..at + 4] == [1, 0, 0, 0]).collect::<Vec<_>>() {
+                bytes[at + 32..at + 40].copy_from_slice(&segment.to_le_bytes());
+                bytes[at + 40..at + 48].copy_from_slice(&segment.to_le_bytes());
+            }
+        });
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
+        file
+    };
+    refused_whole(&long("hole", 1 << 40, 4096), "larger than 16 GiB");
+    refused_whole(&long("hole-loaded", 8 << 30, 4 << 30), "larger than any program");
+    let length = 64 << 20;
+    refused_whole(&long("overlapping", length, length / 4 * 3), "larger than any program");
 }
 
 #[track_caller]
