@@ -14,6 +14,8 @@ mod documents;
 mod machines;
 #[path = "cli/programs.rs"]
 mod programs;
+#[path = "cli/refused.rs"]
+mod refused;
 #[path = "cli/stripped.rs"]
 mod stripped;
 #[path = "cli/terminal.rs"]

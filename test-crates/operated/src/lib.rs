@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use jumplabel::{
-    emit, modes, naked_key, static_branch_likely, static_branch_unlikely, static_call, static_key, static_mode,
-    static_switch, tracepoint,
+    DeferredKey, emit, modes, naked_key, record_key, static_branch_likely, static_branch_unlikely, static_call,
+    static_key, static_mode, static_switch, tracepoint,
 };
 
 static_key! {
@@ -90,4 +90,17 @@ pub extern "C" fn write_back(number: u32) -> u32 {
         Checked => number.checked_add(1).unwrap_or(0),
         Traced => { ran(8); number },
     })
+}
+
+static SLOW: [DeferredKey<true>; 2] = [const { DeferredKey::new(std::time::Duration::from_secs(1)) }; 2];
+
+record_key! {
+    SLOW;
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn slow() {
+    if static_branch_unlikely!(SLOW[1]) {
+        ran(9);
+    }
 }

@@ -8,7 +8,11 @@ unsafe extern "C" {
 fn flip() -> Result<(), jumplabel::Error> {
     for (name, on) in [("net.trace", true), ("wal.fsync", false)] {
         let found = jumplabel::find_key(name)?;
-        if on { found.key.enable()? } else { found.key.disable()? };
+        if on {
+            found.key.enable()?
+        } else {
+            found.key.disable()?
+        };
         jumplabel::for_each_site(found.key, |site| {
             // SAFETY: a site of this program, of five bytes.
             let bytes = unsafe { *(site.address as *const [u8; 5]) };
@@ -23,6 +27,7 @@ fn main() -> Result<(), jumplabel::Error> {
     if arguments.get(1).is_some_and(|word| word == "flip") {
         return flip();
     }
+    operated::slow();
     let number = arguments.len() as u32;
     println!("{}", operated::receive(number) + operated::write_back(number));
     Ok(())

@@ -21,6 +21,8 @@ operated::HOOKS[2]  off                      1  src/lib.rs:10
 operated::LOADS     off                      1  src/lib.rs:10
 operated::MODE      1/3                      1  -
 operated::NAKED     on                       1  src/lib.rs:22
+operated::SLOW[0]   on                       0  src/lib.rs:97
+operated::SLOW[1]   on                       1  src/lib.rs:97
 operated::packet    operated::_::__walk      1  src/lib.rs:42
 wal.fsync           on                       2  src/lib.rs:10
 ";
@@ -46,7 +48,7 @@ fn selectors() {
     assert_eq!(keys(&["file:src/*.rs:22"]), ["operated::NAKED"]);
     assert_eq!(keys(&["fn:operated::traced"]), ["net.trace"]);
     assert_eq!(keys(&["fn:write_back"]), ["operated::LOADS", "operated::MODE", "wal.fsync"]);
-    assert_eq!(keys(&["obj:operated"]).len(), 12);
+    assert_eq!(keys(&["obj:operated"]).len(), 14);
 }
 
 #[test]
@@ -62,6 +64,7 @@ ADDRESS  BYTES       STATE   KEY                 FUNCTION
 0x[..]  e9[..]  jump    operated::LOADS     write_back src/lib.rs:[..]
 0x[..]  e9[..]  arm     operated::MODE      write_back src/lib.rs:85
 0x[..]  b801000000  true    operated::NAKED     operated::NAKED::__function
+0x[..]  e9[..]  jump    operated::SLOW[1]   slow src/lib.rs:[..]
 0x[..]  e9[..]  direct  operated::packet    operated::_::__trampoline
 0x[..]  0f1f440000  nop     wal.fsync           write_back src/lib.rs:76
 0x[..]  e9[..]  jump    wal.fsync           write_back src/lib.rs:79
@@ -191,7 +194,7 @@ fn json() {
         (&1.into(), &"x86_64".into(), &text(program()).into())
     );
     let kinds: Vec<_> = list["keys"].as_array().unwrap().iter().map(|key| key["kind"].as_str().unwrap()).collect();
-    let expected = "key key tracepoint call key key key key mode key call key";
+    let expected = "key key tracepoint call key key key key mode key key key call key";
     assert_eq!(kinds.join(" "), expected);
     let declared = serde_json::json!({ "file": "src/lib.rs", "line": 10, "column": 1 });
     assert_eq!((&list["keys"][0]["declared"], &list["keys"][0]["sites"]), (&declared, &2.into()));
