@@ -118,7 +118,7 @@ fn records() {
         bytes[at..at + 8].fill(0);
     });
     let printed = prints("list", &file, &["*::TRACE"]);
-    assert_eq!(printed.split_whitespace().skip(4).collect::<Vec<_>>(), ["operated::TRACE", "off", "2", "-"]);
+    assert_eq!(printed.split_whitespace().skip(4).collect::<Vec<_>>(), ["operated::TRACE::TRACE", "off", "2", "-"]);
     let file = edited(program(), "no-record", |bytes| {
         let at = record(bytes);
         bytes[at] = 1;
