@@ -19,6 +19,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The same, with the name of the file.
+    pub fn of(self, name: &str) -> Failure {
+        match self {
+            Failure::Usage(why) => Failure::Usage(why),
+            Failure::OutOfReach(why) => Failure::OutOfReach(format!("{name}: {why}")),
+            Failure::Refused(why) => Failure::Refused(format!("{name}: {why}")),
+        }
+    }
+
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {

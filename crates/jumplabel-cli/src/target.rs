@@ -27,7 +27,7 @@ impl Target {
     /// Opens what an argument names. Reads it, and never runs it.
     pub fn open(name: &str) -> Result<Target, Failure> {
         let image = Image::open(Path::new(name))?;
-        let table = Table::read(&image)?;
+        let table = Table::read(&image).map_err(|failure| failure.of(name))?;
         Ok(Target { name: name.to_owned(), objects: vec![Object { image, table, lines: OnceCell::new() }] })
     }
 }

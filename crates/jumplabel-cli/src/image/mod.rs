@@ -87,11 +87,7 @@ impl Image {
             elf::ELFCLASS64 => Image::parse::<FileHeader64<Endianness>>(file, metadata.len()),
             _ => Err(Failure::OutOfReach("neither 32-bit nor 64-bit ELF".into())),
         }
-        .map_err(|failure| match failure {
-            Failure::OutOfReach(why) => unreachable(&why),
-            Failure::Refused(why) => Failure::Refused(format!("{}: {why}", path.display())),
-            failure => failure,
-        })
+        .map_err(|failure| failure.of(&path.display().to_string()))
     }
 
     fn parse<Header: FileHeader<Endian = Endianness>>(file: File, length: u64) -> Result<Image, Failure> {

@@ -96,8 +96,12 @@ fn bounds(image: &Image, words: u64) -> Option<Bounds> {
     pair(2, 4)?;
     // Most of what a table of sites leads to is code, whatever may be damaged.
     let entries = || super::rows(table.clone(), ENTRY);
-    let leads = |entry: u64| image.follow(entry).is_some_and(|code| image.contains_code(code, 4));
-    if table.is_empty() && keys.is_empty() || !table.is_empty() && !entries().any(leads) {
+    let leads = |entry: &u64| {
+        let [code, key] = [*entry, entry + 8].map(|word| image.follow(word));
+        code.is_some_and(|code| image.contains_code(code, 4)) && key.is_some_and(|key| image.contains(key, 8))
+    };
+    let leads_to_code = || entries().filter(leads).count() * 2 > entries().count();
+    if table.is_empty() && keys.is_empty() || !table.is_empty() && !leads_to_code() {
         return None;
     }
     let rows = entries();
