@@ -44,7 +44,7 @@ lint:
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
 PROJECTS := builds objects rewritten compile_cost
-BUILDING := capi documents smoke compile_fail
+BUILDING := capi cli documents smoke compile_fail
 LINTED := layers public_api
 ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 sets = cargo test --workspace$(foreach set,$(1), --test $(set))

@@ -35,6 +35,7 @@ enum Rule {
 use Rule::{C, Commands, Excused, Rust, Tried};
 
 const FIGURE: Rule = Excused("a figure, drawn by hand");
+const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
 const ENCODINGS: Rule = Excused("tests/encoding.rs decodes each state of each step; tests/naked.rs the function");
 
 /// Document, words that only one of its blocks has, and what is done with that block.
@@ -79,6 +80,13 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
     ("docs/how-it-works.md", "Runtime of the program", FIGURE),
     ("docs/mutants.md", "--shard", Commands),
+    ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
+    ("docs/operating.md", "list ./server\n", OF_THE_TOOL),
+    ("docs/operating.md", "fn:write_back", OF_THE_TOOL),
+    ("docs/operating.md", "sites ./server", OF_THE_TOOL),
+    ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
+    ("docs/operating.md", "check ./server", OF_THE_TOOL),
+    ("docs/operating.md", "--json", OF_THE_TOOL),
     ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
     ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
@@ -152,6 +160,10 @@ const COMMANDS: &[(&str, How)] = &[
             "musl-gcc -static program.c -I$PREFIX/musl/include -L$PREFIX/musl/lib -ljumplabel && ./a.out",
             "it was installed there",
         ),
+    ),
+    (
+        "cargo install --path crates/jumplabel-cli",
+        Nothing("it would install into the home directory; the sessions run the same program"),
     ),
     ("make check", Exists("minutes; make test runs all of it")),
     ("make lint unit", Exists("this test is part of it")),
@@ -298,7 +310,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -307,6 +319,7 @@ const DOCUMENTS: [&str; 11] = [
     "docs/how-it-works.md",
     "docs/linux-api.md",
     "docs/mutants.md",
+    "docs/operating.md",
     "docs/porting.md",
     "docs/safety.md",
     "docs/table-format.md",

@@ -1,0 +1,117 @@
+//! `disasm`: what a site holds now, and what it holds once its key is flipped.
+
+use jumplabel::arch::State;
+use jumplabel::format::{BRANCH, JUMP, NAKED, SWITCH};
+
+use super::code;
+use crate::arguments;
+use crate::failure::Failure;
+use crate::report::Report;
+use crate::selection::{self, Chosen};
+use crate::selector::Assignment;
+use crate::table::{Is, Site};
+use crate::target::Target;
+
+/// What a site can come to hold: the state, where it then leads, and what that means.
+type Flip = (State, u64, String);
+
+pub fn run(what: &arguments::Disasm, report: &mut Report) -> Result<u8, Failure> {
+    let wanted = match &what.selector.assignment {
+        None => None,
+        Some(Assignment::Target(target)) => Some(target.as_str()),
+        Some(_) => return Err(Failure::Usage(format!("`{}`: disasm shows both states", what.selector))),
+    };
+    let target = Target::open(&what.target)?;
+    let chosen = selection::by(&target, &what.selector);
+    let any = selection::something(&target, &what.selector, &chosen, report);
+    let mut shown = 0;
+    for one in &chosen {
+        for &(number, site) in &one.sites {
+            if what.site.is_none_or(|wanted| wanted == number) {
+                show(one, &one.object.table.sites[site], wanted, report)?;
+                shown += 1;
+            }
+        }
+    }
+    if any && shown == 0 {
+        report.error(&format_args!("{}: `{}` has no such site", target.name, what.selector));
+    }
+    Ok(code(report, &target, shown > 0))
+}
+
+fn show(chosen: &Chosen<'_>, site: &Site, wanted: Option<&str>, report: &mut Report) -> Result<(), Failure> {
+    let (image, is) = (&chosen.object.image, chosen.subject.is);
+    let chain = chosen.object.lines().chain(image, site.address);
+    let place = image.symbols().place(site.address).unwrap_or_else(|| format!("{:#x}", site.address));
+    let line = chain
+        .first()
+        .filter(|frame| frame.file.is_some())
+        .map(|frame| format!("   {}:{}", frame.file.as_deref().unwrap_or_default(), frame.line.unwrap_or_default()));
+    report.line(&format_args!("{place}{}", line.unwrap_or_default()));
+    let mut row = |title: &str, bytes: &[u8], state, leads_to, meaning: &str| {
+        let hex: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let instruction = image.machine.instruction(state, bytes, site.address, leads_to);
+        report.line(&format_args!(
+            " {title:4}  {:05x}: {:20}  {instruction:30} ; {meaning}",
+            site.address,
+            hex.join(" ")
+        ));
+    };
+    let meaning = site.now(chosen);
+    row("now", &site.bytes, site.state, site.target, &meaning);
+    let Some(state) = site.state else { return Ok(()) };
+    for (state, leads_to, meaning) in site.flips(chosen, state, is, wanted)? {
+        match image.machine.encode(state, site.address, leads_to) {
+            Some(bytes) => row("flip", &bytes, Some(state), leads_to, &meaning),
+            None => row("flip", &[], None, leads_to, &format!("{meaning}: out of reach of a jump")),
+        }
+    }
+    Ok(())
+}
+
+fn on_or_off(on: bool) -> String {
+    if on { "on" } else { "off" }.into()
+}
+
+impl Site {
+    /// What it means that it holds what it holds.
+    fn now(&self, chosen: &Chosen<'_>) -> String {
+        let Some(state) = self.state else { return "foreign bytes".into() };
+        let does = chosen.object.image.machine.does(state) != 0;
+        match self.kind.number() {
+            BRANCH if self.loads && does => "loads the key".into(),
+            BRANCH => on_or_off(does != self.arm),
+            NAKED => on_or_off(does),
+            _ => chosen.subject.default(chosen.object),
+        }
+    }
+
+    /// What a flip writes.
+    fn flips(&self, chosen: &Chosen<'_>, state: State, is: Is, wanted: Option<&str>) -> Result<Vec<Flip>, Failure> {
+        let (image, machine) = (&chosen.object.image, chosen.object.image.machine);
+        let does = machine.does(state) != 0;
+        Ok(match (self.kind.number(), is) {
+            // It goes on loading where the arm in line is not wanted.
+            (BRANCH, _) if self.loads && does => {
+                vec![(machine.toward(state, 0), self.target, on_or_off(self.arm))]
+            }
+            (BRANCH, _) => vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))],
+            (NAKED, _) => vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(!does))],
+            (SWITCH, Is::Mode { mode, count }) => {
+                let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
+                others.map(|&(number, code)| (State::TO_ARM, code, format!("{number}/{count}"))).collect()
+            }
+            (JUMP, _) => match wanted {
+                None => vec![(State::INDIRECT, self.target, "by way of the slot: to anywhere".into())],
+                Some(name) => {
+                    let function = image.symbols().address_of(name);
+                    let function = function.ok_or_else(|| {
+                        Failure::OutOfReach(format!("no symbol `{name}`: it may be stripped, or in another object"))
+                    })?;
+                    vec![(State::DIRECT, function, name.to_owned())]
+                }
+            },
+            _ => Vec::new(),
+        })
+    }
+}

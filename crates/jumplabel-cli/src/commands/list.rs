@@ -1,0 +1,65 @@
+//! `list`: what there is, and what it is at the start.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::{SCHEMA, code, without_values};
+use crate::arguments;
+use crate::failure::Failure;
+use crate::report::{Report, Side};
+use crate::selection;
+use crate::table::Declared;
+use crate::target::Target;
+
+#[derive(Serialize)]
+struct Listing<'target> {
+    version: u32,
+    target: &'target str,
+    machine: Option<&'static str>,
+    keys: Vec<Row<'target>>,
+    damage: Vec<&'target str>,
+}
+
+#[derive(Serialize)]
+struct Row<'target> {
+    key: &'target str,
+    kind: &'static str,
+    default: String,
+    sites: usize,
+    declared: Option<&'target Declared>,
+}
+
+pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
+    without_values("list", &what.selectors)?;
+    let target = Target::open(&what.target)?;
+    let (chosen, each) = selection::by_any(&target, &what.selectors, report);
+    let rows: Vec<_> = chosen.iter().map(Row::of).collect();
+    if what.json {
+        let damage = target.objects.iter().flat_map(|object| &object.table.damage).map(String::as_str).collect();
+        let machine = target.objects.first().map(|object| object.image.machine.name());
+        report.json(&Listing { version: SCHEMA, target: &target.name, machine, keys: rows, damage });
+    } else if !rows.is_empty() {
+        let heading = [("KEY", Side::Left), ("DEFAULT", Side::Left), ("SITES", Side::Right), ("DECLARED", Side::Left)];
+        report.columns(heading, rows.into_iter().map(Row::columns).collect());
+    }
+    Ok(code(report, &target, each))
+}
+
+impl<'target> Row<'target> {
+    fn of(one: &selection::Chosen<'target>) -> Row<'target> {
+        let subject = one.subject;
+        Row {
+            key: &subject.name,
+            kind: subject.kind(),
+            default: subject.default(one.object),
+            sites: subject.sites.len(),
+            declared: subject.declared.as_deref(),
+        }
+    }
+
+    fn columns(self) -> [Cow<'target, str>; 4] {
+        let declared = self.declared.map_or("-".into(), |at| format!("{}:{}", at.file, at.line));
+        [self.key.into(), self.default.into(), self.sites.to_string().into(), declared.into()]
+    }
+}

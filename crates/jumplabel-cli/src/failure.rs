@@ -1,0 +1,46 @@
+//! Why a command did not do what it was asked, and the exit codes, which are those of grep and a few more.
+
+use std::fmt;
+
+/// All is as it was asked.
+pub const DONE: u8 = 0;
+/// Nothing matched, or something differs.
+pub const DIFFERS: u8 = 1;
+
+/// What ends a command.
+#[derive(Debug)]
+pub enum Failure {
+    /// The words on the command line make no sense.
+    Usage(String),
+    /// The target cannot be reached, or is none.
+    OutOfReach(String),
+    /// The target is damaged: what it says is not safe to act on.
+    Refused(String),
+}
+
+impl Failure {
+    /// The same, with the name of the file.
+    pub fn of(self, name: &str) -> Failure {
+        match self {
+            Failure::Usage(why) => Failure::Usage(why),
+            Failure::OutOfReach(why) => Failure::OutOfReach(format!("{name}: {why}")),
+            Failure::Refused(why) => Failure::Refused(format!("{name}: {why}")),
+        }
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::OutOfReach(_) => 3,
+            Failure::Refused(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Usage(text) | Failure::OutOfReach(text) | Failure::Refused(text)) = self;
+        f.write_str(text)
+    }
+}

@@ -1,0 +1,243 @@
+//! A program or library as the loader would lay it out, read from its file: bytes by their addresses. Nothing that the file says is
+//! believed: each address and each length is looked up in the segments, and each segment lies in the file.
+
+pub mod lines;
+pub mod relocations;
+pub mod symbols;
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endian, Endianness, ReadCache};
+
+use crate::failure::Failure;
+use crate::machine::Machine;
+use relocations::Slots;
+use symbols::Symbols;
+
+/// One object.
+pub struct Image {
+    file: File,
+    pub machine: Machine,
+    endian: Endianness,
+    /// The loader chooses where it lies.
+    pub is_movable: bool,
+    segments: Vec<Segment>,
+    dynamic: Option<Range>,
+    notes: Vec<Range>,
+    symbols: OnceCell<Symbols>,
+    slots: OnceCell<Slots>,
+}
+
+/// Files with holes cost their makers nothing, and their readers memory.
+const FILE: u64 = 16 << 30;
+/// No instruction set has jumps that reach farther.
+const LOADED: u64 = 4 << 30;
+
+/// Addresses.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    bytes: u64,
+}
+
+/// What the loader maps.
+struct Segment {
+    address: u64,
+    /// In memory; in the file, from `offset` on. What is beyond is zero.
+    bytes: u64,
+    in_file: u64,
+    offset: u64,
+    flags: u32,
+    content: OnceCell<Option<Vec<u8>>>,
+}
+
+impl Segment {
+    /// How far into it `bytes` bytes at `address` begin, if it has all of them.
+    fn place(&self, address: u64, bytes: u64) -> Option<u64> {
+        let place = address.checked_sub(self.address)?;
+        (place.checked_add(bytes)? <= self.bytes).then_some(place)
+    }
+}
+
+impl Image {
+    /// Reads the headers.
+    pub fn open(path: &Path) -> Result<Image, Failure> {
+        let unreachable = |why: &dyn std::fmt::Display| Failure::OutOfReach(format!("{}: {why}", path.display()));
+        let metadata = std::fs::metadata(path).map_err(|error| unreachable(&error))?;
+        // To open a pipe waits for who writes to it.
+        if !metadata.is_file() {
+            return Err(unreachable(&"not a regular file"));
+        }
+        if metadata.len() > FILE {
+            return Err(Failure::Refused(format!("{}: larger than {} GiB", path.display(), FILE >> 30)));
+        }
+        let file = File::open(path).map_err(|error| unreachable(&error))?;
+        let mut ident = [0; 16];
+        let is_elf = file.read_exact_at(&mut ident, 0).is_ok() && ident[..4] == elf::ELFMAG;
+        if !is_elf {
+            return Err(unreachable(&"not an ELF file"));
+        }
+        match ident[4] {
+            elf::ELFCLASS32 => Image::parse::<FileHeader32<Endianness>>(file, metadata.len()),
+            elf::ELFCLASS64 => Image::parse::<FileHeader64<Endianness>>(file, metadata.len()),
+            _ => Err(Failure::OutOfReach("neither 32-bit nor 64-bit ELF".into())),
+        }
+        .map_err(|failure| failure.of(&path.display().to_string()))
+    }
+
+    fn parse<Header: FileHeader<Endian = Endianness>>(file: File, length: u64) -> Result<Image, Failure> {
+        let damaged = |why: &dyn std::fmt::Display| Failure::Refused(format!("damaged: {why}"));
+        let cache = ReadCache::new(&file);
+        let header = Header::parse(&cache).map_err(|error| damaged(&error))?;
+        let endian = header.endian().map_err(|error| damaged(&error))?;
+        let kind = header.e_type(endian);
+        if kind != elf::ET_EXEC && kind != elf::ET_DYN {
+            return Err(Failure::OutOfReach("neither a program nor a shared library: not linked yet?".into()));
+        }
+        let number = header.e_machine(endian);
+        let machine = Machine::of(number, header.is_type_64(), endian.is_big_endian());
+        let machine = machine
+            .ok_or_else(|| Failure::OutOfReach(format!("an instruction set without sites (ELF machine {number})")))?;
+        let headers = header.program_headers(endian, &cache).map_err(|error| damaged(&error))?;
+        let (mut segments, mut dynamic, mut notes) = (Vec::new(), None, Vec::new());
+        for header in headers {
+            let (start, offset): (u64, u64) = (header.p_vaddr(endian).into(), header.p_offset(endian).into());
+            let (in_file, bytes): (u64, u64) = (header.p_filesz(endian).into(), header.p_memsz(endian).into());
+            match header.p_type(endian) {
+                elf::PT_LOAD => {
+                    if offset.checked_add(in_file).is_none_or(|end| end > length) {
+                        let why = format!(
+                            "a segment of {in_file} bytes at {offset} goes beyond the end of the file, {length}"
+                        );
+                        return Err(damaged(&why));
+                    }
+                    if in_file > bytes || start.checked_add(bytes).is_none() {
+                        return Err(damaged(&format!("the segment at {start:#x} has impossible bounds")));
+                    }
+                    let (flags, content) = (header.p_flags(endian), OnceCell::new());
+                    segments.push(Segment { address: start, bytes, in_file, offset, flags, content });
+                }
+                elf::PT_DYNAMIC => dynamic = Some(Range { start, bytes: in_file }),
+                elf::PT_NOTE => notes.push(Range { start: offset, bytes: in_file }),
+                _ => {}
+            }
+        }
+        let (all, most) =
+            (segments.iter().map(|segment: &Segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
+        if all.fold(0, u64::saturating_add) > most {
+            return Err(damaged(&"the loaded segments are larger than any program"));
+        }
+        drop(cache);
+        let is_movable = kind == elf::ET_DYN;
+        let (symbols, slots) = (OnceCell::new(), OnceCell::new());
+        Ok(Image { file, machine, endian, is_movable, segments, dynamic, notes, symbols, slots })
+    }
+
+    /// What the file has of a segment.
+    fn content<'image>(&self, segment: &'image Segment) -> Option<&'image [u8]> {
+        let read = || {
+            let mut content = vec![0; usize::try_from(segment.in_file).ok()?];
+            self.file.read_exact_at(&mut content, segment.offset).ok()?;
+            Some(content)
+        };
+        segment.content.get_or_init(read).as_deref()
+    }
+
+    /// Bytes that the file has.
+    pub fn slice(&self, address: u64, bytes: usize) -> Option<&[u8]> {
+        let find = |segment: &&Segment| segment.place(address, bytes as u64).is_some();
+        let segment = self.segments.iter().find(find)?;
+        let place = usize::try_from(segment.place(address, bytes as u64)?).ok()?;
+        self.content(segment)?.get(place..place.checked_add(bytes)?)
+    }
+
+    /// The same; what the file does not have of a segment is zero.
+    pub fn array<const BYTES: usize>(&self, address: u64) -> Option<[u8; BYTES]> {
+        if let Some(slice) = self.slice(address, BYTES) {
+            return slice.try_into().ok();
+        }
+        let mut array = [0; BYTES];
+        for (byte, at) in array.iter_mut().zip(0..) {
+            let at = address.checked_add(at)?;
+            *byte = self.slice(at, 1).map_or_else(|| self.contains(at, 1).then_some(0), |slice| Some(slice[0]))?;
+        }
+        Some(array)
+    }
+
+    /// A word.
+    pub fn word(&self, address: u64) -> Option<u32> {
+        Some(self.endian.read_u32_bytes(self.array(address)?))
+    }
+
+    /// Two bytes.
+    pub fn half(&self, address: u64) -> Option<u16> {
+        Some(self.endian.read_u16_bytes(self.array(address)?))
+    }
+
+    /// A word of the size of a pointer.
+    pub fn pointer(&self, address: u64) -> Option<u64> {
+        if self.machine.pointer() == 4 {
+            return self.word(address).map(u64::from);
+        }
+        Some(self.endian.read_u64_bytes(self.array(address)?))
+    }
+
+    /// Where the self-relative word at `address` leads.
+    pub fn follow(&self, address: u64) -> Option<u64> {
+        let distance = self.word(address)?.cast_signed();
+        let there = address.wrapping_add_signed(distance.into());
+        Some(if self.machine.pointer() == 4 { there & u64::from(u32::MAX) } else { there })
+    }
+
+    /// Whether some segment has all of these bytes.
+    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+        self.segments.iter().any(|segment| segment.place(address, bytes).is_some())
+    }
+
+    /// The same, of code.
+    pub fn contains_code(&self, address: u64, bytes: u64) -> bool {
+        let is_code = |segment: &Segment| segment.flags & elf::PF_X != 0 && segment.place(address, bytes).is_some();
+        self.segments.iter().any(is_code)
+    }
+
+    /// How many bytes of the file are data that the program may write, with the addresses where they lie.
+    pub fn data(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let written = self.segments.iter().filter(|segment| segment.flags & elf::PF_W != 0);
+        written.filter_map(|segment| Some((segment.address, self.content(segment)?)))
+    }
+
+    /// The contents of notes.
+    pub fn notes(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.notes.iter().filter_map(|range| {
+            // Notes are small; a length that a damaged file gives may not be.
+            let mut note = vec![0; usize::try_from(range.bytes).ok().filter(|&bytes| bytes <= 1 << 20)?];
+            self.file.read_exact_at(&mut note, range.start).ok()?;
+            Some(note)
+        })
+    }
+
+    /// The file, for what is not loaded.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// How words are stored.
+    pub fn endian(&self) -> Endianness {
+        self.endian
+    }
+
+    /// Names of functions and variables; none in a stripped file. Reads them when they are first asked for.
+    pub fn symbols(&self) -> &Symbols {
+        self.symbols.get_or_init(|| Symbols::read(&self.file))
+    }
+
+    /// What the loader puts into slots.
+    pub fn slots(&self) -> &Slots {
+        self.slots.get_or_init(|| Slots::read(self))
+    }
+}

@@ -1,0 +1,61 @@
+//! Names of addresses: the symbols of functions and variables.
+
+use std::fs::File;
+
+use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
+
+/// Symbols, in the order of their addresses.
+#[derive(Default)]
+pub struct Symbols(Vec<Symbol>);
+
+struct Symbol {
+    address: u64,
+    bytes: u64,
+    name: String,
+}
+
+impl Symbols {
+    /// Those of the file, and those that it exports. A file whose section headers are lost or damaged has none.
+    pub(super) fn read(file: &File) -> Symbols {
+        let cache = ReadCache::new(file);
+        let Ok(file) = object::File::parse(&cache) else { return Symbols::default() };
+        let named = file
+            .symbols()
+            .chain(file.dynamic_symbols())
+            .filter(|symbol| matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data) && !symbol.is_undefined());
+        let read = |symbol: object::Symbol<'_, '_, _>| {
+            // Those that begin with `$` say where code and where data is.
+            let name = symbol.name().ok().filter(|name| !name.is_empty() && !name.starts_with('$'))?;
+            Some(Symbol { address: symbol.address(), bytes: symbol.size(), name: name.to_owned() })
+        };
+        let mut symbols: Vec<Symbol> = named.filter_map(read).collect();
+        symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+        Symbols(symbols)
+    }
+
+    /// The symbol that `address` lies in, as it is written in the source, and how far.
+    pub fn at(&self, address: u64) -> Option<(String, u64)> {
+        let behind = self.0.partition_point(|symbol| symbol.address <= address);
+        // Symbols lie in each other rarely: one or two that begin in front of it do not have it.
+        let has = |symbol: &&Symbol| address - symbol.address < symbol.bytes.max(1);
+        let symbol = self.0[..behind].iter().rev().take(8).find(has)?;
+        Some((demangled(&symbol.name), address - symbol.address))
+    }
+
+    /// The address of what is called so, as it is written in the source or in the object file.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        let is_it = |symbol: &&Symbol| symbol.name == name || demangled(&symbol.name) == name;
+        self.0.iter().find(is_it).map(|symbol| symbol.address)
+    }
+
+    /// What [`at`](Self::at) finds, in one word: `name+0x8`.
+    pub fn place(&self, address: u64) -> Option<String> {
+        let (name, far) = self.at(address)?;
+        Some(if far == 0 { name } else { format!("{name}+{far:#x}") })
+    }
+}
+
+/// A name as the source has it.
+pub fn demangled(name: &str) -> String {
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}

@@ -1,0 +1,173 @@
+//! The instruction sets, and what their sites hold, in words of bytes and of assembler. The bytes are those of the library's encoders.
+//!
+//! What a site holds is one of two to four instructions, all named here, so that no disassembler is needed but for x86, where `sites`
+//! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
+//! know few of these eight.
+
+use jumplabel::arch::{Code, Kind, Sites, State};
+use jumplabel::arch::{
+    aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
+    x86::X86,
+};
+use object::elf;
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    X86,
+    X86_64,
+    Aarch64,
+    Arm,
+    Riscv64,
+    Powerpc64,
+    S390x,
+    Loongarch64,
+}
+
+/// Evaluates `$body` with `$A` as the instruction set's encoder.
+macro_rules! with_encoder {
+    ($machine:expr, $A:ident => $body:expr) => {
+        match $machine {
+            Machine::X86 => {
+                type $A = X86<32>;
+                $body
+            }
+            Machine::X86_64 => {
+                type $A = X86<64>;
+                $body
+            }
+            Machine::Aarch64 => {
+                type $A = Aarch64;
+                $body
+            }
+            Machine::Arm => {
+                type $A = Arm;
+                $body
+            }
+            Machine::Riscv64 => {
+                type $A = Riscv64;
+                $body
+            }
+            Machine::Powerpc64 => {
+                type $A = Powerpc64;
+                $body
+            }
+            Machine::S390x => {
+                type $A = S390x;
+                $body
+            }
+            Machine::Loongarch64 => {
+                type $A = Loongarch64;
+                $body
+            }
+        }
+    };
+}
+
+impl Machine {
+    /// By what the ELF header says: machine, whether addresses have 64 bits, whether it is big endian.
+    pub fn of(machine: u16, is_64: bool, is_big: bool) -> Option<Machine> {
+        Some(match (machine, is_64, is_big) {
+            (elf::EM_386, false, false) => Machine::X86,
+            (elf::EM_X86_64, true, false) => Machine::X86_64,
+            (elf::EM_AARCH64, true, false) => Machine::Aarch64,
+            (elf::EM_ARM, false, false) => Machine::Arm,
+            (elf::EM_RISCV, true, false) => Machine::Riscv64,
+            (elf::EM_PPC64, true, false) => Machine::Powerpc64,
+            (elf::EM_S390, true, true) => Machine::S390x,
+            (elf::EM_LOONGARCH, true, false) => Machine::Loongarch64,
+            _ => return None,
+        })
+    }
+
+    /// What rustc and the documents call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::X86 => "i686",
+            Machine::X86_64 => "x86_64",
+            Machine::Aarch64 => "aarch64",
+            Machine::Arm => "arm",
+            Machine::Riscv64 => "riscv64",
+            Machine::Powerpc64 => "powerpc64",
+            Machine::S390x => "s390x",
+            Machine::Loongarch64 => "loongarch64",
+        }
+    }
+
+    /// Bytes of a pointer.
+    pub fn pointer(self) -> usize {
+        if matches!(self, Machine::X86 | Machine::Arm) { 4 } else { 8 }
+    }
+
+    /// Bytes of a site.
+    pub fn bytes(self, kind: Kind) -> usize {
+        with_encoder!(self, A => kind.bytes::<A>())
+    }
+
+    /// What a site at `address` that leads to `target` holds. A jump to elsewhere (the linker put a veneer between) counts as one,
+    /// where the site may lead anywhere.
+    pub fn decode(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
+        with_encoder!(self, A => {
+            kind.decode::<A>(code, displacement::<A>(address, target)).or_else(|| kind.leads_somewhere::<A>(code))
+        })
+    }
+
+    /// The bytes of a state; `None` if the target is out of reach, and the state needs it.
+    pub fn encode(self, state: State, address: u64, target: u64) -> Option<Vec<u8>> {
+        with_encoder!(self, A => {
+            let fixed = state.encode::<A>(0) == state.encode::<A>(16);
+            let displacement = displacement::<A>(address, target).or(fixed.then_some(0))?;
+            Some(state.encode::<A>(displacement).to_vec())
+        })
+    }
+
+    /// What a site does, as a number: of a check, whether it jumps; of a naked key's function, what it returns.
+    pub fn does(self, state: State) -> usize {
+        with_encoder!(self, A => state.does::<A>())
+    }
+
+    /// The state that a flip goes to from `state`.
+    pub fn toward(self, state: State, goal: usize) -> State {
+        with_encoder!(self, A => state.toward::<A>(goal, Some(0)))
+    }
+
+    /// The instruction at a site that holds `state`; on x86, whatever the bytes are.
+    pub fn instruction(self, state: Option<State>, bytes: &[u8], address: u64, target: u64) -> String {
+        match (self, state) {
+            (Machine::X86, _) => x86(32, bytes, address),
+            (Machine::X86_64, _) => x86(64, bytes, address),
+            (Machine::Riscv64, Some(state @ (State::FALSE | State::TRUE))) => format!("li a0, {}", self.does(state)),
+            (_, Some(State::JUMP | State::TRUE | State::DIRECT | State::TO_ARM)) => {
+                let jump = match self {
+                    Machine::S390x => "jg",
+                    Machine::Riscv64 => "j",
+                    _ => "b",
+                };
+                format!("{jump} {target:#x}")
+            }
+            (Machine::S390x, Some(_)) => format!("jgnop {target:#x}"),
+            (_, Some(_)) => "nop".into(),
+            (_, None) => "(foreign)".into(),
+        }
+    }
+}
+
+fn displacement<A: Sites>(address: u64, target: u64) -> Option<i32> {
+    A::displacement(address, target)
+}
+
+fn x86(bits: u32, bytes: &[u8], address: u64) -> String {
+    use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_branch_leading_zeros(false);
+    options.set_show_branch_size(false);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    options.set_space_after_operand_separator(true);
+    let mut text = String::new();
+    formatter.format(&Decoder::with_ip(bits, bytes, address, DecoderOptions::NONE).decode(), &mut text);
+    text
+}

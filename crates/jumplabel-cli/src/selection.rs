@@ -1,0 +1,106 @@
+//! What the selectors choose of a target.
+
+use crate::image::lines::Lines;
+use crate::report::Report;
+use crate::selector::{Selector, What};
+use crate::table::Subject;
+use crate::target::{Object, Target};
+
+/// A key, call or mode that was chosen, with those of its sites that were.
+pub struct Chosen<'target> {
+    pub object: &'target Object,
+    pub subject: &'target Subject,
+    /// Numbers among the subject's sites, and among all.
+    pub sites: Vec<(usize, usize)>,
+}
+
+/// What one selector chooses.
+pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'target>> {
+    let mut chosen = Vec::new();
+    for object in &target.objects {
+        for subject in &object.table.subjects {
+            let mut sites: Vec<_> = subject.sites.iter().copied().enumerate().collect();
+            let is_chosen = match &selector.what {
+                What::Name(glob) => {
+                    let with_place = || {
+                        let at = subject.declared.as_ref()?;
+                        Some(format!("{}@{}:{}:{}", subject.name, at.file, at.line, at.column))
+                    };
+                    glob.matches(&subject.name) || with_place().is_some_and(|name| glob.matches(&name))
+                }
+                What::File(glob, lines) => subject.declared.as_ref().is_some_and(|at| {
+                    glob.matches_end(&at.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&at.line))
+                }),
+                What::Function(glob) => {
+                    let lines = object.lines();
+                    sites.retain(|&(_, site)| {
+                        let chain = lines.chain(&object.image, object.table.sites[site].address);
+                        chain
+                            .iter()
+                            .filter_map(|frame| frame.function.as_ref())
+                            .any(|name| glob.matches_end(name, "::"))
+                    });
+                    !sites.is_empty()
+                }
+                What::Object(glob) => glob.matches_end(&target.name, "/"),
+            };
+            if is_chosen {
+                chosen.push(Chosen { object, subject, sites });
+            }
+        }
+    }
+    chosen
+}
+
+/// What any of several selectors chooses, in the order of the tables, each once; all, if there is none. Reports those that choose
+/// nothing; whether each has chosen something.
+pub fn by_any<'target>(
+    target: &'target Target,
+    selectors: &[Selector],
+    report: &mut Report,
+) -> (Vec<Chosen<'target>>, bool) {
+    if selectors.is_empty() {
+        let all = by(target, &Selector { what: What::Name(crate::selector::Glob::new("*")), assignment: None });
+        if all.is_empty() {
+            report.error(&format_args!("{}: no keys", target.name));
+        }
+        let any = !all.is_empty();
+        return (all, any);
+    }
+    let (mut all, mut each): (Vec<Chosen<'_>>, bool) = (Vec::new(), true);
+    for selector in selectors {
+        let chosen = by(target, selector);
+        each &= something(target, selector, &chosen, report);
+        all.extend(chosen);
+    }
+    let order = |one: &Chosen<'_>| {
+        let objects = target.objects.iter().position(|object| std::ptr::eq(object, one.object));
+        (objects, std::ptr::from_ref(one.subject) as usize)
+    };
+    all.sort_by_key(order);
+    all.dedup_by(|again, first| {
+        let is_same = std::ptr::eq(again.subject, first.subject);
+        if is_same {
+            first.sites.append(&mut again.sites);
+            first.sites.sort_unstable();
+            first.sites.dedup();
+        }
+        is_same
+    });
+    (all, each)
+}
+
+/// Whether a selector has chosen something; if not, reports it.
+pub fn something(target: &Target, selector: &Selector, chosen: &[Chosen<'_>], report: &mut Report) -> bool {
+    if chosen.is_empty() {
+        report.error(&format_args!("{}: nothing matches `{selector}`", target.name));
+    }
+    !chosen.is_empty()
+}
+
+impl Object {
+    /// Functions and lines; reads them when they are first asked for.
+    pub fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::read(&self.image))
+    }
+}

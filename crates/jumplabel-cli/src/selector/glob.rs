@@ -1,0 +1,53 @@
+//! Patterns of names: `*` stands for any text, `?` for one character, and every other character for itself. Brackets too: elements of
+//! arrays are called `HOOKS[3]`.
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob(String);
+
+impl Glob {
+    /// Every text is a pattern.
+    pub fn new(text: &str) -> Glob {
+        Glob(text.to_owned())
+    }
+
+    /// Whether all of `text` matches. Takes time proportional to the product of the two lengths at most.
+    pub fn matches(&self, text: &str) -> bool {
+        let (mut pattern, mut text) = (self.0.as_str(), text);
+        // Behind the last star, and the text from where that star may take one character more.
+        let mut again: Option<(&str, &str)> = None;
+        loop {
+            let mut rest = pattern.chars();
+            let (wanted, found) = (rest.next(), text.chars().next());
+            match (wanted, found) {
+                (Some('*'), _) => {
+                    pattern = rest.as_str();
+                    again = Some((pattern, text));
+                    continue;
+                }
+                (None, None) => return true,
+                (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+                    pattern = rest.as_str();
+                    text = &text[found.len_utf8()..];
+                    continue;
+                }
+                _ => {}
+            }
+            let Some((behind, from)) = again else { return false };
+            let Some(taken) = from.chars().next() else { return false };
+            (pattern, text) = (behind, &from[taken.len_utf8()..]);
+            again = Some((pattern, text));
+        }
+    }
+
+    /// Whether it matches a name, or the last components of it: `cache.rs` is `src/cache.rs`, too, and `read` is `net::read`.
+    pub fn matches_end(&self, name: &str, separator: &str) -> bool {
+        let ends = name.match_indices(separator).map(|(at, _)| &name[at + separator.len()..]);
+        self.matches(name) || ends.into_iter().any(|end| self.matches(end))
+    }
+
+    /// The pattern as it was written.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,152 @@
+//! The grammar by which keys are chosen, and told what to be. It is the same everywhere.
+//!
+//! ```text
+//!   selector    WHAT [ASSIGNMENT]
+//!   what        NAME                         names of keys, calls and modes: net.*
+//!               file:PATH[:LINE[-LINE]]      what is declared in a file, or in these lines of it
+//!               fn:NAME                      what is checked in a function
+//!               obj:PATH                     what is in an object: a program or a shared library
+//!   assignment  =on  =off                    a key
+//!               +1  -1                       a user of a key more or less
+//!               =TARGET                      a static call: a function; a mode: its number
+//! ```
+//!
+//! Names and paths are patterns: see [`Glob`]. A path or a function is chosen by the last components of its name, too. What is behind the last `=` is the
+//! assignment; a name that contains one, or ends in `+1` or `-1`, is chosen by a `?` in its place.
+
+mod glob;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+pub use glob::Glob;
+
+/// One argument of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// What it chooses.
+    pub what: What,
+    /// What that is to be.
+    pub assignment: Option<Assignment>,
+}
+
+/// What is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// By the name.
+    Name(Glob),
+    /// By the place of the declaration.
+    File(Glob, Option<RangeInclusive<u32>>),
+    /// By a function that has a site, or that such a function was inlined into.
+    Function(Glob),
+    /// By the program or the library.
+    Object(Glob),
+}
+
+/// What something is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    On,
+    Off,
+    /// One user more.
+    Inc,
+    /// One user less.
+    Dec,
+    /// A function of a static call, or a mode's number.
+    Target(String),
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Selector, String> {
+        let (what, assignment) = if let Some((what, value)) = text.rsplit_once('=') {
+            let assignment = match value {
+                "" => return Err(format!("`{text}`: a value is missing behind `=`")),
+                "on" => Assignment::On,
+                "off" => Assignment::Off,
+                target => Assignment::Target(target.to_owned()),
+            };
+            (what, Some(assignment))
+        } else if let Some(what) = text.strip_suffix("+1") {
+            (what, Some(Assignment::Inc))
+        } else if let Some(what) = text.strip_suffix("-1").filter(|what| !is_start_of_lines(what)) {
+            (what, Some(Assignment::Dec))
+        } else {
+            (text, None)
+        };
+        Ok(Selector { what: what.parse()?, assignment })
+    }
+}
+
+/// Whether `-1` behind it is the end of a range of lines, and no assignment.
+fn is_start_of_lines(text: &str) -> bool {
+    text.starts_with("file:") && text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl FromStr for What {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<What, String> {
+        let (what, pattern) = match text.split_once(':') {
+            // Paths of Rust are names: `net::TRACE`.
+            Some((kind, rest)) if !rest.starts_with(':') => match kind {
+                "file" => file(rest)?,
+                "fn" => (What::Function(Glob::new(rest)), rest),
+                "obj" => (What::Object(Glob::new(rest)), rest),
+                // Those of tracepoints have one colon: `net:packet`.
+                _ => (What::Name(Glob::new(text)), text),
+            },
+            _ => (What::Name(Glob::new(text)), text),
+        };
+        if pattern.is_empty() { Err(format!("`{text}`: a pattern is missing")) } else { Ok(what) }
+    }
+}
+
+/// `PATH[:LINE[-LINE]]`.
+fn file(text: &str) -> Result<(What, &str), String> {
+    let Some((path, lines)) = text.rsplit_once(':') else { return Ok((What::File(Glob::new(text), None), text)) };
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let line = |text: &str| -> Result<u32, String> {
+        let number = if is_number(text) { text.parse().ok() } else { None };
+        number.ok_or_else(|| format!("`file:{path}:{lines}`: `{text}` is no line; write file:PATH:FIRST-LAST"))
+    };
+    let (first, last) = (line(first)?, line(last)?);
+    if first > last {
+        return Err(format!("`file:{path}:{lines}`: the last line is in front of the first"));
+    }
+    Ok((What::File(Glob::new(path), Some(first..=last)), path))
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Name(glob) => f.write_str(glob.text()),
+            What::File(glob, None) => write!(f, "file:{}", glob.text()),
+            // `7-1` is a range.
+            What::File(glob, Some(lines))
+                if lines.start() == lines.end() && self.assignment != Some(Assignment::Dec) =>
+            {
+                write!(f, "file:{}:{}", glob.text(), lines.start())
+            }
+            What::File(glob, Some(lines)) => write!(f, "file:{}:{}-{}", glob.text(), lines.start(), lines.end()),
+            What::Function(glob) => write!(f, "fn:{}", glob.text()),
+            What::Object(glob) => write!(f, "obj:{}", glob.text()),
+        }?;
+        match &self.assignment {
+            None => Ok(()),
+            Some(Assignment::On) => f.write_str("=on"),
+            Some(Assignment::Off) => f.write_str("=off"),
+            Some(Assignment::Inc) => f.write_str("+1"),
+            Some(Assignment::Dec) => f.write_str("-1"),
+            Some(Assignment::Target(target)) => write!(f, "={target}"),
+        }
+    }
+}

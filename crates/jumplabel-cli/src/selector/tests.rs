@@ -1,0 +1,126 @@
+use proptest::prelude::*;
+
+use super::{Assignment, Glob, Selector, What};
+
+fn parsed(text: &str) -> Selector {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn each_form() {
+    let glob = Glob::new;
+    for (text, what, assignment) in [
+        ("net.*", What::Name(glob("net.*")), None),
+        ("net.trace=on", What::Name(glob("net.trace")), Some(Assignment::On)),
+        ("net.trace=off", What::Name(glob("net.trace")), Some(Assignment::Off)),
+        ("net:packet+1", What::Name(glob("net:packet")), Some(Assignment::Inc)),
+        ("a::B[3]-1", What::Name(glob("a::B[3]")), Some(Assignment::Dec)),
+        ("HOOK=fast", What::Name(glob("HOOK")), Some(Assignment::Target("fast".into()))),
+        ("K@src/a.rs:3:1", What::Name(glob("K@src/a.rs:3:1")), None),
+        ("file::K", What::Name(glob("file::K")), None),
+        ("fn::K", What::Name(glob("fn::K")), None),
+        ("file:a.rs", What::File(glob("a.rs"), None), None),
+        ("file:src/*.rs:7", What::File(glob("src/*.rs"), Some(7..=7)), None),
+        ("file:a.rs:7-9=off", What::File(glob("a.rs"), Some(7..=9)), Some(Assignment::Off)),
+        ("file:a.rs:1-1", What::File(glob("a.rs"), Some(1..=1)), None),
+        ("file:a.rs-1", What::File(glob("a.rs"), None), Some(Assignment::Dec)),
+        ("fn:net::*::read=on", What::Function(glob("net::*::read")), Some(Assignment::On)),
+        ("obj:libnet.so*", What::Object(glob("libnet.so*")), None),
+    ] {
+        assert_eq!(text.parse(), Ok(Selector { what, assignment }), "{text}");
+    }
+}
+
+#[test]
+fn refused() {
+    for (text, why) in [
+        ("", "a pattern is missing"),
+        ("=on", "a pattern is missing"),
+        ("net=", "a value is missing"),
+        ("file:", "a pattern is missing"),
+        ("file::7=on", "file"), // a name
+        ("fn:", "a pattern is missing"),
+        ("obj:=on", "a pattern is missing"),
+        ("file:a.rs:x", "`x` is no line"),
+        ("file:a.rs:", "`` is no line"),
+        ("file:a.rs:+7", "`+7` is no line"),
+        ("file:a.rs:9-7", "in front of the first"),
+        ("file:a.rs:7-1", "in front of the first"),
+        ("file:a.rs:7-1-1", "in front of the first"),
+        ("file:a.rs:99999999999", "is no line"),
+    ] {
+        match text.parse::<Selector>() {
+            Err(error) => assert!(error.contains(why), "{text}: {error}"),
+            Ok(selector) => assert!(why == "file" && matches!(selector.what, What::Name(_)), "{text}: {selector:?}"),
+        }
+    }
+}
+
+#[test]
+fn globs() {
+    for (pattern, text, matches) in [
+        ("net.*", "net.trace", true),
+        ("net.*", "net.", true),
+        ("net.*", "cabinet.trace", false),
+        ("*trace", "net.trace", true),
+        ("*a*b*", "xxaxxbxx", true),
+        ("*a*b*", "xxbxxaxx", false),
+        ("K[3]", "K[3]", true),
+        ("K[3]", "K3", false),
+        ("K[?]", "K[7]", true),
+        ("?", "ü", true),
+        ("", "", true),
+        ("", "a", false),
+        ("*", "", true),
+        ("**", "", true),
+    ] {
+        assert_eq!(Glob::new(pattern).matches(text), matches, "{pattern} {text}");
+    }
+    assert!(Glob::new("cache.rs").matches_end("src/cache.rs", "/"));
+    assert!(Glob::new("src/*").matches_end("/home/src/cache.rs", "/"));
+    assert!(!Glob::new("cache.rs").matches_end("src/mycache.rs", "/"));
+}
+
+/// A long name with many stars takes no time to speak of.
+#[test]
+fn no_explosion() {
+    let pattern = Glob::new(&"*a".repeat(2000));
+    assert!(!pattern.matches(&("a".repeat(1999) + "b")));
+}
+
+/// By the definition: a star is nothing, or a character and a star.
+fn slow(pattern: &[char], text: &[char]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        (['*', rest @ ..], []) => slow(rest, &[]),
+        (['*', rest @ ..], [_, behind @ ..]) => slow(rest, text) || slow(pattern, behind),
+        ([wanted, rest @ ..], [found, behind @ ..]) => (*wanted == '?' || wanted == found) && slow(rest, behind),
+        _ => false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn globs_by_definition(pattern in "[ab*?]{0,8}", text in "[abc]{0,10}") {
+        let chars = |text: &str| text.chars().collect::<Vec<_>>();
+        prop_assert_eq!(Glob::new(&pattern).matches(&text), slow(&chars(&pattern), &chars(&text)));
+    }
+
+    /// Whatever is accepted says itself again.
+    #[test]
+    fn displayed_and_parsed(text in "(file:|fn:|obj:|)[a-z*?:.\\[\\]/_=+1-]{1,16}(=on|=off|\\+1|-1|=f|:[0-9]{1,3}-[0-9]{1,3}|)") {
+        if let Ok(selector) = text.parse::<Selector>() {
+            prop_assert_eq!(parsed(&selector.to_string()), selector);
+        }
+    }
+
+    /// Any text is accepted or refused, and a refusal names it.
+    #[test]
+    fn anything(text in "\\PC*") {
+        if let Err(error) = text.parse::<Selector>() {
+            prop_assert!(error.contains('`'));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What is left of a declaration: names, file and line.
+
+use std::rc::Rc;
+
+use jumplabel::format::{CALL, DEFAULT, INDIRECT, OFFSET_SHIFT};
+
+use super::{Declared, Place};
+use crate::image::Image;
+
+/// Of one key, or an array of them, or a static call.
+pub struct Declaration {
+    /// The static that it lies in.
+    pub object: Place,
+    pub is_call: bool,
+    pub default: bool,
+    pub declared: Rc<Declared>,
+    name: String,
+    count: u64,
+    /// 0 for a single key.
+    stride: u64,
+    offset: u64,
+}
+
+impl Declaration {
+    /// By the record at an address; an error says what is wrong with it.
+    pub fn read(image: &Image, record: u64) -> Result<Declaration, String> {
+        let lost = || "leads out of the file".to_owned();
+        let key = image.follow(record).ok_or_else(lost)?;
+        let at = image.follow(record + 4).ok_or_else(lost)?;
+        let word = |number: u64| image.word(at.wrapping_add(number * 4)).ok_or_else(lost);
+        let (line, column, count, shape, offset) = (word(0)?, word(1)?, word(2)?, word(3)?, word(4)?);
+        let stride = u64::from(shape >> OFFSET_SHIFT);
+        let mut lengths = [0; 4];
+        for (length, number) in lengths.iter_mut().zip(0..) {
+            *length = usize::from(image.half(at.wrapping_add(20 + number * 2)).ok_or_else(lost)?);
+        }
+        let [_, path, name, file] = lengths;
+        let texts = image.slice(at.wrapping_add(28), path + name + file).ok_or_else(lost)?;
+        let text = |from: usize, bytes: usize| {
+            std::str::from_utf8(&texts[from..from + bytes]).map_err(|_| "leads to a name that is no text".to_owned())
+        };
+        let object = Place::of(image, key, shape & INDIRECT != 0, 0).ok_or_else(lost)?;
+        if stride == 0 && count != 1 {
+            return Err(format!("says {count} keys in one place"));
+        }
+        // The last of them lies in the object as well, whatever the count says.
+        let far = u64::from(offset) + u64::from(count.saturating_sub(1)) * stride;
+        if let Place::Here(start) = object
+            && (start % 4 != 0 || !image.contains(start.wrapping_add(far), 8))
+        {
+            return Err("leads to no key of the object".into());
+        }
+        let name = if name == 0 { text(0, path)? } else { text(path, name)? }.to_owned();
+        Ok(Declaration {
+            object,
+            is_call: shape & CALL != 0,
+            default: shape & DEFAULT != 0,
+            declared: Rc::new(Declared { file: text(path + lengths[2], file)?.to_owned(), line, column }),
+            name,
+            count: count.into(),
+            stride,
+            offset: offset.into(),
+        })
+    }
+
+    /// The names of its keys, and where they are.
+    pub fn elements(&self) -> impl Iterator<Item = (String, Place)> {
+        (0..self.count).map(|element| {
+            let name = if self.stride == 0 { self.name.clone() } else { format!("{}[{element}]", self.name) };
+            (name, self.object.clone().plus(self.offset + element * self.stride))
+        })
+    }
+}

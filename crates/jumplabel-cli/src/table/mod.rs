@@ -1,0 +1,182 @@
+//! What the tables of an object say: its keys, static calls and modes, and their sites. docs/table-format.md is the format.
+//!
+//! ```text
+//!   record        finds the object's record, which leads to the rest
+//!   declaration   names, files and lines
+//!   entry         sites
+//! ```
+
+mod declaration;
+mod entry;
+mod record;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+pub use entry::{Place, Site};
+
+use crate::failure::Failure;
+use crate::image::Image;
+use declaration::Declaration;
+use jumplabel::format;
+
+/// All of it.
+#[derive(Default)]
+pub struct Table {
+    /// By their names.
+    pub subjects: Vec<Subject>,
+    pub sites: Vec<Site>,
+    /// What cannot be right: one sentence each.
+    pub damage: Vec<String>,
+}
+
+/// What sites belong to.
+pub struct Subject {
+    pub name: String,
+    pub declared: Option<Rc<Declared>>,
+    pub is: Is,
+    /// Numbers of sites.
+    pub sites: Vec<usize>,
+}
+
+/// Where the declaration is.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Declared {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// What a subject is, and what it is at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// On or off; not known of a key of another object.
+    Key(Option<bool>),
+    /// The key of a tracepoint: on if it has probes.
+    Tracepoint(Option<bool>),
+    /// A static call, and the function that it leads to.
+    Call(Option<u64>),
+    /// A mode: its number, of how many.
+    Mode { mode: u8, count: u8 },
+}
+
+/// A hostile file could claim billions, in a few bytes.
+const SUBJECTS: usize = 1 << 20;
+
+impl Table {
+    /// Reads the tables. An object without tables has empty ones. Fails only if nothing can be made of them.
+    pub fn read(image: &Image) -> Result<Table, Failure> {
+        let mut table = Table::default();
+        let Some(bounds) = record::find(image)? else { return Ok(table) };
+        let mut here: HashMap<Place, Vec<usize>> = HashMap::new();
+        let mut declarations = Vec::new();
+        for record in bounds.keys {
+            match Declaration::read(image, record) {
+                Ok(declaration) => declarations.push(declaration),
+                Err(why) => table.damage.push(format!("the record of a key at {record:#x} {why}")),
+            }
+        }
+        let calls = declarations.iter().filter(|one| one.is_call);
+        let calls: HashSet<_> = calls.map(|one| one.object.clone()).collect();
+        for declaration in &declarations {
+            let is_tracepoint = !declaration.is_call && calls.contains(&declaration.object);
+            for (name, place) in declaration.elements() {
+                if table.subjects.len() == SUBJECTS {
+                    return Err(Failure::Refused(format!("damaged: more than {SUBJECTS} keys")));
+                }
+                let default = Some(declaration.default);
+                let is = match declaration.is_call {
+                    true => Is::Call(None),
+                    false if is_tracepoint => Is::Tracepoint(default),
+                    false => Is::Key(default),
+                };
+                here.entry(place).or_default().push(table.subjects.len());
+                let declared = Some(Rc::clone(&declaration.declared));
+                table.subjects.push(Subject { name, declared, is, sites: Vec::new() });
+            }
+        }
+        table.read_entries(image, &bounds.table, here);
+        // Elements of an array stay as they are: 9 is in front of 10.
+        table.subjects.sort_by(|a, b| a.stem().cmp(b.stem()));
+        table.judge(image);
+        Ok(table)
+    }
+
+    fn read_entries(&mut self, image: &Image, entries: &record::Entries, mut here: HashMap<Place, Vec<usize>>) {
+        for (number, entry) in entries.clone().enumerate() {
+            let site = match Site::read(image, entry, entries.bounds()) {
+                Ok(Some(site)) => site,
+                Ok(None) => continue,
+                Err(why) => {
+                    self.damage.push(format!("entry {number} of the table, at {entry:#x}, {why}"));
+                    continue;
+                }
+            };
+            let subjects = here.entry(site.place.clone()).or_insert_with(|| {
+                self.subjects.push(Subject::undeclared(image, &site));
+                vec![self.subjects.len() - 1]
+            });
+            for &subject in subjects.iter() {
+                let subject = &mut self.subjects[subject];
+                subject.sites.push(self.sites.len());
+                if let (format::JUMP, Is::Call(target)) = (site.kind.number(), &mut subject.is) {
+                    *target = Some(site.leads_to(image));
+                }
+            }
+            self.sites.push(site);
+        }
+    }
+
+    /// Looks for sites that do not do what their subject is at the start.
+    fn judge(&mut self, image: &Image) {
+        for subject in &self.subjects {
+            let differ =
+                subject.sites.iter().filter(|&&site| self.sites[site].agrees(image, subject.is) == Some(false));
+            let (differ, of) = (differ.count(), subject.sites.len());
+            if differ > 0 {
+                let how = if differ == 1 { "differs" } else { "differ" };
+                let sites = if of == 1 { "site" } else { "sites" };
+                self.damage.push(format!("{}: {differ} of {of} {sites} {how} from the table", subject.name));
+            }
+        }
+    }
+}
+
+impl Subject {
+    /// The name; of an element, that of the array.
+    fn stem(&self) -> &str {
+        self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)
+    }
+
+    /// Of one that no declaration leads to: keys of C, modes. Its symbol names it, or, in a stripped file, its address.
+    fn undeclared(image: &Image, site: &Site) -> Subject {
+        let name = match &site.place {
+            Place::Here(address) => image.symbols().place(*address).unwrap_or_else(|| format!("{address:#x}")),
+            Place::Import(name, 0) => name.clone(),
+            Place::Import(name, offset) => format!("{name}+{offset:#x}"),
+        };
+        let key = match site.place {
+            Place::Here(address) => image.array::<8>(address),
+            Place::Import(..) => None,
+        };
+        let is = match site.kind.number() {
+            format::JUMP => Is::Call(None),
+            // docs/table-format.md, "Mode".
+            format::SWITCH => {
+                key.map_or(Is::Mode { mode: 0, count: 0 }, |[_, mode, count, ..]| Is::Mode { mode, count })
+            }
+            _ => {
+                let flags =
+                    if let Place::Here(address) = site.place { image.word(address.wrapping_add(4)) } else { None };
+                Is::Key(flags.map(|flags| flags & 1 != 0).or_else(|| site.emitted_default(image)))
+            }
+        };
+        Subject { name, declared: None, is, sites: Vec::new() }
+    }
+}
+
+/// Addresses of records in a row, so many bytes each.
+fn rows(range: Range<u64>, bytes: usize) -> std::iter::StepBy<Range<u64>> {
+    range.step_by(bytes)
+}

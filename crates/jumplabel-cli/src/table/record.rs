@@ -1,0 +1,138 @@
+//! Finds the record of an object, which leads to its tables.
+//!
+//! Nothing in a stripped file leads to the record but code. The note leads to the library's state, which does not know the record until
+//! the constructors have run. But the record is in data that the program may write, and nothing else looks like it:
+//!
+//! ```text
+//!   0 0 0 0 0 0 0   table  keys  foreign   0   1
+//!   pointers        start and stop of each     version
+//! ```
+//!
+//! Each of the three pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names.
+
+use std::ops::Range;
+
+use jumplabel::format::{KEYS_SECTION, NOTE_NAME, TABLE_SECTION, VERSION};
+use object::{Endian, Object, ObjectSection, ReadCache};
+
+use crate::failure::Failure;
+use crate::image::Image;
+
+const ENTRY: usize = 16;
+const KEY: usize = 12;
+
+/// Where the tables are.
+pub struct Bounds {
+    pub table: Entries,
+    pub keys: std::iter::StepBy<Range<u64>>,
+}
+
+/// Addresses of entries.
+#[derive(Clone)]
+pub struct Entries(Range<u64>, std::iter::StepBy<Range<u64>>);
+
+impl Entries {
+    pub fn bounds(&self) -> &Range<u64> {
+        &self.0
+    }
+}
+
+impl Iterator for Entries {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.1.next()
+    }
+}
+
+/// The bounds that the record of the object gives; `None` if it has no keys.
+pub fn find(image: &Image) -> Result<Option<Bounds>, Failure> {
+    if let Some(version) = other_version(image) {
+        let why = format!("tables of version {version}, and this tool reads version {VERSION}");
+        return Err(Failure::OutOfReach(why));
+    }
+    let mut found = image.data().flat_map(|(start, data)| candidates(image, start, data));
+    match (found.next(), found.next()) {
+        (Some(bounds), None) => Ok(Some(bounds)),
+        (Some(_), Some(_)) => Err(Failure::Refused("damaged: two records that lead to tables".into())),
+        (None, _) if image.has_tables() => {
+            Err(Failure::Refused("damaged: there are tables, and no record leads to them".into()))
+        }
+        (None, _) => Ok(None),
+    }
+}
+
+/// The records in data that begins at `start`.
+fn candidates<'image>(image: &'image Image, start: u64, data: &'image [u8]) -> impl Iterator<Item = Bounds> + 'image {
+    let pointer = image.machine.pointer();
+    let pointers = 7 * pointer;
+    let first = (start.wrapping_neg() % pointer as u64) as usize;
+    let records = data.get(first..).unwrap_or_default().windows(pointers + 32).step_by(pointer);
+    let is_one = move |record: &[u8]| {
+        let (zeros, flags) = (&record[..pointers], &record[pointers + 24..pointers + 28]);
+        image.endian().read_u32_bytes(last(record)) == VERSION && [zeros, flags].concat().iter().all(|&byte| byte == 0)
+    };
+    let numbered = (0..).step_by(pointer).zip(records);
+    let there = numbered.filter(move |(_, record)| is_one(record)).map(move |(at, _)| start + (first + at) as u64);
+    there.filter_map(move |record| bounds(image, record + pointers as u64))
+}
+
+fn last(record: &[u8]) -> [u8; 4] {
+    record.last_chunk().copied().unwrap_or_default()
+}
+
+/// What the six words of a record lead to, from `words` on. `None` if that cannot be.
+fn bounds(image: &Image, words: u64) -> Option<Bounds> {
+    let pair = |number: u64, row: usize| -> Option<Range<u64>> {
+        let (start, stop) = (image.follow(words + number * 8)?, image.follow(words + number * 8 + 4)?);
+        // A section that is missing has two words that differ by less than a row.
+        if start.abs_diff(stop) < row as u64 {
+            return Some(0..0);
+        }
+        let bytes = usize::try_from(stop.checked_sub(start)?).ok()?;
+        (start % 4 == 0 && bytes.is_multiple_of(row) && image.slice(start, bytes).is_some()).then_some(start..stop)
+    };
+    let (table, keys) = (pair(0, ENTRY)?, pair(1, KEY)?);
+    pair(2, 4)?;
+    // Most of what a table of sites leads to is code, whatever may be damaged.
+    let entries = || super::rows(table.clone(), ENTRY);
+    let leads = |entry: &u64| {
+        let [code, key] = [*entry, entry + 8].map(|word| image.follow(word));
+        code.is_some_and(|code| image.contains_code(code, 4)) && key.is_some_and(|key| image.contains(key, 8))
+    };
+    let leads_to_code = || entries().filter(leads).count() * 2 > entries().count();
+    if table.is_empty() && keys.is_empty() || !table.is_empty() && !leads_to_code() {
+        return None;
+    }
+    let rows = entries();
+    Some(Bounds { table: Entries(table, rows), keys: super::rows(keys, KEY) })
+}
+
+/// The version that a note of the library gives, if it is not ours.
+fn other_version(image: &Image) -> Option<u32> {
+    let word = |note: &[u8], at: usize| Some(image.endian().read_u32_bytes(*note.get(at..)?.first_chunk()?));
+    for note in image.notes() {
+        let mut at = 0;
+        while let (Some(name), Some(description), Some(version)) =
+            (word(&note, at), word(&note, at + 4), word(&note, at + 8))
+        {
+            let name_end = at + 12 + (name as usize).min(note.len()).next_multiple_of(4);
+            if note.get(at + 12..at + 12 + name as usize) == Some(NOTE_NAME) && version != VERSION {
+                return Some(version);
+            }
+            at = name_end + (description as usize).min(note.len()).next_multiple_of(4);
+        }
+    }
+    None
+}
+
+impl Image {
+    /// Whether sections say that there are tables. They need not say it.
+    fn has_tables(&self) -> bool {
+        let cache = ReadCache::new(self.file());
+        let Ok(file) = object::File::parse(&cache) else { return false };
+        [TABLE_SECTION, KEYS_SECTION]
+            .iter()
+            .any(|name| file.section_by_name(name).is_some_and(|section| section.size() > 0))
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Keys of C, which have no records, an array of them, and a static call. */
+#include <jumplabel.h>
+
+#include <stdio.h>
+
+DEFINE_STATIC_KEY_FALSE(trace);
+DEFINE_STATIC_KEY_TRUE(fsync_all);
+DEFINE_STATIC_KEY_ARRAY_FALSE(hooks, 3);
+
+int plain(int number);
+int plain(int number)
+{
+	return number + 1;
+}
+
+int other(int number);
+int other(int number)
+{
+	return number + 2;
+}
+
+DEFINE_STATIC_CALL(hash, plain);
+
+__attribute__((noinline)) int receive(int number);
+int receive(int number)
+{
+	if (static_branch_unlikely(&trace))
+		puts("trace");
+	if (static_branch_likely(&fsync_all))
+		puts("fsync");
+	if (static_branch_unlikely(&fsync_all))
+		puts("again");
+	if (static_branch_unlikely(&hooks[1]))
+		puts("hook");
+	return static_call(hash)(number);
+}
+
+int main(void)
+{
+	return receive(0);
+}

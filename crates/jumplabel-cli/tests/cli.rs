@@ -1,0 +1,22 @@
+//! The tool, on programs and libraries that are built here: of several instruction sets, stripped and not, position-independent and
+//! not, with debug information and without, whole and damaged.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu", not(miri)))]
+
+#[path = "cli/c.rs"]
+mod c;
+#[path = "cli/commands.rs"]
+mod commands;
+#[path = "cli/damaged.rs"]
+mod damaged;
+#[path = "cli/documents.rs"]
+mod documents;
+#[path = "cli/machines.rs"]
+mod machines;
+#[path = "cli/programs.rs"]
+mod programs;
+#[path = "cli/refused.rs"]
+mod refused;
+#[path = "cli/stripped.rs"]
+mod stripped;
+#[path = "cli/terminal.rs"]
+mod terminal;

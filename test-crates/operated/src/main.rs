@@ -1,0 +1,34 @@
+//! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold.
+
+unsafe extern "C" {
+    /// Where the program lies: address 0 of its file.
+    static __ehdr_start: u8;
+}
+
+fn flip() -> Result<(), jumplabel::Error> {
+    for (name, on) in [("net.trace", true), ("wal.fsync", false)] {
+        let found = jumplabel::find_key(name)?;
+        if on {
+            found.key.enable()?
+        } else {
+            found.key.disable()?
+        };
+        jumplabel::for_each_site(found.key, |site| {
+            // SAFETY: a site of this program, of five bytes.
+            let bytes = unsafe { *(site.address as *const [u8; 5]) };
+            println!("{:x} {bytes:02x?}", site.address - &raw const __ehdr_start as usize);
+        })?;
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), jumplabel::Error> {
+    let arguments: Vec<_> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|word| word == "flip") {
+        return flip();
+    }
+    operated::slow();
+    let number = arguments.len() as u32;
+    println!("{}", operated::receive(number) + operated::write_back(number));
+    Ok(())
+}
