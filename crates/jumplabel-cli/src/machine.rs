@@ -108,7 +108,7 @@ impl Machine {
     /// where the site may lead anywhere.
     pub fn decode(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => {
-            kind.decode::<A>(code, displacement::<A>(address, target)).or_else(|| kind.leads_somewhere::<A>(code))
+            kind.decode::<A>(code, displacement::<A>(kind, address, target)).or_else(|| kind.leads_somewhere::<A>(code))
         })
     }
 
@@ -116,7 +116,7 @@ impl Machine {
     pub fn encode(self, state: State, address: u64, target: u64) -> Option<Vec<u8>> {
         with_encoder!(self, A => {
             let fixed = state.encode::<A>(0) == state.encode::<A>(16);
-            let displacement = displacement::<A>(address, target).or(fixed.then_some(0))?;
+            let displacement = displacement::<A>(state.kind(), address, target).or(fixed.then_some(0))?;
             Some(state.encode::<A>(displacement).to_vec())
         })
     }
@@ -134,6 +134,7 @@ impl Machine {
     /// The instruction at a site that holds `state`; on x86, whatever the bytes are.
     pub fn instruction(self, state: Option<State>, bytes: &[u8], address: u64, target: u64) -> String {
         match (self, state) {
+            (_, Some(State::CALLS)) => format!("-> {target:#x}"),
             (Machine::X86, _) => x86(32, bytes, address),
             (Machine::X86_64, _) => x86(64, bytes, address),
             (Machine::Riscv64, Some(state @ (State::FALSE | State::TRUE))) => format!("li a0, {}", self.does(state)),
@@ -152,8 +153,9 @@ impl Machine {
     }
 }
 
-fn displacement<A: Sites>(address: u64, target: u64) -> Option<i32> {
-    A::displacement(address, target)
+/// From the end of a site.
+fn displacement<A: Sites>(kind: Kind, address: u64, target: u64) -> Option<i32> {
+    A::displacement(address.wrapping_add(kind.bytes::<A>() as u64).wrapping_sub(A::SIZE as u64), target)
 }
 
 fn x86(bits: u32, bytes: &[u8], address: u64) -> String {
@@ -170,4 +172,22 @@ fn x86(bits: u32, bytes: &[u8], address: u64) -> String {
     let mut text = String::new();
     formatter.format(&Decoder::with_ip(bits, bytes, address, DecoderOptions::NONE).decode(), &mut text);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jumplabel::format::CALL_SITE;
+
+    /// A call that a table lists is the displacement of an instruction, which counts from its end.
+    #[test]
+    fn calls() {
+        let machine = Machine::X86_64;
+        let kind = Kind::of(CALL_SITE).unwrap();
+        let code = Code::new(CALL_SITE, &0x10_i32.to_le_bytes());
+        assert_eq!(machine.decode(kind, code, 0x1000, 0x1014), Some(State::CALLS));
+        assert_eq!(machine.encode(State::CALLS, 0x1000, 0x1014), Some(code.to_vec()));
+        assert_eq!(machine.instruction(Some(State::CALLS), &code, 0x1000, 0x1014), "-> 0x1014");
+        assert_eq!(Machine::Aarch64.decode(kind, code, 0x1000, 0x1014), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! `disasm`: what a site holds now, and what it holds once its key is flipped.
 
 use jumplabel::arch::State;
-use jumplabel::format::{BRANCH, JUMP, NAKED, SWITCH};
+use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, SWITCH};
 
 use super::code;
 use crate::arguments;
@@ -101,14 +101,16 @@ impl Site {
                 let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
                 others.map(|&(number, code)| (State::TO_ARM, code, format!("{number}/{count}"))).collect()
             }
-            (JUMP, _) => match wanted {
+            (JUMP | CALL_SITE, _) => match wanted {
+                None if self.kind == State::CALLS.kind() => Vec::new(),
                 None => vec![(State::INDIRECT, self.target, "by way of the slot: to anywhere".into())],
                 Some(name) => {
                     let function = image.symbols().address_of(name);
                     let function = function.ok_or_else(|| {
                         Failure::OutOfReach(format!("no symbol `{name}`: it may be stripped, or in another object"))
                     })?;
-                    vec![(State::DIRECT, function, name.to_owned())]
+                    let direct = if self.kind == State::CALLS.kind() { State::CALLS } else { State::DIRECT };
+                    vec![(direct, function, name.to_owned())]
                 }
             },
             _ => Vec::new(),

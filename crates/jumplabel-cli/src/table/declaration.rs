@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
-use jumplabel::format::{CALL, DEFAULT, INDIRECT, OFFSET_SHIFT};
+use jumplabel::format::{CALL, DEFAULT, INDIRECT, MODE, OFFSET_SHIFT};
 
 use super::{Declared, Place};
 use crate::image::Image;
 
-/// Of one key, or an array of them, or a static call.
+/// Of one key, or an array of them, of a static call, or of a mode.
 pub struct Declaration {
     /// The static that it lies in.
     pub object: Place,
     pub is_call: bool,
+    pub is_mode: bool,
     pub default: bool,
     pub declared: Rc<Declared>,
     name: String,
@@ -54,6 +55,7 @@ impl Declaration {
         Ok(Declaration {
             object,
             is_call: shape & CALL != 0,
+            is_mode: shape & MODE != 0,
             default: shape & DEFAULT != 0,
             declared: Rc::new(Declared { file: text(path + lengths[2], file)?.to_owned(), line, column }),
             name,

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use jumplabel::arch::{Code, Kind, State};
-use jumplabel::format::{ARM, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, SWITCH};
+use jumplabel::format::{
+    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, SWITCH,
+};
 
 use super::Is;
 use crate::image::Image;
@@ -50,7 +52,7 @@ pub struct Site {
     pub arm: bool,
     /// Its jump leads to a stub that loads the key.
     pub loads: bool,
-    /// Where it jumps to; of a switch, to the arm of the mode at the start.
+    /// Where it jumps to; of a switch, to the arm of the mode at the start; where a call leads.
     pub target: u64,
     /// Of a switch: modes and their code.
     pub arms: Vec<(u32, u64)>,
@@ -112,6 +114,10 @@ impl Site {
         } else if !image.contains_code(target, 1) {
             return Err(format!("leads to where no code is: {target:#x}"));
         }
+        if let (CALL_SITE, Ok(distance)) = (number, site.bytes[..].try_into()) {
+            let end = address.wrapping_add(size as u64);
+            site.target = end.wrapping_add_signed(i32::from_le_bytes(distance).into());
+        }
         site.state = image.machine.decode(kind, site.bytes, address, site.target);
         Ok(Some(site))
     }
@@ -147,6 +153,8 @@ impl Site {
             (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
             (Is::Key(on) | Is::Tracepoint(on), jumplabel::format::BRANCH) => Some(does == (on? != self.arm)),
             (Is::Call(_), JUMP) => Some(state == State::DIRECT),
+            // Wherever it leads: to the trampoline, or to the default.
+            (Is::Call(_), CALL_SITE) => Some(state == State::CALLS),
             (Is::Mode { .. }, SWITCH) => Some(state == State::TO_ARM),
             _ => Some(false),
         }

@@ -86,10 +86,11 @@ impl Table {
                     return Err(Failure::Refused(format!("damaged: more than {SUBJECTS} keys")));
                 }
                 let default = Some(declaration.default);
-                let is = match declaration.is_call {
-                    true => Is::Call(None),
-                    false if is_tracepoint => Is::Tracepoint(default),
-                    false => Is::Key(default),
+                let is = match () {
+                    () if declaration.is_call => Is::Call(None),
+                    () if declaration.is_mode => Is::mode(image, &place),
+                    () if is_tracepoint => Is::Tracepoint(default),
+                    () => Is::Key(default),
                 };
                 here.entry(place).or_default().push(table.subjects.len());
                 let declared = Some(Rc::clone(&declaration.declared));
@@ -143,29 +144,30 @@ impl Table {
     }
 }
 
+impl Is {
+    /// The mode at a place (docs/table-format.md, "Mode").
+    fn mode(image: &Image, place: &Place) -> Is {
+        let bytes = if let Place::Here(address) = place { image.array::<8>(*address) } else { None };
+        bytes.map_or(Is::Mode { mode: 0, count: 0 }, |[_, mode, count, ..]| Is::Mode { mode, count })
+    }
+}
+
 impl Subject {
     /// The name; of an element, that of the array.
     fn stem(&self) -> &str {
         self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)
     }
 
-    /// Of one that no declaration leads to: keys of C, modes. Its symbol names it, or, in a stripped file, its address.
+    /// Of one that no declaration leads to: keys of C, modes that nobody sets. Its symbol names it, or, in a stripped file, its address.
     fn undeclared(image: &Image, site: &Site) -> Subject {
         let name = match &site.place {
             Place::Here(address) => image.symbols().place(*address).unwrap_or_else(|| format!("{address:#x}")),
             Place::Import(name, 0) => name.clone(),
             Place::Import(name, offset) => format!("{name}+{offset:#x}"),
         };
-        let key = match site.place {
-            Place::Here(address) => image.array::<8>(address),
-            Place::Import(..) => None,
-        };
         let is = match site.kind.number() {
-            format::JUMP => Is::Call(None),
-            // docs/table-format.md, "Mode".
-            format::SWITCH => {
-                key.map_or(Is::Mode { mode: 0, count: 0 }, |[_, mode, count, ..]| Is::Mode { mode, count })
-            }
+            format::JUMP | format::CALL_SITE => Is::Call(None),
+            format::SWITCH => Is::mode(image, &site.place),
             _ => {
                 let flags =
                     if let Place::Here(address) = site.place { image.word(address.wrapping_add(4)) } else { None };

@@ -9,8 +9,8 @@ use crate::programs::{copy, jumplabel, of_c, prints, text};
 /// Names of keys come from symbols, and their defaults from the keys themselves.
 const LISTED: &str = "\
 KEY             DEFAULT  SITES  DECLARED
-__SCK__hash     plain        1  -
 fsync_all       on           2  -
+hash            plain        1  tests/c/operated.c:23
 hooks+0x8       off          1  -
 trace           off          1  -
 ";
@@ -20,7 +20,7 @@ fn listed(name: &str, compiler: &str, options: &str) -> PathBuf {
     let rows =
         |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
     assert_eq!(rows(&prints("list", &file, &[])), rows(LISTED), "{compiler} {options}");
-    assert_eq!(jumplabel(&["check", text(&file), "trace=off", "fsync_all=on", "__SCK__hash=plain"]).code, 0);
+    assert_eq!(jumplabel(&["check", text(&file), "trace=off", "fsync_all=on", "hash=plain"]).code, 0);
     file
 }
 

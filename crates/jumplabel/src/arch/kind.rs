@@ -57,7 +57,7 @@ impl Kind {
     #[must_use]
     #[inline(never)] // Rare.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
-        let direct = self.emitted::<A>(0)?;
+        let direct = self.emitted::<A>(0).filter(|_| self.leads::<A>(0) != Leads::ToTarget)?;
         let word = |displacement| direct.encode::<A>(displacement).word();
         let moving = [-1, -16, 2, 4, 8].iter().fold(0, |bits, &displacement| bits | word(0) ^ word(displacement));
         (code.word() & !moving == word(0) & !moving).then_some(direct)
