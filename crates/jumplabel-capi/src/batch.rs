@@ -100,7 +100,7 @@ unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
 /// Carries the requests out. Looks at all of them before the first subject is touched.
 ///
 /// # Safety
-/// `requests` is null, or leads to `count` of them as for [`Request::change`], and nobody changes them meanwhile.
+/// `requests` is null, or leads to `count` of them as for `Request::change`, and nobody changes them meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize) -> c_int {
     let commit = || {

@@ -3,13 +3,13 @@
 
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ptr::{NonNull, null_mut};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 pub(super) use super::counting::BOTH;
 use super::counting::{Readers, Word};
 use crate::error::Error;
-use crate::text::{self, Text};
+use crate::text;
 
 #[repr(C)]
 struct Words {
@@ -78,7 +78,9 @@ pub(super) fn empty() -> u8 {
     words().map_or(BOTH, |words| if is_inside() { 0 } else { words.readers.empty() })
 }
 
-/// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts.
+/// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts. (Nobody
+/// is told of forks without sites, nor of a raw clone: a thread that goes on from there in a probe must not let others change lists.)
+#[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
     if let Some(words) = words().filter(|_| is_inside()) {
         let word = words.readers.word();
@@ -88,8 +90,8 @@ pub(crate) fn forked() {
 
 /// This copy of the library is unloaded: nobody is inside, and nobody comes.
 #[cfg(jumplabel_sites)]
-pub(crate) fn leave(text: &dyn Text) {
-    if let Some(words) = NonNull::new(WORDS.swap(null_mut(), Ordering::AcqRel)) {
+pub(crate) fn leave(text: &dyn text::Text) {
+    if let Some(words) = core::ptr::NonNull::new(WORDS.swap(null_mut(), Ordering::AcqRel)) {
         // SAFETY: from `make`.
         unsafe { text.release(words.cast(), size_of::<Words>()) };
     }
