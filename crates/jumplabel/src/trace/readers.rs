@@ -39,6 +39,8 @@ pub(super) fn make() -> Result<(), Error> {
     if words().is_some() {
         return Ok(());
     }
+    #[cfg(jumplabel_sites)]
+    know();
     let text = text::text();
     let new = text.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
@@ -78,23 +80,56 @@ pub(super) fn empty() -> u8 {
     words().map_or(BOTH, |words| if is_inside() { 0 } else { words.readers.empty() })
 }
 
+/// What is linked into a program only if it has probes.
+#[cfg(jumplabel_sites)]
+struct Needs {
+    forked: fn(&'static Words),
+    leave: unsafe fn(&Words, &dyn text::Text),
+}
+
+/// Null as long as there has never been a list.
+#[cfg(jumplabel_sites)]
+static NEEDS: AtomicPtr<Needs> = AtomicPtr::new(null_mut());
+
+#[cfg(jumplabel_sites)]
+fn needs() -> Option<(&'static Needs, &'static Words)> {
+    // SAFETY: null, or a static.
+    unsafe { NEEDS.load(Ordering::Acquire).as_ref() }.zip(words())
+}
+
 /// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts. (Nobody
 /// is told of forks without sites, nor of a raw clone: a thread that goes on from there in a probe must not let others change lists.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
-    if let Some(words) = words().filter(|_| is_inside()) {
-        let word = words.readers.word();
-        AGAIN.set(Some((word, word.count_in(new_generation))));
+    if let Some((needs, words)) = needs() {
+        (needs.forked)(words);
     }
 }
 
 /// This copy of the library is unloaded: nobody is inside, and nobody comes.
 #[cfg(jumplabel_sites)]
 pub(crate) fn leave(text: &dyn text::Text) {
-    if let Some(words) = core::ptr::NonNull::new(WORDS.swap(null_mut(), Ordering::AcqRel)) {
-        // SAFETY: from `make`.
-        unsafe { text.release(words.cast(), size_of::<Words>()) };
+    if let Some((needs, words)) = needs() {
+        WORDS.store(null_mut(), Ordering::Release);
+        // SAFETY: from `make`, and nobody finds them any more.
+        unsafe { (needs.leave)(words, text) };
     }
+}
+
+/// Under way to the first list.
+#[cfg(jumplabel_sites)]
+fn know() {
+    static THESE: Needs = Needs {
+        forked: |words| {
+            if is_inside() {
+                let word = words.readers.word();
+                AGAIN.set(Some((word, word.count_in(new_generation))));
+            }
+        },
+        // SAFETY: by the contract of the field.
+        leave: |words, text| unsafe { text.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>()) },
+    };
+    NEEDS.store((&raw const THESE).cast_mut(), Ordering::Release);
 }
 
 fn new_generation() -> u32 {
