@@ -126,6 +126,15 @@ template <class Type> struct jumplabel_void_ {};
 template <> struct jumplabel_void_<void> {
 	typedef int is;
 };
+template <class Type> struct jumplabel_is_pointer_ {
+	enum { value = 0 };
+};
+template <class Type> struct jumplabel_is_pointer_<Type *> {
+	enum { value = 1 };
+};
+template <class Type> struct jumplabel_is_pointer_<Type *const> {
+	enum { value = 1 };
+};
 template <class Function> struct jumplabel_target_ {
 	Function function;
 	jumplabel_target_(Function target) : function(target) {}
@@ -133,8 +142,10 @@ template <class Function> struct jumplabel_target_ {
 	jumplabel_target_(Void *target) : function(reinterpret_cast<Function>(target)) {}
 };
 }
+#define JUMPLABEL_IS_POINTER_(x) (jumplabel_is_pointer_<__typeof__(x)>::value)
 #define JUMPLABEL_TARGET_(name, target) (jumplabel_target_<JUMPLABEL_CALL_TYPE_(name)>((target)).function)
 #else
+#define JUMPLABEL_IS_POINTER_(x) (__builtin_types_compatible_p(__typeof__(x), __typeof__(&*(x))))
 #define JUMPLABEL_TARGET_(name, target)                                                                                \
 	__extension__({                                                                                                \
 		_Static_assert(_Generic((target), JUMPLABEL_CALL_TYPE_(name): 1, void *: 1, default: 0),               \
@@ -262,7 +273,9 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 #define DECLARE_STATIC_CALL(name, func)                                                                                \
 	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
 	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;                       \
-	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_
+	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_;     \
+	JUMPLABEL_ASSERT_(!JUMPLABEL_IS_POINTER_(STATIC_CALL_TRAMP(name)),                                             \
+			  "a static call is of a function: func or *pointer, and not a pointer")
 
 /* Flag 8: of C. Flag 4: it may lead nowhere. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \

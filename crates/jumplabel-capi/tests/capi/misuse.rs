@@ -107,6 +107,32 @@ fn wrong_targets() {
     }
 }
 
+/// The code of a call is a function: a pointer to one has the same operators, and none of its code.
+#[test]
+fn calls_of_pointers() {
+    const MESSAGE: &str = "a static call is of a function";
+    for flags in ["", "-DJUMPLABEL_FALLBACK"] {
+        for declaration in [
+            "extern int (*pointer)(int); DECLARE_STATIC_CALL(of_pointer, pointer);",
+            "extern int (*const pointer)(int); DECLARE_STATIC_CALL(of_pointer, pointer);",
+            "static int (*const pointer)(int) = act; DEFINE_STATIC_CALL(of_pointer, pointer);",
+            "typedef int (*type)(int); DECLARE_STATIC_CALL(of_pointer, type);",
+        ] {
+            everywhere(
+                flags,
+                &format!("return 0;\n}}\n{declaration}\nint g(void);\nint g(void)\n{{\n"),
+                |compiles, said| !compiles && said.contains(MESSAGE),
+            );
+        }
+        for declaration in [
+            "extern int (*pointer)(int); DECLARE_STATIC_CALL(of_pointer, *pointer);",
+            "typedef int type(int); DECLARE_STATIC_CALL(of_type, type);",
+        ] {
+            compiles(flags, &format!("return 0;\n}}\n{declaration}\nint g(void);\nint g(void)\n{{\n"));
+        }
+    }
+}
+
 /// A probe takes its data, and then what is emitted.
 #[test]
 fn wrong_probes() {
