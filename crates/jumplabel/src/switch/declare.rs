@@ -1,0 +1,174 @@
+//! The macros: `modes!`, `static_mode!`, `static_switch!`.
+
+/// Declares an enum of modes, 2 to 255, without fields or numbers of their own. It is `Copy`, `Eq` and `Debug`.
+///
+/// ```
+/// jumplabel::modes! {
+///     /// How much is written to the log.
+///     pub enum Verbosity {
+///         /// Nothing.
+///         Quiet,
+///         Short,
+///         Long,
+///     }
+/// }
+/// assert_eq!(jumplabel::switch::Modes::index(Verbosity::Long), 2);
+/// ```
+#[macro_export]
+macro_rules! modes {
+    ($(#[$attr:meta])* $vis:vis enum $name:ident { $($(#[$of:meta])* $mode:ident),+ $(,)? }) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        $vis enum $name { $($(#[$of])* $mode),+ }
+
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: all of them, without numbers of their own.
+        unsafe impl $crate::switch::Modes for $name {
+            const ALL: &'static [Self] = &[$($name::$mode),+];
+            #[inline]
+            fn index(self) -> ::core::primitive::u8 {
+                self as ::core::primitive::u8
+            }
+        }
+        const _: ::core::primitive::u8 = $crate::switch::count_of::<$name>();
+    };
+}
+
+/// Declares static modes: of which enum, and which mode is the first. [`modes!`](crate::modes) declares the enum.
+///
+/// ```
+/// jumplabel::modes! { pub enum Policy { Drop, Queue } }
+///
+/// jumplabel::static_mode! {
+///     /// What happens to packets.
+///     pub static PACKETS: Policy = Drop;
+///     static FRAMES: Policy = Queue;
+/// }
+/// assert_eq!(format!("{PACKETS:?}"), "StaticMode(Drop)");
+/// ```
+#[macro_export]
+macro_rules! static_mode {
+    ($($(#[$($attr:tt)*])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {
+        $($crate::__static_mode! { [] [] [$(#[$($attr)*])* $vis] $name $modes, $default })*
+    };
+}
+
+/// `#[cfg]` is for all of it, other attributes are for the static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_mode {
+    ([$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    };
+    ($cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    };
+    ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident $modes:ty, $default:ident) => {
+        // In the namespace of types; the static is in that of values.
+        $($cfg)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        $vis enum $name {}
+
+        $($cfg)*
+        $($attr)*
+        $vis static $name: $crate::StaticMode<$name> = $crate::StaticMode::new();
+
+        $($cfg)*
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: one of them.
+        unsafe impl $crate::switch::Declared for $name {
+            type Modes = $modes;
+            const DEFAULT: ::core::primitive::u8 = {
+                let __first: $modes = <$modes>::$default;
+                __first as ::core::primitive::u8
+            };
+            #[inline(never)] // One in a program.
+            fn record() {
+                $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+                    [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
+                $crate::__mode_link!($name);
+            }
+        }
+    };
+}
+
+/// A record in `__jump_keys`.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mode_link {
+    ($name:ident) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__once_asm!(),
+                $crate::__key_record_asm!(),
+                key = sym $name,
+                declaration = sym __JUMPLABEL_DECLARATION,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// A node of the list of records, and the constructor that puts it there.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mode_link {
+    ($name:ident) => {
+        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
+    };
+}
+
+/// The value of the arm of a static mode's mode. There is an arm for each mode, in any order; each is inlined.
+///
+/// ```
+/// jumplabel::modes! { pub enum Hash { Small, Fast } }
+/// jumplabel::static_mode! { static HASH: Hash = Small; }
+///
+/// let hash = |word: u32| jumplabel::static_switch!(HASH, { Fast => word, Small => word % 31 });
+/// assert_eq!(hash(32), 1);
+/// HASH.set(Hash::Fast)?;
+/// assert_eq!(hash(32), 32);
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// The mode is a static by its path. One instruction, a jump to the arm; no load, no compare. Writes no register; the flags change.
+/// Beside it, for each arm: 8 bytes in the text behind the function, and on x86-64 13 more of a stub, which runs only while the mode
+/// changes. Safe anywhere, signal handlers included.
+#[macro_export]
+macro_rules! static_switch {
+    ($mode:path, { $($arm:ident => $value:expr),+ $(,)? }) => {{
+        type __Modes = <$mode as $crate::switch::Declared>::Modes;
+        #[allow(dead_code)]
+        enum __EachArmOnce { $($arm),+ }
+        // The assembler would take any static of this name. No reference: one to a reference to a mode would become one to a mode.
+        let _: *const $crate::StaticMode<$mode> = &raw const $mode;
+        // Each way of the mode is a constant, so that the compiler makes one of the two choices.
+        match $crate::__switch!($mode, $($arm),+) {
+            $(__Modes::$arm => $value,)+
+        }
+    }};
+}
+
+/// A switch that is patched: the mode.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch {
+    ($($switch:tt)+) => { $crate::__switch_options!($($switch)+) };
+}
+
+/// The fallback: a load.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __switch {
+    ($mode:path, $($arm:ident),+) => {
+        $crate::StaticMode::get(&$mode)
+    };
+}
