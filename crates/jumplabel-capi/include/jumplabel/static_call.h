@@ -126,15 +126,9 @@ template <class Type> struct jumplabel_void_ {};
 template <> struct jumplabel_void_<void> {
 	typedef int is;
 };
-template <class Type> struct jumplabel_is_pointer_ {
-	enum { value = 0 };
-};
-template <class Type> struct jumplabel_is_pointer_<Type *> {
-	enum { value = 1 };
-};
-template <class Type> struct jumplabel_is_pointer_<Type *const> {
-	enum { value = 1 };
-};
+/* Not by a function as an argument of a template: gcc warns of its attributes. */
+template <class Type> char jumplabel_at_pointer_(Type *const volatile *);
+char (&jumplabel_at_pointer_(...))[2];
 template <class Function> struct jumplabel_target_ {
 	Function function;
 	jumplabel_target_(Function target) : function(target) {}
@@ -142,7 +136,7 @@ template <class Function> struct jumplabel_target_ {
 	jumplabel_target_(Void *target) : function(reinterpret_cast<Function>(target)) {}
 };
 }
-#define JUMPLABEL_IS_POINTER_(x) (jumplabel_is_pointer_<__typeof__(x)>::value)
+#define JUMPLABEL_IS_POINTER_(x) (sizeof(jumplabel_at_pointer_(&(x))) == 1)
 #define JUMPLABEL_TARGET_(name, target) (jumplabel_target_<JUMPLABEL_CALL_TYPE_(name)>((target)).function)
 #else
 #define JUMPLABEL_IS_POINTER_(x) (__builtin_types_compatible_p(__typeof__(x), __typeof__(&*(x))))
