@@ -66,6 +66,8 @@ pub mod format;
 mod inspect;
 pub mod key;
 mod load;
+#[doc(hidden)] // Public for the macros.
+pub mod ops;
 mod patch;
 #[doc(hidden)] // Public for the macros.
 pub mod record;
@@ -85,7 +87,7 @@ pub use batch::{Batch, Settable, set_all};
 pub use batch::{RawChange, commit_all};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
-pub use error::{Errno, Error, Refusals, WriterKind};
+pub use error::{Errno, Error, OpName, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
@@ -100,6 +102,7 @@ pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;
+pub use ops::{Ops, RawOps};
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;

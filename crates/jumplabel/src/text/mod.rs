@@ -147,6 +147,11 @@ pub unsafe trait Text: Sync {
         Err(Errno::NONE)
     }
 
+    /// Whether the calling thread is the only one that runs code of this process. False if the platform cannot tell.
+    fn is_alone(&self, _held: &mut Held) -> bool {
+        false
+    }
+
     /// Whether the last core sync was not refused: then it is worth to try another. Called with and without the lock.
     fn is_synced(&self) -> bool {
         true

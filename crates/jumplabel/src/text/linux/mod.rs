@@ -153,6 +153,10 @@ unsafe impl Text for Linux {
         sync::core_sync()
     }
 
+    fn is_alone(&self, _: &mut Held) -> bool {
+        pages::single_threaded()
+    }
+
     fn is_synced(&self) -> bool {
         sync::is_synced()
     }
