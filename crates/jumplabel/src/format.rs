@@ -192,6 +192,7 @@ pub struct Arm {
 }
 
 /// The mode of an arm that is none: it is the operation's name.
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const NAME: u32 = 0xff;
 
 impl Arm {
@@ -209,14 +210,15 @@ impl Arm {
 
     /// How many bytes its instruction has, which the site may hold; 0 for a place to jump to.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn length(&self) -> usize {
         (self.mode >> 8) as usize
     }
 
     /// The bytes.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: an arm of an entry that the index found to lead to code of its object, or that nobody can check.
-        unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.len()) }
+        unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
     }
 }
 

@@ -92,8 +92,8 @@ pub use error::{Errno, Error, OpName, Refusals, WriterKind};
 #[doc(hidden)]
 pub use inspect::read_table;
 pub use inspect::{
-    Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_site, index_bytes, text_reserved,
-    text_reserved_locked,
+    Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_mode_site, for_each_site, index_bytes,
+    text_reserved, text_reserved_locked,
 };
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;

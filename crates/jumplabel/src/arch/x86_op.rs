@@ -71,10 +71,14 @@ impl Instruction {
                 let second = at(next)?;
                 next += 1;
                 match second {
+                    // It writes to where a register leads, which no ModRM byte says.
+                    0x38 if at(next)? == 0xf8 => Unfit(Fault::Length),
                     0x38 | 0x3a => {
                         next += 1;
                         Memory(usize::from(second == 0x3a))
                     }
+                    // Of the system; some do not come back.
+                    0x01 if at(next)? >= 0xc0 => Unfit(Fault::Jumps),
                     _ => of_second_map(second),
                 }
             }
@@ -93,8 +97,11 @@ impl Instruction {
             }
             0xf6 => Memory(usize::from(reg(next)? < 2)),
             0xf7 => Memory(if reg(next)? < 2 { word } else { 0 }),
+            0xc6 | 0xc7 if reg(next)? != 0 => Unfit(Fault::Jumps),
             0xff if matches!(reg(next)?, 2..=5) => Unfit(Fault::Jumps),
             0xff if reg(next)? >= 6 => Unfit(Fault::Stack),
+            // The stack pointer in the opcode's lowest bits.
+            0x94 | 0xbc if rex & 1 == 0 => Unfit(Fault::Stack),
             0xb8..=0xbf if wide => Plain(8),
             _ => of_first_map(opcode, word),
         };
@@ -110,9 +117,12 @@ impl Instruction {
             let (mode, base) = (modrm >> 6, modrm & 7);
             let mut displacement = [0, 1, 4, 0][usize::from(mode)];
             // Of opcodes with operands of a word.
-            let names_stack = |register: u8, bit: u8| opcode & 1 == 1 && register == 4 && rex & bit == 0;
+            let names_stack = |register: u8, bit: u8| {
+                (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0
+            };
             let has_register = matches!(opcode, 0x01..=0x3b | 0x63 | 0x69 | 0x6b | 0x85..=0x8d);
-            let is_word = has_register || matches!(opcode, 0x81 | 0x83 | 0xc1 | 0xc7 | 0xd1 | 0xd3 | 0xf7 | 0xff);
+            let is_word =
+                has_register || matches!(opcode, 0x81 | 0x8e | 0x83 | 0xc1 | 0xc7 | 0xd1 | 0xd3 | 0xf7 | 0xff);
             if opcode != 0x0f
                 && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && mode == 3 && names_stack(base, 1))
             {
@@ -171,9 +181,9 @@ fn of_first_map(opcode: u8, word: usize) -> Form {
 /// Opcodes behind 0f.
 fn of_second_map(opcode: u8) -> Form {
     match opcode {
-        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0x80..=0x8f | 0xb9 | 0xff => Unfit(Fault::Jumps),
+        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0x80..=0x8f | 0xaa | 0xb9 | 0xff => Unfit(Fault::Jumps),
         0xa0 | 0xa1 | 0xa8 | 0xa9 => Unfit(Fault::Stack),
-        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xaa | 0xc8..=0xcf => Plain(0),
+        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xc8..=0xcf => Plain(0),
         0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => Memory(1),
         _ => Memory(0),
     }

@@ -80,7 +80,7 @@ macro_rules! __ops_static {
 #[macro_export]
 macro_rules! __ops {
     ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
-        #[allow(clippy::undocumented_unsafe_blocks)]
+        #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
         // SAFETY: the requests of its operations.
         unsafe impl $crate::ops::Table for $table {
             const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {

@@ -226,7 +226,7 @@ fn leads_into(entry: &Entry, image: &Image) -> bool {
         && unsafe { (target as *const u32).read() as usize }
             .checked_mul(size_of::<Arm>())
             .is_some_and(|arms| image.contains_code(target + word, arms))
-        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.len().max(1)))
+        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
 }
 
 /// What every object begins with: the ELF header and a few program headers.

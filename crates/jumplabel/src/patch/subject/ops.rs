@@ -63,7 +63,7 @@ impl Subject for RawOps {
 /// The arms of an operation that are instructions.
 #[cfg(jumplabel_sites)]
 fn instructions(entry: &Entry) -> impl Iterator<Item = &Arm> {
-    entry.arms().iter().filter(|arm| arm.len() != 0 && arm.mode() != NAME)
+    entry.arms().iter().filter(|arm| arm.length() != 0 && arm.mode() != NAME)
 }
 
 /// Whether each instruction of an operation is one, and fit.
