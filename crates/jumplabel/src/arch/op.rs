@@ -20,7 +20,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["in place", "by stub"];
+pub(super) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// An instruction set's operations in place.
 pub trait Op: Jump {
