@@ -55,6 +55,8 @@ pub const JUMP: u8 = 2;
 pub const SWITCH: u8 = 3;
 /// The kind of a call of a static call: the displacement of an instruction that calls the trampoline, which is the entry's target.
 pub const CALL_SITE: u8 = 4;
+/// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
+pub const PREFIX: u8 = 6;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.

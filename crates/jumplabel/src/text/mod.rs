@@ -42,6 +42,8 @@ pub use writer::{Body, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, W
 mod linux;
 #[cfg(jumplabel_linux)]
 use linux as platform;
+#[cfg(all(jumplabel_linux, jumplabel_prefixes))]
+pub(crate) use linux::abort_with;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 
@@ -145,6 +147,11 @@ pub unsafe trait Text: Sync {
     /// The system still refuses.
     fn core_sync(&self, _held: &mut Held) -> Result<(), Errno> {
         Err(Errno::NONE)
+    }
+
+    /// Whether the calling thread is the only one that runs code of this process. False if the platform cannot tell.
+    fn is_alone(&self, _held: &mut Held) -> bool {
+        false
     }
 
     /// Whether the last core sync was not refused: then it is worth to try another. Called with and without the lock.
