@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use jumplabel::up::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+#[cfg(target_pointer_width = "64")]
+use jumplabel::up::AtomicU64;
+use jumplabel::up::{self, AtomicBool, AtomicU32, AtomicUsize};
 
 #[cfg(all(jumplabel_prefixes, target_os = "linux"))]
 #[path = "up/patched.rs"]
@@ -57,6 +59,7 @@ fn operations() {
         };
     }
     numbers!(AtomicU32, AtomicU32, u32);
+    #[cfg(target_pointer_width = "64")]
     numbers!(AtomicU64, AtomicU64, u64);
     numbers!(AtomicUsize, AtomicUsize, usize);
     let flag = AtomicBool::new(false);

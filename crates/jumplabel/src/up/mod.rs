@@ -12,10 +12,10 @@
 //! *before* the second thread exists. [`spawn`] does.
 //!
 //! ```
-//! use jumplabel::up::{self, AtomicU64};
+//! use jumplabel::up::{self, AtomicUsize};
 //! use std::sync::{Arc, atomic::Ordering::Relaxed};
 //!
-//! let count = Arc::new(AtomicU64::new(0));
+//! let count = Arc::new(AtomicUsize::new(0));
 //! count.fetch_add(1, Relaxed); // without `lock`: there is one thread
 //! let other = Arc::clone(&count);
 //! let thread = up::spawn(move || other.fetch_add(1, Relaxed))?; // with `lock` from here on
