@@ -40,6 +40,7 @@ fn main() {
         }
         if arch.starts_with("x86") {
             println!("cargo::rustc-cfg=jumplabel_prefixes");
+            println!("cargo::metadata=prefixes=1");
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }
