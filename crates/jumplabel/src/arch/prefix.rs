@@ -14,8 +14,8 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(super) const NAMES: &[&str] = &["unlocked", "locked"];
 
-const DS: u8 = 0x3e;
-const LOCK: u8 = 0xf0;
+const DS: Code = Code::new(PREFIX, &[0x3e]);
+const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 
 /// An instruction set's lock prefixes: those of x86, which alone has displacements of that form. A site leads to itself.
 pub trait Prefix: Arch {
@@ -29,10 +29,11 @@ pub trait Prefix: Arch {
 
     /// The prefix in one of the states.
     fn encode(state: State, _displacement: i32) -> Code {
-        Code::new(PREFIX, &[if state == State::LOCKED { LOCK } else { DS }])
+        if state == State::LOCKED { LOCK } else { DS }
     }
 
     /// The state of a site that holds `code`; `None` if that is none of ours.
+    #[inline(never)] // Rare.
     fn decode(code: Code, _displacement: Option<i32>) -> Option<State> {
         let is = |&state: &State| Self::TAIL.is_some() && <Self as Prefix>::encode(state, 0) == code;
         [State::UNLOCKED, State::LOCKED].into_iter().find(is)
@@ -53,17 +54,18 @@ pub trait Prefix: Arch {
         usize::from(state == State::LOCKED)
     }
 
-    /// [`Arch::step`] at a site of this kind.
+    /// One byte, in the last step.
     #[doc(hidden)]
-    #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::step(number, old, new)
+    #[inline(never)] // Rare; so below.
+    fn step(number: u8, _old: Code, new: Code) -> Option<Piece> {
+        (number + 1 == Self::STEPS).then(|| Piece::of(new, 0, 1))
     }
 
-    /// [`Arch::undo`] at a site of this kind.
+    /// The same, back.
     #[doc(hidden)]
+    #[inline(never)]
     fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::undo(number, old, new)
+        <Self as Prefix>::step(number, new, old)
     }
 }
 
