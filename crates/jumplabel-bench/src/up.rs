@@ -57,8 +57,10 @@ turns!(constant, "lock");
 turns!(site, lock_prefix!());
 turns!(none);
 
+type Variant = (&'static str, fn(u64) -> u64, bool);
+
 /// A name, a loop, and whether it runs in UP mode.
-const VARIANTS: [(&str, fn(u64) -> u64, bool); 4] = [
+const VARIANTS: [Variant; 4] = [
     ("lock, constant", constant, false),
     ("lock, put in", site, false),
     ("UP mode", site, true),

@@ -76,7 +76,8 @@ pub fn leave() -> Result<Outcome, Error> {
 /// Costs a flip. Not while a process that was made by `clone(CLONE_VM)` shares this one's memory: nobody can tell.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). Otherwise as [`leave`]. On any error
+/// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). A thread that was just joined may count
+/// for some microseconds. Otherwise as [`leave`]. On any error
 /// nothing has changed.
 pub fn enter() -> Result<Outcome, Error> {
     locks::enter()
