@@ -312,7 +312,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
