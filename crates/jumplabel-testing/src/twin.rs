@@ -50,6 +50,10 @@ pub trait Twin: Sync {
     fn left_writable(&self, held: &mut Held) -> bool {
         builtin().left_writable(held)
     }
+    /// As `Text::is_alone`.
+    fn is_alone(&self, held: &mut Held) -> bool {
+        builtin().is_alone(held)
+    }
     /// A writer is opened.
     fn begin(&self) {}
     /// As `Writer::write` of the writer that was opened.
@@ -111,6 +115,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     }
     fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
         self.0.writers(summary, held)
+    }
+    fn is_alone(&self, held: &mut Held) -> bool {
+        self.0.is_alone(held)
     }
     unsafe fn open(
         &self,

@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use crate::arch::Code;
+use crate::arch::{Code, Fault};
 
 /// An error number of the operating system, 0 if a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,6 +113,32 @@ impl fmt::Display for Refusals {
     }
 }
 
+/// The name of an operation, as far as it is short.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OpName([u8; 23]);
+
+impl OpName {
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    pub(crate) fn of(name: &[u8]) -> OpName {
+        let mut short = [0; 23];
+        short.iter_mut().zip(name).for_each(|(place, byte)| *place = *byte);
+        OpName(short)
+    }
+}
+
+impl fmt::Display for OpName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        f.write_str(self.0.get(..len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("?"))
+    }
+}
+
+impl fmt::Debug for OpName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -167,15 +193,26 @@ pub enum Error {
         /// How many modes there are.
         count: u8,
     },
+    /// An instruction that an operation has in place is unfit for that.
+    UnfitOp {
+        /// The operation.
+        op: OpName,
+        /// The rule that it breaks.
+        fault: Fault,
+    },
     /// A site cannot reach its other arm with one instruction.
     OutOfRange {
         /// Address of the site.
         address: usize,
     },
-    /// Pristine sites need several bytes changed, other threads run, core sync was refused, and `swap` did not work.
+    /// Other threads run, and what has to change under them takes more than they allow: pristine sites several steps, between which
+    /// core sync was refused, or an operation in place a whole instruction at once; and `swap` did not work, or is no help (an
+    /// alternative is several instructions).
     MultiThreaded {
-        /// Why core sync was refused.
+        /// Why core sync was refused; [`Errno::NONE`] if it would be no help.
         core_sync: Errno,
+        /// Why `swap` was; [`Errno::NONE`] if it was not tried.
+        swap: Errno,
     },
     /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry is of this key,
     /// or does not say whose it is; flips of other keys work.
@@ -263,11 +300,17 @@ impl fmt::Display for Error {
                 "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
             ),
             Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
+            Error::UnfitOp { op, fault } => write!(f, "the instruction that the operation {op} has in place {fault}"),
             Error::OutOfRange { address } => write!(
                 f,
                 "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"
             ),
-            Error::MultiThreaded { core_sync } => write!(
+            Error::MultiThreaded { core_sync: Errno::NONE, swap } => write!(
+                f,
+                "threads are running, and this changes whole instructions, which only swap can do then ({swap}), and not to alternatives: \
+                 set it before the first thread starts, or allow mprotect and mremap of code"
+            ),
+            Error::MultiThreaded { core_sync, .. } => write!(
                 f,
                 "threads are running and membarrier is refused ({core_sync}): allow membarrier, flip once before the \
                  first thread starts, or opt in with jumplabel::text::core_sync_by_signal"

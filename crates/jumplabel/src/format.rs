@@ -55,6 +55,9 @@ pub const JUMP: u8 = 2;
 pub const SWITCH: u8 = 3;
 /// The kind of a call of a static call: the displacement of an instruction that calls the trampoline, which is the entry's target.
 pub const CALL_SITE: u8 = 4;
+/// The kind of an operation in place: an instruction of the program's, or a jump to a backend's stub. The entry's target is as a switch's;
+/// of an arm that is an instruction, the mode says how long it is, too.
+pub const OP: u8 = 5;
 /// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
 pub const PREFIX: u8 = 6;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
@@ -136,7 +139,7 @@ impl Entry {
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 
-    /// The arms of a switch.
+    /// The arms of a switch, or of an operation in place.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
         // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
@@ -183,24 +186,41 @@ pub struct KeyRecord {
     pub(crate) meta: i32,
 }
 
-/// An arm of a switch.
+/// An arm of a switch, or of an operation in place.
 #[repr(C, align(4))]
 pub struct Arm {
     mode: u32,
     address: i32,
 }
 
+/// The mode of an arm that is none: it is the operation's name.
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+pub(crate) const NAME: u32 = 0xff;
+
 impl Arm {
     /// The number of the mode.
     #[must_use]
     pub fn mode(&self) -> u32 {
-        self.mode
+        self.mode & 0xff
     }
 
     /// Address of the code.
     #[must_use]
     pub fn address(&self) -> usize {
         relative(&raw const self.address)
+    }
+
+    /// How many bytes its instruction has, which the site may hold; 0 for a place to jump to.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        (self.mode >> 8) as usize
+    }
+
+    /// The bytes.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: an arm of an entry that the index found to lead to code of its object, or that nobody can check.
+        unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
     }
 }
 

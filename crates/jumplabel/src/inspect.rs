@@ -14,6 +14,7 @@ use crate::patch::Lock;
 use crate::record::name::named;
 use crate::record::{self, Record};
 use crate::site::{index, object};
+use crate::switch::RawMode;
 use crate::switch::info::ModeInfo;
 use crate::text::list::{List, Owned};
 use crate::text::{Held, Objects};
@@ -184,9 +185,22 @@ impl Site {
 /// [`Error::DamagedTable`] if an entry is damaged that is, or may be, of this key; [`Error::OutOfMemory`]; and if the lock
 /// cannot be taken, as for [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
+    sites_of(key.address(), visit)
+}
+
+/// [`for_each_site`] for a mode: its switches; or, for that of a table of operations ([`RawOps::mode`](crate::RawOps::mode)), the
+/// operations in place. What is not of a key's sites is empty: [`Site::target`] is the table of arms, and [`Site::state`] is `None`.
+///
+/// # Errors
+/// As for [`for_each_site`].
+pub fn for_each_mode_site(mode: &RawMode, visit: impl FnMut(Site)) -> Result<usize, Error> {
+    sites_of(mode.address(), visit)
+}
+
+fn sites_of(subject: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, held: &Held<Objects>| {
         for object in object::all(held) {
-            for entry in index::entries(object, key.address(), held)?.iter() {
+            for entry in index::entries(object, subject, held)?.iter() {
                 // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
                 sites.push(unsafe { Site::of(entry) }, held.text())?;
             }

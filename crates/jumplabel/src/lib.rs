@@ -67,6 +67,8 @@ pub mod format;
 mod inspect;
 pub mod key;
 mod load;
+#[doc(hidden)] // Public for the macros.
+pub mod ops;
 mod patch;
 #[doc(hidden)] // Public for the macros.
 pub mod record;
@@ -87,13 +89,13 @@ pub use batch::{Batch, Settable, set_all};
 pub use batch::{RawChange, commit_all};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
-pub use error::{Errno, Error, Refusals, WriterKind};
+pub use error::{Errno, Error, OpName, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
 pub use inspect::{
-    Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_site, index_bytes, text_reserved,
-    text_reserved_locked,
+    Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_mode_site, for_each_site, index_bytes,
+    text_reserved, text_reserved_locked,
 };
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
@@ -102,6 +104,7 @@ pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;
+pub use ops::{Ops, RawOps};
 pub use patch::{Lock, Outcome, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;

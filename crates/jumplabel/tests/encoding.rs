@@ -30,7 +30,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Change, Code, Kind, Leads, Piece, Sites, State, Template};
+use jumplabel::arch::{Arch, Change, Code, Demand, Kind, Leads, Piece, Sites, State, Template};
 use proptest::prelude::*;
 
 const ADDRESS: u64 = 0x5555_5004;
@@ -118,7 +118,7 @@ fn steps<M: Machine>() -> std::ops::Range<u8> {
 /// as a whole, each byte. The last is all new.
 fn mixtures<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<Vec<u8>> {
     let all = (1u32 << piece.len) - 1;
-    let masks = (0..=all).filter(|new| !piece.whole || [0, all].contains(new));
+    let masks = (0..=all).filter(|new| piece.demand == Demand::Nothing || [0, all].contains(new));
     let mixture = |new: u32| {
         let mut mixed = bytes.to_vec();
         for (at, &byte) in piece.bytes().iter().enumerate().filter(|(at, _)| new >> at & 1 != 0) {
@@ -215,10 +215,15 @@ fn retargets<M: Machine>() {
     let at_once: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
         let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), whole: <M::A as Arch>::WHOLE })
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
     };
     assert!(retarget::<M>(at_once, undo::<M>, near, far).is_err());
     assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
+}
+
+/// What a whole word asks for.
+fn demand<A: Arch>() -> Demand {
+    if A::WHOLE { Demand::OneStore } else { Demand::Nothing }
 }
 
 /// Switches, from each arm to each other one. A site of one word jumps all the time, because nothing lies behind it; others may go on
@@ -262,17 +267,13 @@ fn switches<M: Machine>() {
     let half: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
         let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), whole: <M::A as Arch>::WHOLE })
+        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
     };
     let by_nothing: Steps = |number, change| {
         let nothing = State::TO_STUB.encode::<M::A>(0);
         let bytes = nothing.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
-        let piece = Piece {
-            offset: 0,
-            len: nothing.len() as u8,
-            bytes: bytes.try_into().unwrap(),
-            whole: <M::A as Arch>::WHOLE,
-        };
+        let piece =
+            Piece { offset: 0, len: nothing.len() as u8, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() };
         if number == 0 { Some(piece) } else { step::<M>(number, change) }
     };
     for broken in [half, by_nothing] {
@@ -306,7 +307,8 @@ fn call_sites<M: Machine>() {
         }
     }
     // The broken twin: byte by byte.
-    let torn: Steps = |number, change| step::<M>(number, change).map(|piece| Piece { whole: false, ..piece });
+    let torn: Steps =
+        |number, change| step::<M>(number, change).map(|piece| Piece { demand: Demand::Nothing, ..piece });
     let change = change_of_call::<M>(0x0102_0304, 0x1234_5678);
     let fetch = |bytes: &[u8]| if *bytes == *change.old || *bytes == *change.new { Ok(()) } else { Err(String::new()) };
     assert!(walk::<M>(torn, undo::<M>, change, fetch).is_err());

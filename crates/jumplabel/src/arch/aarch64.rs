@@ -11,6 +11,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -33,3 +34,5 @@ impl Branch for Aarch64 {
 impl Jump for Aarch64 {}
 
 impl Naked for Aarch64 {}
+
+impl Op for Aarch64 {}

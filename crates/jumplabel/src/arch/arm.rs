@@ -9,6 +9,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -33,3 +34,5 @@ impl Branch for Arm {
 impl Jump for Arm {}
 
 impl Naked for Arm {}
+
+impl Op for Arm {}

@@ -96,6 +96,20 @@ impl fmt::Debug for Code {
     }
 }
 
+/// What a piece asks of whoever writes it. Each asks all that those before it do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Demand {
+    /// Nothing: its bytes may be written one by one.
+    Nothing,
+    /// One store writes them.
+    OneStore,
+    /// No thread executes the site while they are written, and none meets a part of them: the process has one thread, or the writer puts
+    /// new pages in the place of the old ones.
+    NoWitness,
+    /// The process has one thread: another one might be in the middle of what is written.
+    OneThread,
+}
+
 /// A run of bytes inside a site, written in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -105,8 +119,8 @@ pub struct Piece {
     pub len: u8,
     /// The bytes.
     pub bytes: [u8; 8],
-    /// Whether one store must write them.
-    pub whole: bool,
+    /// What whoever writes them must see to.
+    pub demand: Demand,
 }
 
 impl Piece {
@@ -114,13 +128,13 @@ impl Piece {
     #[inline]
     pub(super) const fn of(code: Code, offset: u8, len: u8) -> Piece {
         let bytes = (code.word() >> (offset * 8)).to_le_bytes();
-        Piece { offset, len, bytes, whole: false }
+        Piece { offset, len, bytes, demand: Demand::Nothing }
     }
 
     /// One byte.
     #[inline]
     pub(super) const fn byte(offset: u8, byte: u8) -> Piece {
-        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], whole: false }
+        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
     }
 
     /// The bytes of `new` from the first that differs to the last; `None` if none differs.
@@ -136,7 +150,7 @@ impl Piece {
 
     /// All of `code`, by one store.
     pub(super) const fn all(code: Code) -> Piece {
-        Piece { whole: true, ..Piece::of(code, 0, code.len() as u8) }
+        Piece { demand: Demand::OneStore, ..Piece::of(code, 0, code.len() as u8) }
     }
 
     /// The bytes to write.

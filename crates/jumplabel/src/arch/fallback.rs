@@ -4,6 +4,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Act, Arch, Caches, Code, Machine, State};
 
 /// An instruction set without sites.
@@ -37,3 +38,5 @@ impl Machine for Fallback {
 
     unsafe fn act(_: Act) {}
 }
+
+impl Op for Fallback {}

@@ -13,6 +13,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -35,3 +36,5 @@ impl Branch for Loongarch64 {
 impl Jump for Loongarch64 {}
 
 impl Naked for Loongarch64 {}
+
+impl Op for Loongarch64 {}

@@ -4,7 +4,7 @@
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
-//!   call_site prefix
+//!   call_site op prefix
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -30,6 +30,7 @@ mod kind;
 pub mod loongarch64;
 mod memory;
 mod naked;
+mod op;
 mod pass;
 pub mod powerpc64;
 mod prefix;
@@ -38,13 +39,19 @@ pub mod s390x;
 mod switch;
 mod word;
 pub mod x86;
+mod x86_op;
 
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[doc(hidden)]
+pub use asm::op::x86_64::__op_thunk;
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+pub(crate) use asm::op::x86_64::prepare as prepare_op_stubs;
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
 pub use call_site::CallSite;
 pub use code::Code;
 #[doc(hidden)]
-pub use code::Piece;
+pub use code::{Demand, Piece};
 pub use jump::Jump;
 #[doc(hidden)]
 pub use kind::{Change, Template};
@@ -54,6 +61,7 @@ pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
 pub use naked::Naked;
+pub use op::{Fault, Op};
 pub use prefix::Prefix;
 pub use switch::Switch;
 

@@ -8,6 +8,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -29,3 +30,5 @@ impl Branch for Powerpc64 {
 impl Jump for Powerpc64 {}
 
 impl Naked for Powerpc64 {}
+
+impl Op for Powerpc64 {}

@@ -16,6 +16,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::{Arch, Code, State, word};
 use crate::format::NAKED;
 
@@ -44,3 +45,5 @@ impl Naked for Riscv64 {
         word::code(NAKED, if state == State::TRUE { 0x10_0513 } else { 0x513 })
     }
 }
+
+impl Op for Riscv64 {}

@@ -11,6 +11,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
+use super::op::Op;
 use super::pass::Pass;
 use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
@@ -62,3 +63,5 @@ impl Jump for S390x {
 }
 
 impl Naked for S390x {}
+
+impl Op for S390x {}

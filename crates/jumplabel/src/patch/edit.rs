@@ -1,6 +1,6 @@
 //! The change of one site: what it holds, what it shall hold, and what is wrong if it holds neither.
 
-use super::subject::Subject;
+use super::subject::{Own, Subject};
 use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State, Template};
 use crate::error::Error;
 use crate::format::Entry;
@@ -57,11 +57,13 @@ impl Found {
         let then = displacement(kind, entry, goal);
         // SAFETY: by the contract, the site is mapped.
         let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        let home = home(kind, entry, code);
-        let at = home.or_else(|| displacement(kind, entry, subject.goal(now, entry)));
-        let told = kind.decode::<Native>(code, at);
+        let own = own(subject, entry, |own| own.code == code);
+        let leads_to = own.map_or_else(|| subject.goal(now, entry), |own| own.goal);
+        let at = displacement(kind, entry, leads_to);
+        let told = own.map_or_else(|| kind.decode::<Native>(code, at), |own| Some(own.state));
         let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
-        let mut to = state.toward::<Native>(goal, then);
+        let own_then = self::own(subject, entry, |own| own.goal == goal);
+        let mut to = own_then.map_or_else(|| state.toward::<Native>(goal, then), |own| own.state);
         if as_emitted {
             to = to.as_emitted::<Native>();
         }
@@ -70,9 +72,11 @@ impl Found {
         }
         let is_there = told == Some(to) && at == then;
         // To where it leads now, if what it shall hold leads nowhere: then fewer bytes change.
-        let new = || to.encode::<Native>(then.or(at).unwrap_or_default());
+        let encoded = || to.encode::<Native>(then.or(at).unwrap_or_default());
+        let new = || own_then.map_or_else(encoded, |own| own.code);
         let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
-        Ok(Found { state, to, edit: (!is_there).then(edit), can_stay: home.is_some() })
+        let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
+        Ok(Found { state, to, edit: (!is_there).then(edit), can_stay: own.is_some() && may_leave })
     }
 }
 
@@ -94,11 +98,9 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     }
 }
 
-/// The displacement of a site that leads to its entry's target, where nobody has led it from, and may lead elsewhere.
-#[inline(never)]
-fn home(kind: Kind, entry: &Entry, code: Code) -> Option<i32> {
-    let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
-    displacement(kind, entry, 0).filter(|&home| may_leave && State::CALLS.encode::<Native>(home) == code)
+/// What the site of `entry` may hold as `subject` says, if that `is` it.
+fn own(subject: &dyn Subject, entry: &Entry, is: impl Fn(&Own) -> bool) -> Option<Own> {
+    (0..).map_while(|number| subject.own(entry, number)).find(is)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -135,21 +137,22 @@ impl Run {
     }
 }
 
-/// What was found at an entry's site instead of a state of it that does what `goal` says, or why there is none.
+/// What was found at an entry's site instead of a state of it that does what `aim` says, or why there is none.
 ///
 /// # Safety
 /// As for [`Found::at`].
 #[cold]
-pub(super) unsafe fn complaint(entry: &Entry, goal: usize) -> Error {
-    let address = entry.code();
+pub(super) unsafe fn complaint(entry: &Entry, subject: &dyn Subject, aim: usize) -> Error {
+    let (address, goal) = (entry.code(), subject.goal(aim, entry));
     let expected = |kind: Kind| {
         let leads_nowhere = goal == 0 && kind.leads::<Native>(address) == Leads::Anywhere;
         let displacement = displacement(kind, entry, goal).ok_or(match leads_nowhere {
             true => Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize },
             false => Error::OutOfRange { address },
         })?;
-        let state = kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
-        Ok(state.unwrap_or(Code::NONE))
+        let emitted = || kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
+        let own = own(subject, entry, |own| own.goal == goal).map(|own| own.code);
+        Ok(own.or_else(emitted).unwrap_or(Code::NONE))
     };
     match entry.known_kind().and_then(expected) {
         Err(error) => error,

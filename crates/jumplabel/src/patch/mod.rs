@@ -25,6 +25,7 @@ pub(crate) mod subject;
 
 use core::time::Duration;
 
+use crate::arch::Demand;
 use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
@@ -32,7 +33,8 @@ use crate::{format::Runtime, site::object, text::RUNTIME};
 pub use lock::Lock;
 use plan::{Plan, Work};
 pub use prepare::{prepare, probe};
-pub(crate) use subject::{Request, Subject};
+pub use subject::Request;
+pub(crate) use subject::Subject;
 
 /// What is kept between transactions, and what an unfinished one leaves.
 struct State {
@@ -232,11 +234,16 @@ fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
 #[inline(never)]
 fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
-    let Work { edits, extents, mut summary, steps, several } = work;
+    let Work { edits, extents, mut summary, steps, several, demand } = work;
     let sites = edits.len();
     // The first site that could not be restored, and why core sync was refused.
     let (mut stuck, mut core_sync) = (None, None);
     let mut refused = Refusals::default();
+    let is_crowded = demand >= Demand::NoWitness && !text.is_alone(held);
+    if is_crowded && demand == Demand::OneThread {
+        return Err(refusal(None, None, refused, true, &Writers::default()));
+    }
+    summary.unsynced = is_crowded;
     'list: loop {
         let writers = text.writers(&summary, held);
         for kind in writers.iter() {
@@ -275,15 +282,22 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 }
             }
         }
-        return Err(refusal(stuck, core_sync, refused, &writers));
+        return Err(refusal(stuck, core_sync, refused, is_crowded, &writers));
     }
 }
 
 /// What the refusals of all writers come to.
-fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, writers: &Writers) -> Error {
+fn refusal(
+    stuck: Option<usize>,
+    core_sync: Option<Errno>,
+    refused: Refusals,
+    is_crowded: bool,
+    writers: &Writers,
+) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
-        (None, Some(core_sync)) => Error::MultiThreaded { core_sync },
+        (None, Some(core_sync)) => Error::MultiThreaded { core_sync, swap: refused.of(WriterKind::Swap) },
+        _ if is_crowded => Error::MultiThreaded { core_sync: Errno::NONE, swap: refused.of(WriterKind::Swap) },
         _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }

@@ -3,7 +3,7 @@
 use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
-use crate::arch::{self, Change};
+use crate::arch::{self, Change, Demand};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::site::{index, object};
@@ -61,6 +61,8 @@ pub(super) struct Work<'a> {
     pub(super) steps: u8,
     /// Sites that take several steps.
     pub(super) several: usize,
+    /// What the writes need.
+    pub(super) demand: Demand,
 }
 
 impl Plan {
@@ -150,7 +152,7 @@ impl Plan {
             // SAFETY: entries from the index, under the lock.
             if let Err((entry, aim)) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
                 // SAFETY: the same.
-                return Err(unsafe { complaint(entry, subject.goal(aim, entry)) });
+                return Err(unsafe { complaint(entry, subject, aim) });
             }
         }
         Ok(())
@@ -234,7 +236,7 @@ impl Plan {
         let (page, page_of) = (text.page_size(), !(text.page_size() - 1));
         let sites = self.edits.len();
         let mut summary = Summary { sites, pages: 0, spans: 0, steps: 0, whole: false, unsynced: false };
-        let (mut all_steps, mut several) = (0_u8, 0);
+        let (mut all_steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
         let mut extent = Extent { first: 0, end: 0 };
         // The last edit and its pattern; where the page ends that its site begins on, and the one that it ends on.
         let (mut last, mut last_end, mut like) = (0, 0, 0);
@@ -254,10 +256,10 @@ impl Plan {
             }
             if pattern != like {
                 like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
-                let (steps, whole) = steps::look(edit.change);
+                let (steps, more) = steps::look(edit.change);
                 all_steps |= steps;
                 several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.
-                summary.whole |= whole;
+                demand = demand.max(more);
             }
             if edit.address >= page_end {
                 let gap = edit.address - page_end;
@@ -280,8 +282,9 @@ impl Plan {
         extent.end = last_end;
         self.extents.push(extent, text)?;
         summary.steps = all_steps.count_ones();
+        summary.whole = demand == Demand::OneStore;
         let (edits, extents) = (self.edits.as_mut_slice(), &self.extents);
-        Ok(Some(Work { edits, extents, summary, steps: all_steps, several }))
+        Ok(Some(Work { edits, extents, summary, steps: all_steps, several, demand }))
     }
 
     /// Sorts by address and removes what is listed twice.

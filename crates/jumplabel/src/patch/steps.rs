@@ -10,7 +10,7 @@
 //! [`Write`]s: a writer knows nothing of steps.
 
 use super::edit::Edit;
-use crate::arch::{self, Arch, Change, Native, Piece};
+use crate::arch::{self, Arch, Change, Demand, Native, Piece};
 use crate::error::Errno;
 use crate::text::{Failure, Write, Writer};
 
@@ -84,16 +84,16 @@ pub(super) fn of(change: Change) -> u8 {
     look(change).0
 }
 
-/// The same, and whether one of the steps must be one store.
-pub(super) fn look(change: Change) -> (u8, bool) {
-    let (mut steps, mut whole) = (0, false);
+/// The same, and what they need.
+pub(super) fn look(change: Change) -> (u8, Demand) {
+    let (mut steps, mut demand) = (0, Demand::Nothing);
     for number in 0..Native::STEPS {
         if let Some(piece) = piece(change, number, false) {
             steps |= 1 << number;
-            whole |= piece.whole;
+            demand = demand.max(piece.demand);
         }
     }
-    (steps, whole)
+    (steps, demand)
 }
 
 /// Hands what `edits` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
@@ -115,7 +115,9 @@ fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Res
             if pattern != like {
                 // A whole word has other bytes, too.
                 like = if !Native::WHOLE && Change::is_of_first_byte(pattern) { pattern } else { 0 };
-                let write = |piece: Piece| Write::short(piece.offset.into(), piece.bytes, piece.len, piece.whole);
+                let write = |piece: Piece| {
+                    Write::short(piece.offset.into(), piece.bytes, piece.len, piece.demand == Demand::OneStore)
+                };
                 template = piece(edit.change, number, back).map(write);
             }
             if let Some(write) = &template {

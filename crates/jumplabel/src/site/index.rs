@@ -18,7 +18,7 @@
 use core::sync::atomic::Ordering;
 
 use crate::error::Error;
-use crate::format::{self, Arm, Entry, KEY_BYTES, Object, SWITCH};
+use crate::format::{self, Arm, Entry, KEY_BYTES, OP, Object, SWITCH};
 use crate::sort::sort_unstable_by;
 use crate::text::{Held, Image, Objects};
 
@@ -217,7 +217,7 @@ impl Verdict {
 /// Whether what an entry leads to is code of the object: its target, or each of its arms.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
-    if entry.kind() != SWITCH {
+    if !matches!(entry.kind(), SWITCH | OP) {
         return image.contains_code(target, 1);
     }
     let word = size_of::<u32>();
@@ -227,7 +227,7 @@ fn leads_into(entry: &Entry, image: &Image) -> bool {
         && unsafe { (target as *const u32).read() as usize }
             .checked_mul(size_of::<Arm>())
             .is_some_and(|arms| image.contains_code(target + word, arms))
-        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), 1))
+        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
 }
 
 /// What every object begins with: the ELF header and a few program headers.

@@ -50,7 +50,7 @@ macro_rules! modes {
 #[macro_export]
 macro_rules! static_mode {
     ($($(#[$($attr:tt)*])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {
-        $($crate::__static_mode! { [] [] [$(#[$($attr)*])* $vis] $name $modes, $default })*
+        $($crate::__static_mode! { StaticMode [] [] [$(#[$($attr)*])* $vis] $name $modes, $default })*
     };
 }
 
@@ -58,13 +58,13 @@ macro_rules! static_mode {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_mode {
-    ([$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_mode! { [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    ($of:ident [$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { $of [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
     };
-    ($cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_mode! { $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    ($of:ident $cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__static_mode! { $of $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
     };
-    ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident $modes:ty, $default:ident) => {
+    ($of:ident [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident $modes:ty, $default:ident) => {
         // In the namespace of types; the static is in that of values.
         $($cfg)*
         #[doc(hidden)]
@@ -73,7 +73,7 @@ macro_rules! __static_mode {
 
         $($cfg)*
         $($attr)*
-        $vis static $name: $crate::StaticMode<$name> = $crate::StaticMode::new();
+        $vis static $name: $crate::$of<$name> = $crate::$of::new();
 
         $($cfg)*
         #[allow(clippy::undocumented_unsafe_blocks)]

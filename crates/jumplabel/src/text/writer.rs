@@ -67,7 +67,8 @@ pub struct Summary {
     pub steps: u32,
     /// Some writes of several bytes must be one store ([`Write::is_whole`](super::Write::is_whole)).
     pub whole: bool,
-    /// Core sync was refused between two steps, and the steps were taken back: only a writer that needs no core sync will do.
+    /// Only a writer that never writes to running code will do: core sync was refused between two steps, and the steps were taken back;
+    /// or whole instructions change, and other threads run.
     pub unsynced: bool,
 }
 

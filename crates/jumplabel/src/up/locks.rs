@@ -29,7 +29,7 @@ pub(super) fn enter() -> Result<Outcome, Error> {
     if lock.text().is_alone(&mut lock.platform) {
         return change(Change::Disable, &mut lock);
     }
-    Err(Error::MultiThreaded { core_sync: Errno::NONE })
+    Err(Error::MultiThreaded { core_sync: Errno::NONE, swap: Errno::NONE })
 }
 
 pub(super) fn is_on() -> bool {

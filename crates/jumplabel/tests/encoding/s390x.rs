@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Change, Piece, s390x::S390x};
+use jumplabel::arch::{Change, Demand, Piece, s390x::S390x};
 
 use super::{Effect, Machine, Steps, assembled};
 
@@ -29,12 +29,12 @@ impl Machine for Oracle {
 
 /// As if one bit of the mask came late.
 fn sometimes(_: u8, _: Change) -> Option<Piece> {
-    Some(Piece { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], whole: false })
+    Some(Piece { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
 /// As if a writer stored more than the mask.
 fn opcode_too(_: u8, _: Change) -> Option<Piece> {
-    Some(Piece { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], whole: false })
+    Some(Piece { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
 assembled::tests! { Oracle, "s390x-linux-gnu", "brcl 15," }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
 use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Change, Kind, Piece, State};
+use jumplabel::arch::{Change, Demand, Kind, Piece, State};
 use jumplabel::format::{BRANCH, NAKED, PREFIX};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
@@ -79,15 +79,15 @@ fn other_values_are_foreign() {
 /// A naked function that returned -1 for true would have to change all four bytes.
 fn minus_one(number: u8, change: Change) -> Option<Piece> {
     let byte = if change.new[1] != 0 { 0xff } else { 0 };
-    (number == 2).then_some(Piece { offset: 1, len: 4, bytes: [byte; 8], whole: false })
+    (number == 2).then_some(Piece { offset: 1, len: 4, bytes: [byte; 8], demand: Demand::Nothing })
 }
 
 /// As if a writer stored four bytes, then one: the classic mistake.
 fn all_at_once(number: u8, change: Change) -> Option<Piece> {
     let [b0, b1, b2, b3, b4] = *change.new else { return None };
     match number {
-        0 => Some(Piece { offset: 0, len: 4, bytes: [b0, b1, b2, b3, 0, 0, 0, 0], whole: false }),
-        1 => Some(Piece { offset: 4, len: 1, bytes: [b4, 0, 0, 0, 0, 0, 0, 0], whole: false }),
+        0 => Some(Piece { offset: 0, len: 4, bytes: [b0, b1, b2, b3, 0, 0, 0, 0], demand: Demand::Nothing }),
+        1 => Some(Piece { offset: 4, len: 1, bytes: [b4, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }),
         _ => None,
     }
 }

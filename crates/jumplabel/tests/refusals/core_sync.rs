@@ -35,7 +35,7 @@ mod several_steps {
     use crate::seccomp::{Fault, Faults};
     use crate::state::Watch;
 
-    const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM) };
+    const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM), swap: Errno::NONE };
 
     /// Several bytes may not change under threads without core sync; `swap` does not change bytes under anybody.
     #[test]

@@ -24,6 +24,7 @@ mod call;
 pub(crate) mod canary;
 mod naked;
 mod object;
+pub(crate) mod op;
 mod site;
 mod switch;
 #[cfg(all(

@@ -10,7 +10,8 @@ use crate::site::object;
 use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
-    crate::arch::{Kind, Native},
+    super::Own,
+    crate::arch::{Arch, Kind, Native, State},
     crate::format::{CALL_SITE, Runtime},
     crate::patch::{Request, commit_locked},
     crate::site::index,
@@ -61,6 +62,15 @@ impl Subject for RawCall {
             JUMP => entry.target(),
             _ => self.default(),
         }
+    }
+
+    /// A call that a table lists, as in the file.
+    #[cfg(jumplabel_sites)]
+    fn own(&self, entry: &Entry, number: usize) -> Option<Own> {
+        let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
+        let home = Native::displacement(address as u64, entry.target() as u64)?;
+        let own = Own { state: State::CALLS, code: State::CALLS.encode::<Native>(home), goal: entry.target() };
+        (number == 0 && entry.kind() == CALL_SITE && home != 0).then_some(own)
     }
 
     fn expose(&self, aim: usize) {

@@ -10,22 +10,33 @@
 
 mod call;
 mod key;
+mod ops;
 mod switch;
 
 use core::fmt;
 
+use crate::arch::{Code, State};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::text::{Held, Objects, Visibility};
 #[cfg(jumplabel_sites)]
 use {
     super::Lock,
-    crate::arch::{Code, Kind, State},
+    crate::arch::Kind,
     crate::format::{BRANCH, NAKED, PREFIX},
     crate::text::RUNTIME,
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
 };
+
+/// What a site may hold as its entry says.
+#[derive(Clone, Copy)]
+pub(crate) struct Own {
+    pub(super) state: State,
+    pub(super) code: Code,
+    /// What it does then.
+    pub(super) goal: usize,
+}
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {
@@ -41,6 +52,11 @@ pub(crate) trait Subject: Sync {
 
     /// What the site of `entry` is to do for an aim. The same for all entries with the same kind and arm.
     fn goal(&self, aim: usize, entry: &Entry) -> usize;
+
+    /// What the site of `entry` may hold beside the states of its kind, by numbers from 0 on.
+    fn own(&self, _entry: &Entry, _number: usize) -> Option<Own> {
+        None
+    }
 
     /// Under the lock: nothing but a writer can refuse any more. Shows the aim to whoever executes a site in between.
     fn expose(&self, _aim: usize) {}

@@ -1,0 +1,64 @@
+//! The assembler of an operation in place, for all instruction sets that have one: the site, its table entry, its arms. The instructions
+//! are the arch file's.
+//!
+//! ```text
+//!  8802: native   8803:                     the site
+//!    .subsection 1                          behind the function
+//!    8807: native  8808:                      the instruction once more: what the site may hold
+//!    8809: name                               of the operation
+//!    8811: a backend's body  jmp 8803         its stub
+//!    .subsection 2                          behind that
+//!    8804: how many; mode and place of each   the arms
+//! ```
+//!
+//! Numeric labels, of which the last one counts: several operations are in a function, and each is there as often as it is inlined.
+
+#[cfg(not(all(jumplabel_sites, target_arch = "x86_64")))]
+mod elsewhere;
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+pub(crate) mod x86_64;
+
+/// The beginning: the number of the operation, and what gives it a table entry.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_begin_asm {
+    () => {
+        ".ifndef .Ljump_ops\n.set .Ljump_ops,0\n.macro jumplabel_op n\n.Ljump_op_\\n\\():\n.endm\n.macro jumplabel_op_entry n\n\
+        .reloc .Ljump_op_\\n,BFD_RELOC_NONE,.Ljump_op_entry_\\n\n\
+        .pushsection __jump_table,\"ao?\",%progbits,.Ljump_op_\\n\n.balign 4\n\
+        .Ljump_op_entry_\\n\\(): .long .Ljump_op_\\n-.,8804b-.\n.endm\n.endif\n\
+        .set .Ljump_ops,.Ljump_ops+1\n.altmacro\njumplabel_op %.Ljump_ops\n.noaltmacro\n8802:"
+    };
+}
+
+/// Behind the site: its entry, but for the key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_entry_asm {
+    () => {
+        ".altmacro\njumplabel_op_entry %.Ljump_ops\n.noaltmacro"
+    };
+}
+
+/// The arms of the native instruction and of the name, before those of the backends. `$count`: how many there are.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_native_asm {
+    ($op:ident, $template:literal, $len:literal) => {
+        ::core::concat!(
+            "8803:\n.if (8803b-8802b)<", $len, "\n.error \"jumplabel: the native instruction of the operation ", ::core::stringify!($op),
+            " is shorter than ", $len, " bytes: make it longer, by {{disp32}} or a prefix\"\n.endif\n",
+            ".subsection 1\n8807:\n", $template, "\n8808:\n8809: .ascii \"", ::core::stringify!($op), "\"\n8810:\n.previous\n",
+            ".subsection 2\n.balign 4\n8804: .long {count}\n.long {}|(8808b-8807b)<<8,8807b-.\n.long 255|(8810b-8809b)<<8,8809b-.\n.previous"
+        )
+    };
+}
+
+/// The row of a backend whose stub is behind label 8811.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_row_asm {
+    () => {
+        ".subsection 2\n.long {},8811b-.\n.previous"
+    };
+}

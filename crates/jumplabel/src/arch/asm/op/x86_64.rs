@@ -1,0 +1,297 @@
+//! Operations in place on x86-64: templates, stubs, their unwind information, and what keeps registers for backends that are called.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Chooses what is written for a template of this instruction set, or of another one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_here {
+    (x86_64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
+    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+}
+
+/// An operation whose native form is nothing: a nop, which is long enough.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_in_place {
+    ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
+        $crate::__op_in_place! { $op [$arm (nothing) ".byte 0x0f,0x1f,0x44,0,0"] $($others)* }
+    };
+}
+
+/// The function of an operation in place.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_in_place {
+    (
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt)
+        [$first:ident $function:tt $template:literal] $($others:tt)*
+    ) => {
+        $crate::__op_checks! { $backends $op $arguments $kind $unsafe [$first $function] $($others)* }
+        $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
+            [$crate::__op_begin_asm!(), $template, $crate::__op_native_asm!($op, $template, 5),]
+            [const <$backends>::$first as ::core::primitive::u8,] $($others)* }
+    };
+}
+
+/// What an arm adds: a stub, and its row.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_emit {
+    ($op:tt [$($text:tt)*] [$($operand:tt)*]) => {
+        $crate::__op_function_in_place! { $op [$($text)*] [$($operand)*] }
+    };
+    (
+        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        [$($text:tt)*] [$($operand:tt)*] [$arm:ident (nothing) nothing] $($rest:tt)*
+    ) => {
+        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
+            [$($text)* $crate::__op_nothing_asm!(),]
+            [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
+    };
+    (
+        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        [$($text:tt)*] [$($operand:tt)*] [$arm:ident $function:tt in $template:literal []] $($rest:tt)*
+    ) => {
+        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
+            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(),]
+            [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
+    };
+    (
+        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        [$($text:tt)*] [$($operand:tt)*] [$arm:ident ($($function:tt)+) in $template:literal [call]] $($rest:tt)*
+    ) => {
+        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
+            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(), $crate::__op_open_asm!($arguments $kind),]
+            [$($operand)* const <$backends>::$arm as ::core::primitive::u8, sym $($function)+,] $($rest)* }
+    };
+    (
+        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        [$($text:tt)*] [$($operand:tt)*] [$arm:ident ($($function:tt)+) out] $($rest:tt)*
+    ) => {
+        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
+            [$($text)* $crate::__op_open_asm!($arguments $kind), $crate::__op_row_asm!(),]
+            [$($operand)* sym $($function)+, const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
+    };
+}
+
+/// The function, with its operands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_function_in_place {
+    (
+        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident) [$(($argument:ident, $of:ty))*] (none))
+        [$($text:tt)*] [$($operand:tt)*]
+    ) => {
+        $($attr)*
+        #[inline(always)]
+        $vis $($unsafe)? fn $op($($argument: $of),*) {
+            $crate::__op_asm! { $table $backends [$($text)* $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
+                [$($operand)*] [$($argument = in(reg) $argument,)*] }
+        }
+    };
+    (
+        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident) [$(($argument:ident, $of:ty))*] (out $result:ty))
+        [$($text:tt)*] [$($operand:tt)*]
+    ) => {
+        $($attr)*
+        #[inline(always)]
+        $vis $($unsafe)? fn $op($($argument: $of),*) -> $result {
+            let __ret: $result;
+            $crate::__op_asm! { $table $backends [$($text)* "# {ret}", $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
+                [$($operand)*] [$($argument = in(reg) $argument,)* ret = out(reg) __ret,] }
+            __ret
+        }
+    };
+    (
+        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident)
+            [($first:ident, $first_of:ty) $(($argument:ident, $of:ty))*] (inout $same:ident $result:ty))
+        [$($text:tt)*] [$($operand:tt)*]
+    ) => {
+        $($attr)*
+        #[inline(always)]
+        $vis $($unsafe)? fn $op($first: $first_of, $($argument: $of),*) -> $result {
+            let __ret: $result;
+            $crate::__op_asm! { $table $backends
+                [$($text)* ::core::concat!("# {", ::core::stringify!($first), "}"), $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
+                [$($operand)*] [$first = inout(reg) $first => __ret, $($argument = in(reg) $argument,)*] }
+            __ret
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_asm {
+    ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] [$($named:tt)*]) => {
+        #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
+        // SAFETY: what the templates do is for who wrote them to say; the stubs change nothing but the result.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__op_once_asm!(),
+                $($text)*
+                "# {call} {thunk}",
+                $crate::__op_entry_asm!(),
+                $crate::__key_word_asm!(),
+                ".long {meta}\n.popsection",
+                $($operand)*
+                $($named)*
+                count = const $crate::switch::count_of::<$backends>() as ::core::primitive::u32 + 1,
+                key = sym $table,
+                call = const 8806,
+                thunk = sym $crate::arch::__op_thunk,
+                meta = const $crate::format::meta(false, $crate::format::OP, 0),
+                options(nostack),
+            );
+        }
+    };
+}
+
+/// What refers to the object's record.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_once_asm {
+    () => {
+        $crate::__once_asm!()
+    };
+}
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_once_asm {
+    () => {
+        ::core::concat!($crate::__once_asm!(), "\n", $crate::__foreign_asm!())
+    };
+}
+
+/// A nop as long as the native instruction: what changes of it says how long it is, whatever lies behind. There is none for more than 10
+/// bytes: a stub that jumps back.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_nothing_asm {
+    () => {
+        ".subsection 1\n.if (8803b-8802b)>10\n8811:\n8812: .byte 0xe9\n.long 8803b-.-4\n.else\n8811:\n\
+        .if (8803b-8802b)==6 || (8803b-8802b)>8\n.byte 0x66\n.endif\n.if (8803b-8802b)==10\n.byte 0x66\n.endif\n\
+        .if (8803b-8802b)<7\n.byte 0x0f,0x1f,0x44,0,0\n.elseif (8803b-8802b)==7\n.byte 0x0f,0x1f,0x80,0,0,0,0\n\
+        .else\n.byte 0x0f,0x1f,0x84,0,0,0,0,0\n.endif\n8812:\n.endif\n.previous\n\
+        .subsection 2\n.long {}|(8812b-8811b)<<8,8811b-.\n.previous"
+    };
+}
+
+/// The stub of a backend that says what it does: at most 64 bytes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_closed_asm {
+    ($template:literal) => {
+        ::core::concat!(
+            ".subsection 1\n.p2align 6,0xcc\n8811:\n",
+            $template,
+            "\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+64,0xcc\n.previous\n",
+            $crate::__op_unwind_asm!("0xc0", "")
+        )
+    };
+}
+
+/// The stub of a backend that is called, at label 8806, too: steps over the red zone, and gives what the site's registers hold to a
+/// function that keeps all others.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_open_asm {
+    ([$(($argument:ident, $of:ty))*] $kind:tt) => {
+        ::core::concat!(
+            ".subsection 1\n.p2align 7,0xcc\n8806:\n8811: lea rsp,[rsp-184]\n8814:\n",
+            $crate::__op_arguments_asm!([8 16 24 32 40 48] $($argument)*),
+            "mov [rsp],rax\nmov rax,[rip+{}@GOTPCREL]\ncall {thunk}@PLT\nmov rax,[rsp]\n",
+            $crate::__op_result_asm!($kind),
+            "lea rsp,[rsp+184]\n8815:\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+128,0xcc\n.previous\n",
+            $crate::__op_unwind_asm!("0x80", ".byte 0x40+8814b-8811b,0x0e,0xb8,1,0x02,8815b-8814b,0x0e,0\n")
+        )
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_arguments_asm {
+    ([$($slot:literal)*]) => { "" };
+    ([$slot:literal $($slots:literal)*] $argument:ident $($arguments:ident)*) => {
+        ::core::concat!("mov [rsp+", $slot, "],{", ::core::stringify!($argument), ":r}\n", $crate::__op_arguments_asm!([$($slots)*] $($arguments)*))
+    };
+    ([] $($argument:ident)+) => { compile_error!("an operation has six arguments at most") };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_result_asm {
+    ((none)) => {
+        ""
+    };
+    ((out $result:ty)) => {
+        "mov {ret:r},[rsp+8]\n"
+    };
+    ((inout $same:ident $result:ty)) => {
+        ::core::concat!("mov {", ::core::stringify!($same), ":r},[rsp+8]\n")
+    };
+}
+
+/// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
+/// was called from behind the site: where its last jump leads, which the expression reads from the stub. `$mask`: of its alignment.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_unwind_asm {
+    ($mask:literal, $rows:literal) => {
+        ::core::concat!(
+            ".pushsection .eh_frame,\"a\",@unwind\n8820: .long 8822f-8821f\n8821: .long 0\n.byte 1\n.asciz \"zR\"\n\
+            .byte 1,0x78,16,1,0x1b,0x0c,7,0\n.p2align 3,0\n8822: .long 8824f-8823f\n8823: .long 8823b-8820b\n.long 8811b-.\n\
+            .long 8813b-8811b\n.byte 0\n\
+            .byte 0x16,16,19,0x80,0,0x09,", $mask, ",0x1a,0x23,8812b-8811b,0x12,0x94,4,8,32,0x24,8,32,0x26,0x22,0x23,4\n",
+            $rows, ".p2align 3,0\n8824:\n.popsection"
+        )
+    };
+}
+
+/// The bits of `xsave` for what a backend may write: the registers of x87, SSE, AVX and AVX-512. 0 for a processor without `xsave`.
+static KEPT: AtomicU32 = AtomicU32::new(0);
+
+/// Before the first stub may run: what the processor has.
+pub(crate) fn prepare() {
+    const OSXSAVE: u32 = 1 << 27;
+    const REGISTERS: u32 = 0xe7;
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 has this leaf.
+    let has_xsave = unsafe { core::arch::x86_64::__cpuid(1) }.ecx & OSXSAVE != 0;
+    if has_xsave {
+        let enabled: u32;
+        // SAFETY: allowed where OSXSAVE is set.
+        unsafe { core::arch::asm!("xgetbv", in("ecx") 0, out("eax") enabled, out("edx") _, options(nomem, nostack)) };
+        KEPT.store(enabled & REGISTERS, Ordering::Relaxed);
+    }
+}
+
+/// Calls the function in rax with what lies behind the return address and a word more, up to six words, and puts what it returns into the
+/// first of them. Keeps all registers but rax and the flags. The area of `xsave` is at most 2,688 bytes for these registers (Intel SDM
+/// volume 1, 13.5).
+#[doc(hidden)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn __op_thunk() {
+    core::arch::naked_asm!(
+        ".cfi_startproc\npush rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp,-16\nmov rbp,rsp\n.cfi_def_cfa_register rbp",
+        "push rcx\npush rdx\npush rsi\npush rdi\npush r8\npush r9\npush r10\npush r11",
+        "mov r11,rax\nsub rsp,2688\nand rsp,-64",
+        "mov eax,dword ptr [rip+{kept}]\ntest eax,eax\njz 2f",
+        "xor edx,edx",
+        "mov [rsp+512],rdx\nmov [rsp+520],rdx\nmov [rsp+528],rdx\nmov [rsp+536],rdx",
+        "mov [rsp+544],rdx\nmov [rsp+552],rdx\nmov [rsp+560],rdx\nmov [rsp+568],rdx",
+        "xsave64 [rsp]\njmp 3f",
+        "2: fxsave64 [rsp]",
+        "3: mov rdi,[rbp+24]\nmov rsi,[rbp+32]\nmov rdx,[rbp+40]\nmov rcx,[rbp+48]\nmov r8,[rbp+56]\nmov r9,[rbp+64]",
+        "call r11\nmov [rbp+24],rax",
+        "mov eax,dword ptr [rip+{kept}]\ntest eax,eax\njz 2f",
+        "xor edx,edx\nxrstor64 [rsp]\njmp 3f",
+        "2: fxrstor64 [rsp]",
+        "3: lea rsp,[rbp-64]",
+        "pop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
+        "pop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_endproc",
+        kept = sym KEPT,
+    )
+}

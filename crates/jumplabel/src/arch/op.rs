@@ -1,0 +1,106 @@
+//! The kind of an operation in place: its site is an instruction of the program's, or a jump to a backend's stub.
+//!
+//! What the instruction is, the entry says: each of its arms has a mode of the table of operations, and is a place to jump to, or an
+//! instruction that the site may hold. The bytes of a site that change are those of a jump; where an instruction is longer, the rest of
+//! it stays, and nobody comes to it.
+//!
+//! Every state is one instruction. So no thread is ever inside of a site; but two instructions have no third between them that does what
+//! one or the other does. So a change is a single step, which nobody may witness ([`Demand::NoWitness`]).
+
+use super::jump::Jump;
+use super::kind::Leads;
+use super::{Code, Demand, Piece, State};
+use crate::format::OP;
+
+impl State {
+    /// The instruction of an arm.
+    pub const IN_PLACE: State = State::new(OP, 0);
+    /// A jump to a stub.
+    pub const BY_STUB: State = State::new(OP, 1);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["in place", "by stub"];
+
+/// An instruction set's operations in place.
+pub trait Op: Jump {
+    /// Bytes of a site that change.
+    const BYTES: usize = <Self as Jump>::BYTES;
+
+    /// What is wrong with `bytes` as the instruction of a site.
+    ///
+    /// # Errors
+    /// A rule that it breaks.
+    fn examine(bytes: &[u8]) -> Result<(), Fault> {
+        if bytes.len() == <Self as Op>::BYTES { Ok(()) } else { Err(Fault::Length) }
+    }
+
+    /// What a site at `to` has to hold, so that it does what an instruction at `from` does: the bytes of it that change.
+    fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
+        Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
+    }
+
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::Anywhere
+    }
+
+    /// The jump. The entry has the instruction.
+    fn encode(_state: State, displacement: i32) -> Code {
+        <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
+    }
+
+    /// The state that `code` is, `None` if it is no jump to where the site leads.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        (<Self as Op>::encode(State::BY_STUB, displacement?) == code).then_some(State::BY_STUB)
+    }
+
+    /// The state to go to.
+    fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
+        State::BY_STUB
+    }
+
+    /// The state of a site that leads somewhere.
+    fn emitted(_goal: usize) -> State {
+        State::BY_STUB
+    }
+
+    /// Nothing that the state says.
+    fn does(_state: State) -> usize {
+        0
+    }
+
+    /// Everything at once, in the last step.
+    #[inline(never)] // Rare.
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        let piece = Piece::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
+        Some(Piece { demand: Demand::NoWitness, ..if Self::WHOLE { Piece::all(new) } else { piece } })
+    }
+
+    /// The same, back.
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Op>::step(number, new, old)
+    }
+}
+
+/// A rule that the instruction of a site breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is shorter than a jump, or is not one instruction, or one that is not known.
+    Length,
+    /// It jumps, calls, returns, or enters the kernel: it would do so from another place.
+    Jumps,
+    /// It reads or writes the stack pointer, which has another value in a stub.
+    Stack,
+}
+
+impl core::fmt::Display for Fault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Fault::Length => "is shorter than a jump, or is not one instruction: write one that is as long ({disp32} makes it longer)",
+            Fault::Jumps => "jumps, calls or returns, which it would do from another place in a stub: make the operation a call",
+            Fault::Stack => "uses the stack pointer, which has another value in a stub: give it a register",
+        })
+    }
+}

@@ -1,0 +1,325 @@
+//! `ops!`, and what it makes: a static and a type for the table, a function or a static call for each operation.
+//!
+//! ```text
+//!   ops!             the table
+//!   __ops!           one operation after the other, their names
+//!   __op!            the operands: of three kinds, `none`, `out R`, `inout a R`
+//!   __op_arms!       of each arm: the template for this instruction set, if it has one
+//!   __op_form!       in place, if the first arm has; a static call, if not
+//! ```
+
+/// What does nothing, by the number of its arguments; returns the first, where it returns something.
+#[doc(hidden)]
+pub mod nothing {
+    macro_rules! nothing {
+        ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(
+            pub extern "C" fn $none<$first, $($of),*>(_: $first, $(_: $of),*) {}
+            pub extern "C" fn $same<$first, $($of),*>(first: $first, $(_: $of),*) -> $first {
+                first
+            }
+        )*};
+    }
+    nothing! {
+        of_1 same_1 [A] of_2 same_2 [A B] of_3 same_3 [A B C] of_4 same_4 [A B C D] of_5 same_5 [A B C D E]
+        of_6 same_6 [A B C D E F]
+    }
+    pub extern "C" fn of_0() {}
+}
+
+/// Declares a table of operations: its backends, of which the first is the native one, and what each of them does for each operation.
+///
+/// ```
+/// jumplabel::ops! {
+///     /// How a flag is raised.
+///     pub static FLAG: Flagging = { Native, Counted { init: begin }, Off };
+///
+///     /// Raises it.
+///     /// # Safety
+///     /// `flag` is a word.
+///     pub unsafe fn raise(flag: *mut u32) {
+///         Native => native, x86_64 "or dword ptr [{flag}], 0x10000";
+///         Counted => counted;
+///         Off => nothing;
+///     }
+/// }
+/// # fn begin() {}
+/// unsafe extern "C" fn native(flag: *mut u32) {
+///     unsafe { *flag |= 0x10000 };
+/// }
+/// unsafe extern "C" fn counted(flag: *mut u32) {
+///     unsafe { *flag = (*flag + 1) | 0x10000 };
+/// }
+/// ```
+#[macro_export]
+macro_rules! ops {
+    (
+        $(#[$($attr:tt)*])* $vis:vis static $table:ident: $backends:ident = {
+            $($(#[$of:meta])* $backend:ident $({ $($hook:ident: $function:path),* $(,)? })?),+ $(,)?
+        };
+        $($ops:tt)*
+    ) => {
+        $crate::modes! {
+            #[doc = ::core::concat!("The backends of [`", ::core::stringify!($table), "`].")]
+            #[allow(missing_docs)]
+            $vis enum $backends { $($(#[$of])* $backend),+ }
+        }
+        $crate::__ops_static! { [$(#[$($attr)*])* $vis] $table $backends $($backend)+ }
+        $crate::__ops! { $table $backends [$({ $($($hook: $function),*)? })+] [] $($ops)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __ops_static {
+    ($head:tt $table:ident $backends:ident $first:ident $($others:ident)*) => {
+        $crate::__static_mode! { Ops [] [] $head $table $backends, $first }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __ops {
+    ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
+        #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
+        // SAFETY: the requests of its operations.
+        unsafe impl $crate::ops::Table for $table {
+            const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {
+                $($hook: ::core::option::Option::Some($function),)* ..$crate::ops::Hooks::NONE
+            }),+];
+            fn requests(
+                __table: $crate::ops::Request<'_>,
+                __backend: $backends,
+                __commit: &mut dyn ::core::ops::FnMut(&mut [$crate::ops::Request<'_>])
+                    -> ::core::result::Result<$crate::Outcome, $crate::Error>,
+            ) -> ::core::result::Result<$crate::Outcome, $crate::Error> {
+                __commit(&mut [
+                    __table,
+                    $(<$op as $crate::ops::Operation<$backends>>::request(__backend).unwrap_or(::core::result::Result::Ok(__table))?,)*
+                ])
+            }
+        }
+    };
+    (
+        $table:ident $backends:ident $hooks:tt [$($done:ident)*]
+        $(#[$($attr:tt)*])* $vis:vis unsafe fn $op:ident($($argument:tt)*) $(-> $result:ty)? { $($arms:tt)* }
+        $($rest:tt)*
+    ) => {
+        $crate::__op! { ($table $backends [$(#[$($attr)*])*] [$vis] [unsafe] $op) ($($argument)*) ($($result)?) $($arms)* }
+        $crate::__ops! { $table $backends $hooks [$($done)* $op] $($rest)* }
+    };
+    (
+        $table:ident $backends:ident $hooks:tt [$($done:ident)*]
+        $(#[$($attr:tt)*])* $vis:vis fn $op:ident($($argument:tt)*) $(-> $result:ty)? { $($arms:tt)* }
+        $($rest:tt)*
+    ) => {
+        $crate::__op! { ($table $backends [$(#[$($attr)*])*] [$vis] [] $op) ($($argument)*) ($($result)?) $($arms)* }
+        $crate::__ops! { $table $backends $hooks [$($done)* $op] $($rest)* }
+    };
+}
+
+/// The operands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op {
+    (
+        $head:tt (inout $first:ident: $type:ty $(, $argument:ident: $of:ty)* $(,)?) ($result:ty)
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+    ) => {
+        $crate::__op_arms! { ($head [($first, $type) $(($argument, $of))*] (inout $first $result)) []
+            $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
+    };
+    (
+        $head:tt ($($argument:ident: $of:ty),* $(,)?) ($result:ty)
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+    ) => {
+        $crate::__op_arms! { ($head [$(($argument, $of))*] (out $result)) []
+            $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
+    };
+    (
+        $head:tt ($($argument:ident: $of:ty),* $(,)?) ()
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+    ) => {
+        $crate::__op_arms! { ($head [$(($argument, $of))*] (none)) []
+            $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
+    };
+}
+
+/// Of each arm: `in "template" [call]`, `nothing`, or `out`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_arms {
+    ($op:tt [$($done:tt)+]) => {
+        $crate::__op_form! { $op $($done)+ }
+    };
+    ($op:tt [$($done:tt)*] [$arm:ident (nothing) $($templates:tt)*] $($rest:tt)*) => {
+        $crate::__op_arms! { $op [$($done)* [$arm (nothing) nothing]] $($rest)* }
+    };
+    ($op:tt [$($done:tt)*] [$arm:ident $function:tt] $($rest:tt)*) => {
+        $crate::__op_arms! { $op [$($done)* [$arm $function out]] $($rest)* }
+    };
+    ($op:tt $done:tt [$arm:ident $function:tt { $arch:ident $template:literal $call:tt } $($more:tt)*] $($rest:tt)*) => {
+        $crate::__op_if_here! { $arch { $op $done $arm $function $template $call } { [$($more)*] $($rest)* } }
+    };
+}
+
+/// There is a template for this instruction set.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_here {
+    ({ $op:tt [$($done:tt)*] $arm:ident $function:tt $template:literal $call:tt } { $more:tt $($rest:tt)* }) => {
+        $crate::__op_arms! { $op [$($done)* [$arm $function in $template $call]] $($rest)* }
+    };
+}
+
+/// It is for another one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_elsewhere {
+    ({ $op:tt $done:tt $arm:ident $function:tt $template:literal $call:tt } { [$($more:tt)*] $($rest:tt)* }) => {
+        $crate::__op_arms! { $op $done [$arm $function $($more)*] $($rest)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_form {
+    ($op:tt [$arm:ident $function:tt in $template:literal $call:tt] $($others:tt)*) => {
+        $crate::__op_in_place! { $op [$arm $function $template] $($others)* }
+    };
+    ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
+        $crate::__op_if_in_place! { $op [$arm (nothing) nothing] $($others)* }
+    };
+    ($op:tt $($arms:tt)+) => {
+        $crate::__op_call! { $op $($arms)+ }
+    };
+}
+
+/// The function that an arm names, of the operation's type; `nothing` does nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_function {
+    ((nothing) [] ()) => { $crate::ops::nothing::of_0 };
+    ((nothing) [$a:ty] ()) => { $crate::ops::nothing::of_1::<$a> };
+    ((nothing) [$a:ty, $b:ty] ()) => { $crate::ops::nothing::of_2::<$a, $b> };
+    ((nothing) [$a:ty, $b:ty, $c:ty] ()) => { $crate::ops::nothing::of_3::<$a, $b, $c> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ()) => { $crate::ops::nothing::of_4::<$a, $b, $c, $d> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ()) => { $crate::ops::nothing::of_5::<$a, $b, $c, $d, $e> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ()) => { $crate::ops::nothing::of_6::<$a, $b, $c, $d, $e, $f> };
+    ((nothing) [$a:ty] ($r:ty)) => { $crate::ops::nothing::same_1::<$a> };
+    ((nothing) [$a:ty, $b:ty] ($r:ty)) => { $crate::ops::nothing::same_2::<$a, $b> };
+    ((nothing) [$a:ty, $b:ty, $c:ty] ($r:ty)) => { $crate::ops::nothing::same_3::<$a, $b, $c> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ($r:ty)) => { $crate::ops::nothing::same_4::<$a, $b, $c, $d> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ($r:ty)) => { $crate::ops::nothing::same_5::<$a, $b, $c, $d, $e> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ($r:ty)) => { $crate::ops::nothing::same_6::<$a, $b, $c, $d, $e, $f> };
+    (($($function:ident)::+) $of:tt $result:tt) => { $($function)::+ };
+}
+
+/// An operation as a static call.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_call {
+    (($head:tt [$(($argument:ident, $of:ty))*] (none)) $($arms:tt)+) => {
+        $crate::__op_static_call! { $head [$($of),*] () $($arms)+ }
+    };
+    (($head:tt [$(($argument:ident, $of:ty))*] (out $result:ty)) $($arms:tt)+) => {
+        $crate::__op_static_call! { $head [$($of),*] ($result) $($arms)+ }
+    };
+    (($head:tt [$(($argument:ident, $of:ty))*] (inout $first:ident $result:ty)) $($arms:tt)+) => {
+        $crate::__op_static_call! { $head [$($of),*] ($result) $($arms)+ }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_static_call {
+    (
+        ($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $of:tt $result:tt
+        [$first:ident $default:tt $($first_of:tt)*] $([$arm:ident $function:tt $($arm_of:tt)*])*
+    ) => {
+        $crate::__op_static! { $attr $vis $unsafe $op $of $result $default }
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: of this call.
+        unsafe impl $crate::ops::Operation<$backends> for $op {
+            fn request(__backend: $backends)
+                -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>
+            {
+                let __function: <$op as $crate::call::Trampoline>::Function = match __backend {
+                    $backends::$first => $crate::__op_function!($default $of $result),
+                    $($backends::$arm => $crate::__op_function!($function $of $result),)*
+                };
+                ::core::option::Option::Some($crate::Settable::request(&$op, __function))
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_static {
+    ([$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident [$($of:ty),*] () (nothing)) => {
+        $crate::__op_static_nothing! { [$($attr)*] [$vis] $op ($($unsafe)? extern "C" fn($($of),*)) { extern "C" fn __nothing($(_: $of),*) {} } }
+    };
+    ([$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident [$first:ty $(, $of:ty)*] ($result:ty) (nothing)) => {
+        $crate::__op_static_nothing! { [$($attr)*] [$vis] $op ($($unsafe)? extern "C" fn($first $(, $of)*) -> $result)
+            { extern "C" fn __nothing(__same: $first, $(_: $of),*) -> $result { __same } } }
+    };
+    ([$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident [$($of:ty),*] ($($result:ty)?) ($($default:ident)::+)) => {
+        $crate::static_call! {
+            $($attr)*
+            #[allow(non_upper_case_globals)]
+            $vis static $op: $($unsafe)? extern "C" fn($($of),*) $(-> $result)? = $($default)::+;
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_static_nothing {
+    ([$($attr:tt)*] [$vis:vis] $op:ident ($function:ty) $nothing:tt) => {
+        $crate::__static_call! { [$($attr)* #[allow(non_upper_case_globals)] $vis] $op: $function = __nothing, $function,
+            (|__target| ::core::option::Option::Some(__target)) (|__function| __function.unwrap_or(__nothing)) $nothing }
+    };
+}
+
+/// Of an operation in place: its type, all arms of which are functions of one type, and which has no request of its own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_checks {
+    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (none) $($rest:tt)*) => {
+        $crate::__op_checked! { $backends $op [$($of),*] () $($rest)* }
+    };
+    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (out $result:ty) $($rest:tt)*) => {
+        $crate::__op_checked! { $backends $op [$($of),*] ($result) $($rest)* }
+    };
+    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (inout $same:ident $result:ty) $($rest:tt)*) => {
+        $crate::__op_checked! { $backends $op [$($of),*] ($result) $($rest)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_checked {
+    ($backends:ident $op:ident $of:tt $result:tt $unsafe:tt $([$arm:ident $function:tt $($arm_of:tt)*])*) => {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code)]
+        enum $op {}
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: none.
+        unsafe impl $crate::ops::Operation<$backends> for $op {
+            fn request(__backend: $backends)
+                -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>
+            {
+                let _: $crate::__op_type!($unsafe $of $result) = match __backend {
+                    $($backends::$arm => $crate::__op_function!($function $of $result),)*
+                };
+                ::core::option::Option::None
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_type {
+    ([$($unsafe:tt)?] [$($of:ty),*] ($($result:ty)?)) => { $($unsafe)? extern "C" fn($($of),*) $(-> $result)? };
+}

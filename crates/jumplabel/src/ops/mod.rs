@@ -1,0 +1,203 @@
+//! Tables of operations: tiny operations with a native form, and backends that take their place at run time (Linux: paravirt ops).
+//!
+//! ```text
+//!   LOCK.set(Backend::Xen)       site, native             site, with a backend
+//!                                lock inc dword ptr [rdi]  jmp stub     stub:  the backend's body, on the site's registers
+//!                                ...                       ...                 jmp behind the site
+//! ```
+//!
+//! ```
+//! use core::sync::atomic::{AtomicU32, Ordering};
+//!
+//! jumplabel::ops! {
+//!     /// How events are counted.
+//!     pub static COUNTER: Counting = { Plain, Silent, Twice };
+//!
+//!     /// Counts one event.
+//!     ///
+//!     /// # Safety
+//!     /// `counter` is a number.
+//!     pub unsafe fn count(counter: *const u32) {
+//!         Plain => plain, x86_64 "{{disp32}} lock inc dword ptr [{counter}]";
+//!         Silent => nothing;
+//!         Twice => twice;
+//!     }
+//! }
+//!
+//! unsafe extern "C" fn plain(counter: *const u32) {
+//!     unsafe { &*counter.cast::<AtomicU32>() }.fetch_add(1, Ordering::Relaxed);
+//! }
+//!
+//! unsafe extern "C" fn twice(counter: *const u32) {
+//!     unsafe { &*counter.cast::<AtomicU32>() }.fetch_add(2, Ordering::Relaxed);
+//! }
+//! ```
+
+mod declare;
+pub(crate) mod raw;
+
+use crate::error::Error;
+use crate::format::MODE;
+#[doc(hidden)]
+pub use crate::patch::Request;
+use crate::patch::{self, Outcome};
+use crate::record::declaration::Keys;
+use crate::switch::{Declared, StaticMode};
+pub use declare::nothing;
+pub use raw::RawOps;
+
+/// A table of operations. Declare it with [`ops!`](crate::ops). 8 bytes.
+#[repr(transparent)]
+pub struct Ops<D> {
+    mode: StaticMode<D>,
+}
+
+impl<D> Keys for Ops<D> {
+    const COUNT: usize = 1;
+    const STRIDE: usize = 0;
+    const DEFAULT: bool = false;
+    const WHAT: u32 = MODE;
+}
+
+/// One table, as a type: what [`ops!`](crate::ops) makes for each.
+///
+/// # Safety
+/// `requests` are those of the table's calls.
+#[doc(hidden)]
+pub unsafe trait Table: Declared {
+    const HOOKS: &'static [Hooks];
+    fn requests(
+        table: Request<'_>,
+        backend: Self::Modes,
+        commit: &mut dyn FnMut(&mut [Request<'_>]) -> Result<Outcome, Error>,
+    ) -> Result<Outcome, Error>;
+}
+
+/// One operation, as a type.
+///
+/// # Safety
+/// The request is of the operation's call.
+#[doc(hidden)]
+pub unsafe trait Operation<B> {
+    /// `None` for one in place: the table's own request is for it.
+    fn request(backend: B) -> Option<Result<Request<'static>, Error>>;
+}
+
+/// What a backend has done beside its operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
+    pub init: Option<fn()>,
+    /// Called by [`Ops::thread`] (Linux: `xen_init_lock_cpu`).
+    pub thread_start: Option<fn()>,
+    /// Called when what that returned is dropped (Linux: `xen_uninit_lock_cpu`).
+    pub thread_exit: Option<fn()>,
+}
+
+impl Hooks {
+    /// None.
+    pub const NONE: Hooks = Hooks { init: None, thread_start: None, thread_exit: None };
+}
+
+impl<D: Table> Ops<D> {
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not const, and a table must be a static.
+    pub const fn new() -> Self {
+        Ops { mode: StaticMode::new() }
+    }
+
+    /// The table without its type.
+    #[must_use]
+    pub const fn raw(&'static self) -> &'static RawOps {
+        RawOps::of(self.mode.raw())
+    }
+
+    /// Has all operations done by `backend` from now on: one transaction, all or nothing. Nothing to do if it does them already. Calls the
+    /// backend's `init` first.
+    ///
+    /// Operations in place change whole instructions. So, while other threads run, only the writer `swap` can do that; before the first one
+    /// starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
+    /// thread may be in the old one's for as long as that takes: both must be able to deal with what the other one leaves.
+    ///
+    /// # Errors
+    /// [`Error::MultiThreaded`] if threads run and `swap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and everything
+    /// that a transaction can meet. On any error, nothing has changed, but that `init` ran.
+    pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
+        if let Some(init) = Self::hooks(backend).init {
+            init();
+        }
+        D::record();
+        #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+        crate::arch::prepare_op_stubs();
+        let table = Request::new(self.raw(), usize::from(crate::switch::Modes::index(backend)));
+        D::requests(table, backend, &mut |requests| patch::commit(requests))
+    }
+
+    /// [`set`](Self::set) to the first backend of the declaration.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn native(&'static self) -> Result<Outcome, Error> {
+        self.set(Self::first())
+    }
+
+    /// The backend. Stale at once, unless the caller keeps others from setting it.
+    #[must_use]
+    pub fn query(&self) -> D::Modes {
+        self.mode.get()
+    }
+
+    /// Forbids all further changes. Idempotent.
+    ///
+    /// # Errors
+    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    pub fn seal(&self) -> Result<(), Error> {
+        self.mode.seal()
+    }
+
+    /// Whether it was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.mode.is_sealed()
+    }
+
+    /// Tells the backend that this thread begins, and, when what this returns is dropped, that it ends: each thread that uses the
+    /// operations calls this first, and again behind a change of the backend. Without hooks, a load.
+    pub fn thread(&self) -> Thread {
+        let hooks = Self::hooks(self.query());
+        if let Some(start) = hooks.thread_start {
+            start();
+        }
+        Thread { exit: hooks.thread_exit }
+    }
+
+    fn first() -> D::Modes {
+        <D::Modes as crate::switch::Modes>::ALL[usize::from(D::DEFAULT)]
+    }
+
+    fn hooks(backend: D::Modes) -> Hooks {
+        D::HOOKS.get(usize::from(crate::switch::Modes::index(backend))).copied().unwrap_or(Hooks::NONE)
+    }
+}
+
+impl<D: Table> core::fmt::Debug for Ops<D> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Ops({:?})", self.query())
+    }
+}
+
+/// A thread that a backend was told of; see [`Ops::thread`].
+#[derive(Debug)]
+#[must_use = "the backend is told that the thread ends when this is dropped"]
+pub struct Thread {
+    exit: Option<fn()>,
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(exit) = self.exit {
+            exit();
+        }
+    }
+}

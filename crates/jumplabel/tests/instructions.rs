@@ -1,0 +1,122 @@
+//! What may be an operation in place on x86-64: lengths, displacements and unfit instructions, compared with another decoder.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
+use jumplabel::arch::x86::X86;
+use jumplabel::arch::{Fault, Op};
+use proptest::prelude::*;
+
+type X64 = X86<64>;
+
+/// Ten million found nothing.
+const CASES: u32 = 20_000;
+
+fn decoded(bytes: &[u8]) -> Instruction {
+    Decoder::with_ip(64, bytes, 0x40_0000, DecoderOptions::NONE).decode()
+}
+
+fn uses_stack(instruction: &Instruction, bytes: &[u8]) -> bool {
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(instruction);
+    let is_stack = |register: Register| register.full_register() == Register::RSP && register != Register::SPL;
+    // As an operand, where that is encoded in the oldest way: others name it by a register's number, which no compiler chooses.
+    let prefix =
+        |byte: &&u8| !matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+    let is_old = bytes.iter().find(prefix).is_some_and(|opcode| !matches!(opcode, 0x0f | 0xc4 | 0xc5));
+    is_old && info.used_registers().iter().any(|used| used.access() != OpAccess::None && is_stack(used.register()))
+        || is_stack(instruction.memory_base())
+        || is_old && info.used_memory().iter().any(|used| is_stack(used.base()))
+}
+
+/// What the library says, compared with what it has to say.
+fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let instruction = decoded(bytes);
+    let len = instruction.len();
+    if instruction.is_invalid() || len < 5 {
+        return Ok(());
+    }
+    let bytes = &bytes[..len];
+    let verdict = X64::examine(bytes);
+    let jumps = instruction.flow_control() != FlowControl::Next && instruction.flow_control() != FlowControl::Interrupt;
+    if jumps || uses_stack(&instruction, bytes) {
+        prop_assert!(verdict.is_err(), "{bytes:02x?} {instruction} is taken");
+    }
+    if verdict.is_ok() {
+        // Not a byte more or less is one.
+        prop_assert_eq!(X64::examine(&[bytes, &[0x90]].concat()), Err(Fault::Length));
+        prop_assert!(X64::examine(&bytes[..len - 1]).is_err());
+        let to = 0x12_3456_789a;
+        let moved = X64::moved(bytes, 0x40_0000, to);
+        let mut whole = bytes.to_vec();
+        whole[..5].copy_from_slice(&moved);
+        if instruction.is_ip_rel_memory_operand() {
+            let mut decoder = Decoder::with_ip(64, bytes, 0x40_0000, DecoderOptions::NONE);
+            let one = decoder.decode();
+            let place = decoder.get_constant_offsets(&one);
+            // Of a displacement behind the bytes that change, nothing can be said: it stays as the site's is.
+            let at = place.displacement_offset();
+            let distance = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            let new = distance.wrapping_sub((to - 0x40_0000) as i32).to_le_bytes();
+            for number in 0..4 {
+                if at + number < 5 {
+                    prop_assert_eq!(whole[at + number], new[number], "{:02x?}", bytes);
+                }
+            }
+        } else {
+            prop_assert_eq!(&whole, bytes);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes(bytes in proptest::array::uniform16(any::<u8>())) {
+        agrees(&bytes)?;
+    }
+
+    /// With prefixes and escapes that random bytes seldom have.
+    #[test]
+    fn likely_bytes(
+        prefixes in proptest::collection::vec(prop_oneof![Just(0x66_u8), Just(0xf0), Just(0xf2), Just(0xf3), Just(0x2e), Just(0x65)], 0..3),
+        rex in proptest::option::of(0x40_u8..0x50),
+        escape in prop_oneof![Just(&[][..]), Just(&[0x0f][..]), Just(&[0x0f, 0x38][..]), Just(&[0x0f, 0x3a][..])],
+        rest in proptest::array::uniform12(any::<u8>()),
+    ) {
+        let bytes: Vec<u8> = prefixes.into_iter().chain(rex).chain(escape.iter().copied()).chain(rest).collect();
+        agrees(&bytes)?;
+    }
+}
+
+/// Those that programs use are not refused.
+#[test]
+fn ordinary_instructions_are_fit() {
+    for (bytes, why) in [
+        (&[0x3e, 0xf0, 0xff, 0x00, 0x90][..], Some(Fault::Length)),
+        (&[0xf0, 0xff, 0x80, 0, 0, 0, 0], None),
+        (&[0x66, 0xff, 0x87, 0, 0, 0, 0], None),
+        (&[0xf0, 0x83, 0x44, 0x24, 0x08, 1], Some(Fault::Stack)),
+        (&[0x48, 0x8b, 0x84, 0x24, 0, 0, 0, 0], Some(Fault::Stack)),
+        (&[0x49, 0x8b, 0x84, 0x24, 0, 0, 0, 0], None),
+        (&[0xe8, 0, 0, 0, 0], Some(Fault::Jumps)),
+        (&[0xff, 0x15, 0, 0, 0, 0], Some(Fault::Jumps)),
+        (&[0x0f, 0x84, 0, 0, 0, 0], Some(Fault::Jumps)),
+        (&[0x90, 0x90, 0x90, 0x90, 0x90], Some(Fault::Length)),
+        (&[0x0f, 0x1f, 0x44, 0, 0], None),
+        (&[0xb8, 0, 0, 0, 0], None),
+        (&[0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0], None),
+        (&[0xc7, 0x07, 0, 0, 0, 0], None),
+        (&[0xc5, 0xf8, 0x10, 0x87, 0, 0, 0, 0], None),
+        (&[0xc4, 0xe2, 0x7d, 0x18, 0x87, 0, 0, 0, 0], None),
+        (&[0xff, 0x05, 0, 0, 0, 0], None),
+        (&[0x8d, 0xa0, 0, 0, 0, 0], Some(Fault::Stack)),
+    ] {
+        let instruction = decoded(bytes);
+        assert_eq!(X64::examine(bytes).err(), why, "{bytes:02x?} {instruction}");
+    }
+    // Shorter ones never are.
+    for len in 0..5 {
+        assert!(X64::examine(&[0x0f, 0x1f, 0x44, 0][..len.min(4)]).is_err());
+    }
+}
