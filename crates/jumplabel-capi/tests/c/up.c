@@ -5,6 +5,8 @@
  *     up operations              each operation against what it should yield, in both modes
  *     up threads                 numbers that threads of a library add to; with INTERPOSE, pthread_create() is caught
  *     up late PLUGIN             a plugin that is loaded before, after, and when there are threads already
+ *     up refused                 with INTERPOSE, and a writer that there is not: no thread starts
+ *     up aborts PLUGIN           the same, without: a plugin that is loaded beside threads
  */
 #ifdef INTERPOSE
 #include <jumplabel/up_threads.h>
@@ -163,6 +165,12 @@ static void late(void)
 	}
 }
 
+static void refused(void)
+{
+	CHECK(run_threads(1, add, NULL) == ENOENT);
+	CHECK(up_load32(&number) == 0 && jumplabel_up_is_on() && prefixes() == ALONE);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -171,7 +179,13 @@ int main(int argc, char **argv)
 		in_both_modes();
 	else if (!strcmp(what, "threads"))
 		threads();
-	else if (!strcmp(what, "late") && argc > 2) {
+	else if (!strcmp(what, "refused")) {
+		operations();
+		refused();
+	} else if (!strcmp(what, "aborts") && argc > 2) {
+		plugin = argv[2];
+		run_threads(1, load, NULL);
+	} else if (!strcmp(what, "late") && argc > 2) {
 		plugin = argv[2];
 		operations();
 		late();

@@ -60,3 +60,21 @@ fn loaded_late() {
         }
     }
 }
+
+/// Where no writer works, no thread starts; and an object that would lose updates ends the process, and says why.
+#[test]
+fn refused() {
+    let directory = scratch("up-refused");
+    GCC.build(Language::C, "-O2 -fPIC -shared", &["up_runner.c"], "", &directory.join("librunner.so"));
+    let plugin = directory.join("plugin.so");
+    GCC.build(Language::C, "-O2 -fPIC -shared", &["up_plugin.c"], "-ljumplabel", &plugin);
+    let program = directory.join("refused");
+    let build = |flags: &str| GCC.build(Language::C, flags, &["up.c"], "-lrunner -ljumplabel -ldl", &program);
+    let run = |words: &[&str]| Command::new(&program).args(words).env("JUMPLABEL_WRITER", "none").output().unwrap();
+    build("-O2 -DINTERPOSE");
+    let output = run(&["refused"]);
+    assert!(output.status.success() && printed(&output) == "ok\n", "{}", printed(&output));
+    build("-O2");
+    let output = run(&["aborts", plugin.to_str().unwrap()]);
+    assert!(!output.status.success() && printed(&output).contains("they cannot be put in: "), "{}", printed(&output));
+}
