@@ -1,9 +1,9 @@
 //! Where `lock` prefixes are sites: the keys of all objects that have some, changed together.
 
-use core::arch::asm;
+use core::sync::atomic::Ordering;
 
 use crate::error::{Errno, Error};
-use crate::format::{Object, PREFIX};
+use crate::format::{LOCKED, Object, PREFIX};
 use crate::key::RawKey;
 use crate::key::count::Change;
 use crate::patch::{self, Lock, Outcome, Request};
@@ -12,16 +12,8 @@ use crate::text::list::Owned;
 use crate::text::{Held, Objects};
 
 pub(super) fn leave() -> Result<Outcome, Error> {
-    // All keys change together, and objects that come later follow. So this object's key is enough, even if the object has no atomic: it
-    // has the prefix here, by which other copies of the library find the key.
-    // SAFETY: nothing changes.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        asm!(crate::__lock_prefix_asm!(), "or dword ptr [rsp], 0", options(nostack));
-        #[cfg(target_arch = "x86")]
-        asm!(crate::__lock_prefix_asm!(), "or dword ptr [esp], 0", options(nostack));
-    }
-    if key().is_enabled() { Ok(Outcome::default()) } else { change(Change::Enable, &mut Lock::take()?) }
+    // Objects that come later follow: their constructors see to it.
+    if own().has(LOCKED) { Ok(Outcome::default()) } else { change(Change::Enable, &mut Lock::take()?) }
 }
 
 pub(super) fn enter() -> Result<Outcome, Error> {
@@ -33,19 +25,16 @@ pub(super) fn enter() -> Result<Outcome, Error> {
 }
 
 pub(super) fn is_on() -> bool {
-    !key().is_enabled()
+    !own().has(LOCKED)
 }
 
-/// The key of this object.
-fn key() -> &'static RawKey {
+/// The record of the object that has this copy of the library. Its flag is what this copy knows, whether the object has prefixes or not.
+fn own() -> &'static Object {
     unsafe extern "C" {
-        static __jumplabel_up: RawKey;
+        static __jumplabel_object: Object;
     }
-    // SAFETY: no instruction; and what it defines.
-    unsafe {
-        asm!(crate::__up_key_asm!(), options(nomem, nostack, preserves_flags));
-        &__jumplabel_up
-    }
+    // SAFETY: what `load` has the assembler define. What is written there is atomic.
+    unsafe { &__jumplabel_object }
 }
 
 /// The keys of all objects that have prefixes: one for each prefix.
@@ -59,13 +48,22 @@ fn keys(held: &Held<Objects>) -> impl Iterator<Item = &'static RawKey> {
 /// In one transaction: if it is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
     let mut requests = Owned::new(lock.text());
-    requests.push(Request::of_key(key(), change))?;
     let mut last = 0;
     while let Some(next) = keys(&lock.objects).filter(|key| key.address() > last).min_by_key(|key| key.address()) {
         requests.push(Request::of_key(next, change))?;
         last = next.address();
     }
-    patch::commit_locked(requests.list.as_mut_slice(), lock)
+    let outcome = patch::commit_locked(requests.list.as_mut_slice(), lock)?;
+    let are_in = change == Change::Enable;
+    for object in object::all(&lock.objects) {
+        let flags = &object.flags;
+        if are_in {
+            flags.fetch_or(LOCKED, Ordering::Relaxed)
+        } else {
+            flags.fetch_and(!LOCKED, Ordering::Relaxed)
+        };
+    }
+    Ok(outcome)
 }
 
 /// The constructor of an object with prefixes, behind that of its record: puts them in, if there are threads already, or if another
@@ -74,7 +72,7 @@ fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
 extern "C" fn __jumplabel_up_loaded(_: *mut Object) {
     // A kernel that has set no platform yet calls `leave` later. Nobody else loads an object in the middle of a flip.
     let Ok(mut lock) = Lock::take() else { return };
-    if !keys(&lock.objects).any(RawKey::is_enabled) && lock.text().is_alone(&mut lock.platform) {
+    if !object::all(&lock.objects).any(|object| object.has(LOCKED)) && lock.text().is_alone(&mut lock.platform) {
         return;
     }
     if let Err(error) = change(Change::Enable, &mut lock) {

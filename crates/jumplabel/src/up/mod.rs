@@ -44,6 +44,7 @@
 //!
 //! In a kernel, nobody knows how many processors run: prefixes are put in when constructors run, or by `leave`.
 
+#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Of the object's record, once in an object.
 mod atomic;
 #[cfg_attr(not(jumplabel_prefixes), path = "always.rs")]
 mod locks;

@@ -25,7 +25,8 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 /// `sbb`, `sub`, `xadd`, `xor`, with a destination in memory), and has no segment prefix. `xchg` locks by itself. Without sites it is a
 /// plain `lock`.
 ///
-/// Costs a byte, and 16 bytes of read-only table.
+/// Costs a byte, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, the compiler has to be told that the text may have labels:
+/// `#[allow(named_asm_labels)]`.
 #[cfg(jumplabel_prefixes)]
 #[macro_export]
 macro_rules! lock_prefix {

@@ -1,5 +1,7 @@
 //! Where prefixes are sites.
 
+#![cfg_attr(jumplabel_dylib, allow(named_asm_labels))]
+
 use std::arch::asm;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Barrier};
