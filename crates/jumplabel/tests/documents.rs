@@ -88,6 +88,8 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
     ("docs/operating.md", "--json", OF_THE_TOOL),
+    ("docs/ops.md", "pub static COUNTER: Counting", Rust("")),
+    ("docs/ops.md", "nobody comes here", Excused("tests/ops.rs has a site in each state")),
     ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
     ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
