@@ -5,6 +5,10 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libjumplabel.so.0");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_archive)"); // set by install/libraries
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
+    if std::env::var_os("DEP_JUMPLABEL_PREFIXES").is_some() {
+        println!("cargo::rustc-cfg=jumplabel_prefixes");
+    }
     if std::env::var_os("DEP_JUMPLABEL_SITES").is_some() {
         println!("cargo::rustc-cfg=jumplabel_sites");
     }

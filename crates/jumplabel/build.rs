@@ -9,6 +9,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
 
@@ -36,6 +37,10 @@ fn main() {
         // On POWER a function of another object leaves its own table of contents behind, which only a call by pointer puts right.
         if arch != "powerpc64" {
             println!("cargo::rustc-cfg=jumplabel_trampolines");
+        }
+        if arch.starts_with("x86") {
+            println!("cargo::rustc-cfg=jumplabel_prefixes");
+            println!("cargo::metadata=prefixes=1");
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }

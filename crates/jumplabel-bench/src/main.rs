@@ -1,6 +1,6 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
 //! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `tracepoints` (that of those that
-//! nobody looks at, and of probes), `startup` (what a
+//! nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -24,6 +24,7 @@ mod startup;
 mod step;
 mod switch;
 mod tracepoints;
+mod up;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ enum What {
     Tracepoints,
     /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
     Switch,
+    /// What `lock` prefixes cost, put in and taken out, beside constants.
+    Up,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         What::Calls => calls::run(arguments.quick),
         What::Tracepoints => tracepoints::run(arguments.quick),
         What::Switch => switch::run(arguments.quick),
+        What::Up => up::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

@@ -3,6 +3,8 @@
 
 #[path = "smoke/switch.rs"]
 mod switch;
+#[path = "smoke/up.rs"]
+mod up;
 
 use std::process::Command;
 

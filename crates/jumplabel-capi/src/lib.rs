@@ -23,4 +23,5 @@ pub mod object;
 pub mod result;
 pub mod switch;
 pub mod trace;
+pub mod up;
 pub mod warn;

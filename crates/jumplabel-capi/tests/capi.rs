@@ -36,3 +36,5 @@ mod rust;
 mod switches;
 #[path = "capi/tracepoints.rs"]
 mod tracepoints;
+#[path = "capi/up.rs"]
+mod up;

@@ -58,6 +58,8 @@ pub const CALL_SITE: u8 = 4;
 /// The kind of an operation in place: an instruction of the program's, or a jump to a backend's stub. The entry's target is as a switch's;
 /// of an arm that is an instruction, the mode says how long it is, too.
 pub const OP: u8 = 5;
+/// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
+pub const PREFIX: u8 = 6;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
 /// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
@@ -273,6 +275,9 @@ pub(crate) const STAYS: u32 = 2;
 /// A flag of [`Object`]: its code is guarded.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
+/// A flag of [`Object`]: lock prefixes are in. Set under the lock.
+#[cfg_attr(not(jumplabel_prefixes), allow(dead_code))]
+pub(crate) const LOCKED: u32 = 8;
 
 impl Object {
     /// The object's sites.

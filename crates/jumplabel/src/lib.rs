@@ -37,6 +37,7 @@
 //! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
 //! | have others look on at a place in the code | [`tracepoint!`], [`emit!`] |
+//! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
 //! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
@@ -81,6 +82,7 @@ pub mod text;
 #[cfg(feature = "std")]
 #[doc(hidden)] // Public for the macros.
 pub mod trace;
+pub mod up;
 
 pub use batch::{Batch, Settable, set_all};
 #[doc(hidden)] // For the C API.

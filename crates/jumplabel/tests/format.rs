@@ -10,6 +10,8 @@ use jumplabel::format::{
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
 const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_switch.h");
 const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
+const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/lock_prefix.h");
+const PREFIX: &str = include_str!("../src/up/prefix.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
@@ -27,6 +29,7 @@ fn checks() -> Vec<Check> {
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
     let switch = u32::from(jumplabel::format::SWITCH) << KIND_SHIFT;
     let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
+    let prefix = u32::from(jumplabel::format::PREFIX) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
@@ -37,7 +40,11 @@ fn checks() -> Vec<Check> {
         document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
         document(format!("function of a naked key, {} a trampoline,", jumplabel::format::JUMP)),
         document(format!(", {} a call, ", jumplabel::format::CALL_SITE)),
-        document(format!(", {} an operation in place, see below", jumplabel::format::OP)),
+        document(format!(", {} an operation in place, ", jumplabel::format::OP)),
+        document(format!(", {} a lock prefix, see below", jumplabel::format::PREFIX)),
+        ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
+        ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
+        ("up/prefix.rs", PREFIX, format!(".pushsection {TABLE_SECTION},")),
         document(format!("## Static call, {} bytes", size_of::<jumplabel::call::RawCall>())),
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),

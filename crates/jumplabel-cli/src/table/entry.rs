@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jumplabel::arch::{Code, Kind, State};
 use jumplabel::format::{
-    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, SWITCH,
+    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, PREFIX, SWITCH,
 };
 
 use super::Is;
@@ -166,7 +166,7 @@ impl Site {
         let Some(state) = self.state else { return Some(false) };
         let does = image.machine.does(state) != 0;
         match (is, self.kind.number()) {
-            (Is::Key(on) | Is::Tracepoint(on), NAKED) => Some(does == on?),
+            (Is::Key(on) | Is::Tracepoint(on), NAKED | PREFIX) => Some(does == on?),
             // A jump to a stub is right whatever the key is.
             (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
             (Is::Key(on) | Is::Tracepoint(on), jumplabel::format::BRANCH) => Some(does == (on? != self.arm)),
@@ -183,7 +183,7 @@ impl Site {
     pub(super) fn emitted_default(&self, image: &Image) -> Option<bool> {
         let does = image.machine.does(self.state?) != 0;
         match self.kind.number() {
-            NAKED => Some(does),
+            NAKED | PREFIX => Some(does),
             _ if self.loads => None,
             _ => Some(does != self.arm),
         }

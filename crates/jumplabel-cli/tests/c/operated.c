@@ -36,6 +36,15 @@ int receive(int number)
 	return static_call(hash)(number);
 }
 
+#ifdef UP
+static struct up_atomic32 packets;
+int count(void);
+__attribute__((noinline)) int count(void)
+{
+	return (int)up_fetch_add32(&packets, 1);
+}
+#endif
+
 int main(void)
 {
 	return receive(0);

@@ -60,3 +60,15 @@ ADDRESS  BYTES       STATE  KEY        FUNCTION
         "-O2 -fPIC -shared -fuse-ld=lld-16 -Wl,--pack-dyn-relocs=relr -fvisibility=hidden",
     );
 }
+
+/// Lock prefixes belong to a key that nobody has declared.
+#[test]
+fn lock_prefixes() {
+    let program = of_c("gcc-up", "gcc", "-O2 -g -DUP");
+    let list = prints("list", &program, &[]);
+    assert!(list.lines().any(|line| line.split_whitespace().eq(["__jumplabel_up", "off", "1", "-"])), "{list}");
+    let sites = prints("sites", &program, &["fn:count"]);
+    let row: Vec<&str> = sites.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    assert!(row.len() > 4 && row[1..4] == ["3e", "unlocked", "__jumplabel_up"] && row.contains(&"count"), "{sites}");
+    assert_eq!(jumplabel(&["check", text(&program)]).code, 0);
+}

@@ -33,13 +33,14 @@ impl Code {
     /// What the site of `bytes` bytes at `address` holds.
     ///
     /// # Safety
-    /// That many bytes of text are mapped there; they are four at least, and seven at most.
+    /// That many bytes of text are mapped there, and four at least: one of them is meant, or four to seven are.
     #[inline]
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
         // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
         // writes meanwhile, this reads a part of that at worst, which is then foreign.
         // SAFETY: by the contract.
-        let mut word = u64::from(u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() }));
+        let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
+        let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
         for at in 4..bytes {
             // SAFETY: by the contract.
             word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);

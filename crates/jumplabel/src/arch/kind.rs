@@ -3,8 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, call_site, jump, naked, op, switch};
-use crate::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SWITCH};
+use super::{Arch, Code, Piece, branch, call_site, jump, naked, op, prefix, switch};
+use crate::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SWITCH};
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,4 +264,5 @@ kinds! {
     SWITCH switch Switch,
     CALL_SITE call_site CallSite,
     OP op Op,
+    PREFIX prefix Prefix,
 }

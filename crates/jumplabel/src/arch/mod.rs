@@ -4,7 +4,7 @@
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
-//!   call_site op
+//!   call_site op prefix
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -33,6 +33,7 @@ mod naked;
 mod op;
 mod pass;
 pub mod powerpc64;
+mod prefix;
 pub mod riscv64;
 pub mod s390x;
 mod switch;
@@ -61,6 +62,7 @@ pub(crate) use memory::{AHEAD, prefetch_to_read};
 pub(crate) use memory::{prefetch_to_write, touch_word};
 pub use naked::Naked;
 pub use op::{Fault, Op};
+pub use prefix::Prefix;
 pub use switch::Switch;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.

@@ -197,7 +197,8 @@ impl Verdict {
         if !key.is_multiple_of(KEY_BYTES) {
             return Verdict::Lost { anywhere: true };
         }
-        let whole = image.contains_code(entry.code(), entry.bytes()) && leads_into(entry, image);
+        // Four bytes of any site are read; what has a prefix, and what follows it, are so many.
+        let whole = image.contains_code(entry.code(), entry.bytes().max(4)) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
     }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
 use jumplabel::arch::x86::X86;
 use jumplabel::arch::{Change, Demand, Kind, Piece, State};
-use jumplabel::format::{BRANCH, NAKED};
+use jumplabel::format::{BRANCH, NAKED, PREFIX};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
 
@@ -130,4 +130,44 @@ fn from_any_mixture() {
         }
     }
     assert!(mixed > 50, "hardly a mixture was met: {mixed}");
+}
+
+/// In front of each instruction that may have `lock`, either prefix makes one instruction of it, the same but for the lock; a change is one
+/// byte in one step; nothing else is ours.
+#[test]
+fn prefixes() {
+    let kind = Kind::of(PREFIX).unwrap();
+    let tails: [&[u8]; 5] = [
+        &[0x48, 0x0f, 0xc1, 0x07],       // xadd [rdi], rax
+        &[0xff, 0x00],                   // inc dword ptr [rax]
+        &[0x66, 0x83, 0x07, 0x01],       // add word ptr [rdi], 1
+        &[0x49, 0x0f, 0xb1, 0x0c, 0x24], // cmpxchg [r12], rcx
+        &[0x83, 0x0c, 0x24, 0x00],       // or dword ptr [rsp], 0
+    ];
+    let decoded = |prefix: &[u8], tail: &[u8]| {
+        let code = [prefix, tail, &[0xcc; 8]].concat();
+        let instruction = Decoder::with_ip(64, &code, ADDRESS, DecoderOptions::NONE).decode();
+        assert_eq!(instruction.len(), 1 + tail.len(), "{code:02x?}");
+        (instruction.has_lock_prefix(), instruction.code(), instruction.memory_base(), instruction.memory_size())
+    };
+    let [unlocked, locked] = [State::UNLOCKED, State::LOCKED].map(|state| state.encode::<X86<64>>(0));
+    for tail in tails {
+        let (before, after) = (decoded(&unlocked, tail), decoded(&locked, tail));
+        assert!(!before.0 && after.0, "{tail:02x?}");
+        assert_eq!((before.1, before.2, before.3), (after.1, after.2, after.3));
+    }
+    for (old, new) in [(unlocked, locked), (locked, unlocked)] {
+        let change = Change { old, new };
+        let pieces: Vec<Piece> = (0..3).filter_map(|number| change.step::<X86<64>>(number)).collect();
+        assert!(pieces.len() == 1 && pieces[0].bytes() == &*new && pieces[0].offset == 0, "{pieces:?}");
+        let back: Vec<Piece> = (0..3).filter_map(|number| change.undo::<X86<64>>(number)).collect();
+        assert!(back.len() == 1 && back[0].bytes() == &*old, "{back:?}");
+    }
+    let is_ours = |byte: &u8| decode::<Oracle<64>>(kind, &[*byte], 0).is_some();
+    assert_eq!((0..=255).filter(is_ours).collect::<Vec<u8>>(), [0x3e, 0xf0]);
+    // Where there are none, all are foreign.
+    let elsewhere = |byte: u8| {
+        kind.decode::<jumplabel::arch::aarch64::Aarch64>(jumplabel::arch::Code::new(PREFIX, &[byte]), Some(0))
+    };
+    assert_eq!([elsewhere(0x3e), elsewhere(0xf0)], [None, None]);
 }

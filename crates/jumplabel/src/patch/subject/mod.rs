@@ -24,7 +24,7 @@ use crate::text::{Held, Objects, Visibility};
 use {
     super::Lock,
     crate::arch::Kind,
-    crate::format::{BRANCH, NAKED},
+    crate::format::{BRANCH, NAKED, PREFIX},
     crate::text::RUNTIME,
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
@@ -88,7 +88,7 @@ pub(crate) trait Subject: Sync {
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
-        BRANCH | NAKED => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
+        BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
         kind => Some(unsafe { (Rarer::of_kind(kind)?.of)(address) }),
     }

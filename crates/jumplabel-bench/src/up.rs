@@ -1,0 +1,120 @@
+//! `up`: what `lock` prefixes cost: a mutex that nobody else wants is taken, 64 bytes are cleared, it is released; with `lock` as a
+//! constant, with prefixes put in, in UP mode, and without `lock` as a constant.
+//!
+//! ```text
+//!   first         step through each loop: the instructions of a turn
+//!   each round    each variant once, in random order; ratios are of times of one round
+//!   after all     median of the ratios and its 95 % interval
+//! ```
+
+use std::arch::asm;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use jumplabel::{lock_prefix, up};
+use serde_json::json;
+
+use crate::Result;
+use crate::report::{Report, Table, Target, figure};
+use crate::samples::{Samples, time};
+use crate::step;
+
+/// Turns of a loop in one sample: some 100 us.
+const TURNS: u64 = 5_000;
+
+/// What a mutex guards, on a line of its own.
+#[repr(align(64))]
+struct Guarded {
+    bytes: [u64; 8],
+    mutex: u32,
+}
+
+/// A loop over a mutex as futexes have it: two atomic instructions, `cmpxchg` and `xadd`.
+macro_rules! turns {
+    ($name:ident $(, $prefix:expr)?) => {
+        #[inline(never)]
+        fn $name(turns: u64) -> u64 {
+            let mut guarded = Guarded { bytes: [1; 8], mutex: 0 };
+            let mut waited = 0;
+            for _ in 0..turns {
+                let (mut found, mut one) = (0_u32, 1_u32);
+                let mutex = &raw mut guarded.mutex;
+                // SAFETY: a number of this function's own.
+                unsafe { asm!($($prefix,)? "cmpxchg [{mutex}], {one:e}", mutex = in(reg) mutex, one = in(reg) one, inout("eax") found) };
+                waited += u64::from(found);
+                black_box(&mut guarded.bytes).fill(0);
+                one = one.wrapping_neg();
+                // SAFETY: the same.
+                unsafe { asm!($($prefix,)? "xadd [{mutex}], {one:e}", mutex = in(reg) mutex, one = inout(reg) one) };
+                waited += u64::from(one - 1);
+            }
+            waited
+        }
+    };
+}
+
+turns!(constant, "lock");
+turns!(site, lock_prefix!());
+turns!(none);
+
+type Variant = (&'static str, fn(u64) -> u64, bool);
+
+/// A name, a loop, and whether it runs in UP mode.
+const VARIANTS: [Variant; 4] = [
+    ("lock, constant", constant, false),
+    ("lock, put in", site, false),
+    ("UP mode", site, true),
+    ("no lock, constant", none, false),
+];
+
+pub fn run(quick: bool) -> Result<Report> {
+    let mut samples = VARIANTS.map(|_| Samples::default());
+    let mut instructions = [f64::NAN; VARIANTS.len()];
+    for (count, (_, turns, in_up)) in instructions.iter_mut().zip(VARIANTS) {
+        switch(in_up)?;
+        *count = step::instructions_of_turn(turns).unwrap_or(f64::NAN);
+    }
+    let mut order: Vec<usize> = (0..VARIANTS.len()).collect();
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 2 } else { 20 }));
+    while start.elapsed() < budget {
+        fastrand::shuffle(&mut order);
+        for &at in &order {
+            let (_, turns, in_up) = VARIANTS[at];
+            switch(in_up)?;
+            if black_box(turns)(black_box(TURNS / 50)) != 0 {
+                return Err("somebody else has a mutex that nobody knows".into());
+            }
+            samples[at].push(time(|| _ = black_box(black_box(turns)(black_box(TURNS)))) / TURNS as f64);
+        }
+    }
+    let mut report = Report::new("up", quick);
+    let title = format!("a mutex, and 64 bytes cleared; {} rounds", samples[0].len());
+    let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "instructions"]);
+    let mut facts = Vec::new();
+    for ((name, ..), (own, instructions)) in VARIANTS.iter().zip(samples.iter().zip(instructions)) {
+        let ratio = own.over(&samples[0]);
+        let (part, [from, to]) = (ratio.median() * 100.0, ratio.interval().map(|part| part * 100.0));
+        let figures = [(own.median(), 2), (part, 1), (from, 1), (to, 1), (instructions, 0)];
+        table.row([(*name).to_owned()].into_iter().chain(figures.map(|(value, digits)| figure(value, digits))));
+        facts.push(json!({ "variant": name, "ns": own.median(), "percent": part, "percent_interval": [from, to],
+            "instructions": instructions }));
+    }
+    report.table(table);
+    let target = Target { figure: samples[2].over(&samples[0]).median() * 100.0, limit: 60.0 };
+    let mut table = Table::new("target", &["", "%", "target", ""]);
+    table.row(["UP mode, of the time with lock".to_owned()].into_iter().chain(target.cells()));
+    report.table(table);
+    report.fact("variants", json!(facts));
+    report.fact("target", target.json());
+    Ok(report)
+}
+
+/// This process has one thread.
+fn switch(to_up: bool) -> Result<()> {
+    if to_up {
+        up::enter()?
+    } else {
+        up::leave()?
+    };
+    Ok(())
+}

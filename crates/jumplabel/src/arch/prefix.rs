@@ -1,0 +1,72 @@
+//! The kind of a lock prefix: the first byte of an instruction on x86, either `lock` or a prefix that does nothing.
+
+use super::kind::Leads;
+use super::{Arch, Code, Piece, State};
+use crate::format::PREFIX;
+
+impl State {
+    /// A prefix that does nothing (`ds`, which is what data are in anyway).
+    pub const UNLOCKED: State = State::new(PREFIX, 0);
+    /// The instruction is atomic for other processors (`lock`).
+    pub const LOCKED: State = State::new(PREFIX, 1);
+}
+
+/// The names of the states, in the order of their numbers.
+pub(super) const NAMES: &[&str] = &["unlocked", "locked"];
+
+const DS: Code = Code::new(PREFIX, &[0x3e]);
+const LOCK: Code = Code::new(PREFIX, &[0xf0]);
+
+/// An instruction set's lock prefixes: those of x86, which alone has displacements of that form. A site leads to itself.
+pub trait Prefix: Arch {
+    /// Bytes of a site.
+    const BYTES: usize = 1;
+
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::ToTarget
+    }
+
+    /// The prefix in one of the states.
+    fn encode(state: State, _displacement: i32) -> Code {
+        if state == State::LOCKED { LOCK } else { DS }
+    }
+
+    /// The state of a site that holds `code`; `None` if that is none of ours.
+    #[inline(never)] // Rare.
+    fn decode(code: Code, _displacement: Option<i32>) -> Option<State> {
+        let is = |&state: &State| Self::TAIL.is_some() && <Self as Prefix>::encode(state, 0) == code;
+        [State::UNLOCKED, State::LOCKED].into_iter().find(is)
+    }
+
+    /// The state to go to: locked, if `goal` is not 0.
+    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
+        <Self as Prefix>::emitted(goal)
+    }
+
+    /// The state that the compiler emits.
+    fn emitted(goal: usize) -> State {
+        if goal == 0 { State::UNLOCKED } else { State::LOCKED }
+    }
+
+    /// Whether it is locked.
+    fn does(state: State) -> usize {
+        usize::from(state == State::LOCKED)
+    }
+
+    /// One byte, in the last step.
+    #[doc(hidden)]
+    #[inline(never)] // Rare; so below.
+    fn step(number: u8, _old: Code, new: Code) -> Option<Piece> {
+        (number + 1 == Self::STEPS).then(|| Piece::of(new, 0, 1))
+    }
+
+    /// The same, back.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        <Self as Prefix>::step(number, new, old)
+    }
+}
+
+impl<A: Arch> Prefix for A {}

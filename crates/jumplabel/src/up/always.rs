@@ -1,0 +1,16 @@
+//! Where no `lock` prefix is patched: atomics are atomic, whatever is called here.
+
+use crate::error::Error;
+use crate::patch::Outcome;
+
+pub(super) fn leave() -> Result<Outcome, Error> {
+    Ok(Outcome::default())
+}
+
+pub(super) fn enter() -> Result<Outcome, Error> {
+    Ok(Outcome::default())
+}
+
+pub(super) fn is_on() -> bool {
+    false
+}

@@ -1,0 +1,253 @@
+//! Atomic numbers whose `lock` prefixes are sites.
+
+use core::fmt;
+use core::sync::atomic::{self, Ordering};
+
+/// An instruction with a prefix on a number of the given size: `$text` has the place in `p` and a value in `v`.
+#[cfg(jumplabel_prefixes)]
+macro_rules! locked {
+    ($text:expr, $self:ident, $($operand:tt)*) => {
+        // SAFETY: one instruction on a number that is this atomic's own. It orders all memory, as the strongest ordering wants: the
+        // compiler takes it to read and write any, and so does the processor, or there is no other.
+        unsafe { core::arch::asm!($crate::__up_object_asm!(), $crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
+    };
+}
+
+/// A full barrier.
+#[cfg(jumplabel_prefixes)]
+#[inline]
+fn barrier() {
+    // SAFETY: changes nothing.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!(
+            crate::__up_object_asm!(),
+            crate::__lock_prefix_asm!(),
+            "or dword ptr [rsp], 0",
+            options(nostack)
+        );
+        #[cfg(target_arch = "x86")]
+        core::arch::asm!(
+            crate::__up_object_asm!(),
+            crate::__lock_prefix_asm!(),
+            "or dword ptr [esp], 0",
+            options(nostack)
+        );
+    }
+}
+
+/// What all of them have. `$size`, `$letter`, `$class` and `$result` are what the assembler calls a number of this type, a register of that size, and
+/// the register that `cmpxchg` compares.
+macro_rules! atomic {
+    ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
+        $(#[$attr])*
+        ///
+        /// As [`core::sync::atomic`]'s of that name, but that its instructions have no `lock` in [UP mode](crate::up), whose rules it is
+        /// under. Only for memory of this process alone. What changes it is of the strongest ordering, whatever is asked for.
+        pub struct $Atomic(atomic::$Atomic);
+
+        impl $Atomic {
+            /// With a value.
+            #[must_use]
+            pub const fn new(value: $value) -> Self {
+                $Atomic(atomic::$Atomic::new(value))
+            }
+
+            /// The value. One instruction, which never has a prefix.
+            #[must_use]
+            #[inline]
+            pub fn load(&self, order: Ordering) -> $value {
+                self.0.load(order)
+            }
+
+            /// Stores a value. If the order is `SeqCst`, a barrier follows, which has a prefix.
+            #[inline]
+            pub fn store(&self, value: $value, order: Ordering) {
+                #[cfg(jumplabel_prefixes)]
+                if let Ordering::SeqCst = order {
+                    self.0.store(value, Ordering::Release);
+                    return barrier();
+                }
+                self.0.store(value, order);
+            }
+
+            /// Stores a value and returns the one before. A loop of [`compare_exchange`](Self::compare_exchange), because `xchg` locks by
+            /// itself.
+            #[inline]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                #[cfg(jumplabel_prefixes)]
+                return self.update(order, |_| value);
+                #[cfg(not(jumplabel_prefixes))]
+                self.0.swap(value, order)
+            }
+
+            /// Stores `new` if the value is `current`. Returns the value before: `Ok` if it was that.
+            ///
+            /// # Errors
+            /// The value, if it is another.
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                #[cfg(jumplabel_prefixes)]
+                {
+                    let _ = (success, failure);
+                    let found = self.exchange_if(current.into(), new.into());
+                    if found == current { Ok(found) } else { Err(found) }
+                }
+                #[cfg(not(jumplabel_prefixes))]
+                self.0.compare_exchange(current, new, success, failure)
+            }
+
+            /// The value, for whoever has the only reference.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            /// The value.
+            #[must_use]
+            pub fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+
+            #[cfg(jumplabel_prefixes)]
+            #[inline]
+            fn update(&self, _order: Ordering, next: impl Fn($value) -> $value) -> $value {
+                let mut found = self.0.load(Ordering::Relaxed);
+                loop {
+                    let expected = found;
+                    found = self.exchange_if(expected.into(), next(expected).into()).into();
+                    if found == expected {
+                        return found;
+                    }
+                }
+            }
+        }
+
+        impl fmt::Debug for $Atomic {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl Default for $Atomic {
+            fn default() -> Self {
+                $Atomic::new($value::default())
+            }
+        }
+
+        impl From<$value> for $Atomic {
+            fn from(value: $value) -> Self {
+                $Atomic::new(value)
+            }
+        }
+    };
+}
+
+/// `cmpxchg`: returns the value before.
+macro_rules! exchange_if {
+    ($Atomic:ident: $number:ident, $value:ident, $class:ident, $size:literal, $letter:literal, $result:tt, $of:expr) => {
+        #[cfg(jumplabel_prefixes)]
+        impl $Atomic {
+            #[inline]
+            fn exchange_if(&self, current: $number, new: $number) -> $value {
+                let found: $number;
+                locked!(concat!("cmpxchg ", $size, " ptr [{p}], {v", $letter, "}"), self,
+                    v = in($class) new, inout($result) current => found);
+                $of(found)
+            }
+        }
+    };
+}
+
+/// What numbers have besides.
+macro_rules! number {
+    ($(#[$attr:meta])* $Atomic:ident: $value:ident, $size:literal, $letter:literal, $result:tt) => {
+        atomic! { $(#[$attr])* $Atomic: $value, reg, $size, $letter, $result }
+        exchange_if! { $Atomic: $value, $value, reg, $size, $letter, $result, |found| found }
+
+        impl $Atomic {
+            /// Adds, wrapping around, and returns the value before.
+            #[inline]
+            pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                #[cfg(jumplabel_prefixes)]
+                {
+                    let _ = order;
+                    let mut before = value;
+                    locked!(concat!("xadd ", $size, " ptr [{p}], {v", $letter, "}"), self, v = inout(reg) before);
+                    before
+                }
+                #[cfg(not(jumplabel_prefixes))]
+                self.0.fetch_add(value, order)
+            }
+
+            /// Subtracts, wrapping around, and returns the value before.
+            #[inline]
+            pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                self.fetch_add(value.wrapping_neg(), order)
+            }
+
+            number! { $Atomic $value $size $letter fetch_and and &
+                "Keeps the bits that `value` has, and returns the value before: a loop.", "Keeps the bits that `value` has." }
+            number! { $Atomic $value $size $letter fetch_or or |
+                "Adds the bits of `value`, and returns the value before: a loop.", "Adds the bits of `value`." }
+            number! { $Atomic $value $size $letter fetch_add add "Adds, wrapping around." }
+            number! { $Atomic $value $size $letter fetch_sub sub "Subtracts, wrapping around." }
+        }
+    };
+    ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $op:tt $fetches:literal, $doc:literal) => {
+        #[doc = $fetches]
+        #[inline]
+        pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
+            #[cfg(jumplabel_prefixes)]
+            return self.update(order, |before| before $op value);
+            #[cfg(not(jumplabel_prefixes))]
+            self.0.$fetch(value, order)
+        }
+
+        number! { $Atomic $value $size $letter $fetch $name $doc }
+    };
+    ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $doc:literal) => {
+        #[doc = $doc]
+        /// One instruction, because nobody wants the value before.
+        #[inline]
+        pub fn $name(&self, value: $value, order: Ordering) {
+            #[cfg(jumplabel_prefixes)]
+            {
+                let _ = order;
+                locked!(concat!(stringify!($name), " ", $size, " ptr [{p}], {v", $letter, "}"), self, v = in(reg) value);
+            }
+            #[cfg(not(jumplabel_prefixes))]
+            self.0.$fetch(value, order);
+        }
+    };
+}
+
+number! {
+    /// A number of 32 bits.
+    AtomicU32: u32, "dword", ":e", "eax"
+}
+#[cfg(all(target_pointer_width = "64", target_has_atomic = "64"))]
+number! {
+    /// A number of 64 bits.
+    AtomicU64: u64, "qword", ":r", "rax"
+}
+#[cfg(target_pointer_width = "64")]
+number! {
+    /// A number of the size of a pointer.
+    AtomicUsize: usize, "qword", ":r", "rax"
+}
+#[cfg(target_pointer_width = "32")]
+number! {
+    /// A number of the size of a pointer.
+    AtomicUsize: usize, "dword", ":e", "eax"
+}
+atomic! {
+    /// A truth value: a lock, a flag.
+    AtomicBool: bool, reg_byte, "byte", "", "al"
+}
+exchange_if! { AtomicBool: u8, bool, reg_byte, "byte", "", "al", |found| found != 0 }

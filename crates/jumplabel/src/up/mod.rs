@@ -1,0 +1,105 @@
+//! UP mode: a process with one thread does without `lock` prefixes. x86-64 and i686; elsewhere these types are the standard library's
+//! atomics.
+//!
+//! ```text
+//!   one thread                        ── leave() ──►     several threads
+//!   3e 48 0f c1 07   xadd [rdi], rax                     f0 48 0f c1 07   lock xadd [rdi], rax
+//!                                     ◄── enter() ──
+//! ```
+//!
+//! An atomic instruction costs several times as much as the same one without `lock`, and needs `lock` only if another processor can
+//! reach its memory. Here, each `lock` is a site of one byte. A process starts without them. [`leave`] puts all of them in; call it
+//! *before* the second thread exists. [`spawn`] does.
+//!
+//! ```
+//! use jumplabel::up::{self, AtomicUsize};
+//! use std::sync::{Arc, atomic::Ordering::Relaxed};
+//!
+//! let count = Arc::new(AtomicUsize::new(0));
+//! count.fetch_add(1, Relaxed); // without `lock`: there is one thread
+//! let other = Arc::clone(&count);
+//! let thread = up::spawn(move || other.fetch_add(1, Relaxed))?; // with `lock` from here on
+//! count.fetch_add(1, Relaxed);
+//! thread.join().unwrap();
+//! assert_eq!(count.load(Relaxed), 3);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # The rules
+//!
+//! * **No thread may start before `leave` has returned.** Otherwise two threads update one number, and updates are lost. `spawn` sees to
+//!   it. `std::thread::spawn`, thread pools and libraries that start threads do not: call `leave` before them. (In C,
+//!   `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.)
+//! * **Never in memory that another process shares**, and never in memory that the kernel or a device changes (a ring of io_uring, a
+//!   futex that the kernel updates): the other side runs at the same time, however few threads this process has. The types here cannot be
+//!   made from a pointer, because such memory is only reached by one.
+//! * A child of a raw `clone(CLONE_VM)` or `vfork` that runs beside its parent counts as a thread, and nobody finds it: call `leave` first.
+//! * Signal handlers need nothing: one instruction is not interrupted in the middle.
+//!
+//! An object that is loaded later gets its prefixes when it is loaded: if some object has them, or if there are several threads. An
+//! object that has such sites pays for that with some system calls when it is loaded. If its code cannot be patched then, the process is
+//! aborted, because nothing else would keep it from losing updates.
+//!
+//! Several copies of this library in a process change together.
+//!
+//! In a kernel, nobody knows how many processors run: prefixes are put in when constructors run, or by `leave`.
+
+#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Of the object's record, once in an object.
+mod atomic;
+#[cfg_attr(not(jumplabel_prefixes), path = "always.rs")]
+mod locks;
+mod prefix;
+
+#[cfg(all(target_pointer_width = "64", target_has_atomic = "64"))]
+pub use atomic::AtomicU64;
+pub use atomic::{AtomicBool, AtomicU32, AtomicUsize};
+#[cfg(jumplabel_prefixes)]
+#[doc(hidden)] // A check of what `lock_prefix!` emits.
+pub use prefix::META;
+
+use crate::error::Error;
+use crate::patch::Outcome;
+
+/// Puts all `lock` prefixes in. When it returns, atomics of this module are what those of the standard library are. Call it while the
+/// process has one thread.
+///
+/// The first call costs a flip; a later one costs a load. Safe anywhere where a flip is.
+///
+/// # Errors
+/// What a flip can meet: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
+/// breakpoint on a prefix. Then nothing has changed: do not start a thread.
+pub fn leave() -> Result<Outcome, Error> {
+    locks::leave()
+}
+
+/// Takes all `lock` prefixes out again. The caller must be the only thread.
+///
+/// Costs a flip. Not while a process that was made by `clone(CLONE_VM)` shares this one's memory: nobody can tell.
+///
+/// # Errors
+/// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). A thread that was just joined may count
+/// for some microseconds. Otherwise as [`leave`]. On any error
+/// nothing has changed.
+pub fn enter() -> Result<Outcome, Error> {
+    locks::enter()
+}
+
+/// Whether the prefixes are out. False where there are none to be taken out. One load; safe anywhere.
+#[must_use]
+pub fn is_on() -> bool {
+    locks::is_on()
+}
+
+/// [`leave`], and then a thread: as [`std::thread::spawn`], but for the errors.
+///
+/// # Errors
+/// If the prefixes could not be put in, an [`Error`] inside; there is no thread then. Otherwise as [`std::thread::Builder::spawn`].
+#[cfg(feature = "std")]
+pub fn spawn<F, T>(body: F) -> std::io::Result<std::thread::JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    leave().map_err(std::io::Error::other)?;
+    std::thread::Builder::new().spawn(body)
+}

@@ -1,0 +1,259 @@
+//! Where prefixes are sites.
+
+#![cfg_attr(jumplabel_dylib, allow(named_asm_labels))]
+
+use std::arch::asm;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
+use jumplabel::up::{self, AtomicU32, AtomicUsize};
+use jumplabel::{Error, lock_prefix};
+use jumplabel_testing::scenario::{self, Scenario, passes};
+
+/// Prefixes of one's own, in all that instructions may have behind one.
+#[inline(never)]
+fn adds(number: &mut usize) {
+    let (mut one, mut found) = (1_usize, 0_usize);
+    // SAFETY: a number that nobody else has.
+    unsafe {
+        asm!(lock_prefix!(), "inc dword ptr [{number}]", number = in(reg) number);
+        asm!(lock_prefix!(), "xadd [{number}], {one}", number = in(reg) number, one = inout(reg) one);
+        asm!(lock_prefix!(), "add word ptr [{number}], 1", number = in(reg) number);
+        asm!(lock_prefix!(), "cmpxchg [{number}], {one}", number = in(reg) number, one = in(reg) one, inout("ax") found);
+    }
+    assert_eq!((*number, one, found), (3, 1, 3));
+}
+
+/// The instructions of `adds` that lock, or could: with their bytes.
+fn prefixed() -> Vec<(Instruction, Vec<u8>)> {
+    let start = adds as *const () as usize;
+    // SAFETY: code of this program, and what follows it is, too.
+    let code = unsafe { std::slice::from_raw_parts(start as *const u8, 1500) };
+    let mut decoder = Decoder::with_ip(usize::BITS, code, start as u64, DecoderOptions::NONE);
+    let mut found = Vec::new();
+    loop {
+        let instruction = decoder.decode();
+        let at = instruction.ip() as usize - start;
+        let bytes = code[at..at + instruction.len()].to_vec();
+        if [0x3e, 0xf0].contains(&bytes[0]) {
+            found.push((instruction, bytes));
+        }
+        if instruction.mnemonic() == iced_x86::Mnemonic::Ret && found.len() >= 4 || at > 1400 {
+            return found;
+        }
+    }
+}
+
+/// A scenario in a child of the test's process: that has a second thread, the harness's.
+fn alone(body: fn()) {
+    scenario::reap(scenario::fork(move || {
+        body();
+        true
+    }));
+}
+
+/// What is where before, between and after: nothing changes but the prefix, and nothing is left of it.
+#[test]
+fn bytes() {
+    passes(|| {
+        alone(|| {
+            adds(&mut 0);
+            let before = prefixed();
+            assert!(before.len() >= 4, "{before:?}");
+            assert!(
+                up::is_on()
+                    && before.iter().all(|(instruction, bytes)| !instruction.has_lock_prefix() && bytes[0] == 0x3e)
+            );
+            assert!(before.iter().any(|(instruction, _)| instruction.code() == Code::Inc_rm32));
+            let outcome = up::leave().unwrap();
+            assert!(outcome.sites >= 5 && outcome.primed == 0, "{outcome:?}");
+            let between = prefixed();
+            assert!(!up::is_on() && between.len() == before.len());
+            for ((old, bytes), (new, locked)) in before.iter().zip(&between) {
+                assert!(
+                    new.has_lock_prefix() && locked[0] == 0xf0 && locked[1..] == bytes[1..],
+                    "{bytes:02x?} {locked:02x?}"
+                );
+                assert_eq!((old.code(), old.len(), old.ip()), (new.code(), new.len(), new.ip()));
+            }
+            // Once is enough.
+            assert_eq!(up::leave().unwrap().sites, 0);
+            assert_eq!(up::enter().unwrap().sites, outcome.sites);
+            assert!(up::is_on());
+            assert_eq!(prefixed(), before);
+            adds(&mut 0);
+        })
+    });
+}
+
+/// Threads that add to one number, all at once; whether the number is right.
+fn is_exact(threads: usize, rounds: usize) -> bool {
+    let (number, barrier) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(threads)));
+    let start = |_| {
+        let (number, barrier) = (Arc::clone(&number), Arc::clone(&barrier));
+        std::thread::spawn(move || {
+            barrier.wait();
+            for _ in 0..rounds {
+                number.fetch_add(1, Relaxed);
+                number.add(1, Relaxed);
+                number.sub(1, Relaxed);
+            }
+        })
+    };
+    let threads_started: Vec<_> = (0..threads).map(start).collect();
+    threads_started.into_iter().for_each(|thread| thread.join().unwrap());
+    number.load(Relaxed) == threads * rounds
+}
+
+#[test]
+fn threads_lose_nothing() {
+    passes(|| {
+        up::leave().unwrap();
+        for threads in [2, 8] {
+            assert!(is_exact(threads, 300_000));
+        }
+    });
+}
+
+/// Whether updates are lost before a deadline. With one processor none can be: there is nothing to be seen then.
+fn loses() -> bool {
+    let start = Instant::now();
+    std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1)
+        || std::iter::repeat_with(|| is_exact(2, 300_000))
+            .take_while(|_| start.elapsed() < Duration::from_secs(60))
+            .any(|exact| !exact)
+}
+
+/// The broken twins: one that never puts the prefixes in, and one that puts them in when its threads run.
+#[test]
+fn broken_twins_lose_updates() {
+    passes(|| assert!(loses()));
+    passes(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&number);
+        let [ran, stop] = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
+        let [running, stopped] = [Arc::clone(&ran), Arc::clone(&stop)];
+        let thread = std::thread::spawn(move || {
+            let mut added = 0_usize;
+            while stopped.load(Relaxed) == 0 {
+                other.fetch_add(1, Relaxed);
+                added += 1;
+                running.store(added, Relaxed);
+            }
+            added
+        });
+        let (start, mut added) = (Instant::now(), 0_usize);
+        let alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+        let lost = |added: usize| ran.load(Relaxed) + added > number.load(Relaxed) + 1000;
+        while !alone && !lost(added) && start.elapsed() < Duration::from_secs(60) {
+            for _ in 0..10_000 {
+                number.fetch_add(1, Relaxed);
+                added += 1;
+            }
+        }
+        up::leave().unwrap();
+        stop.store(1, Relaxed);
+        let all = added + thread.join().unwrap();
+        assert!(alone || number.load(Relaxed) < all);
+    });
+}
+
+/// `enter` once the process has one thread: one that was joined may be on its way out for some microseconds more.
+fn enter_at_last() {
+    let start = Instant::now();
+    while let Err(error) = up::enter() {
+        assert!(matches!(error, Error::MultiThreaded { .. }), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{error}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn back_to_one_thread() {
+    passes(|| {
+        alone(|| {
+            for _ in 0..20 {
+                let (barrier, other) = (Arc::new(Barrier::new(2)), AtomicU32::new(0));
+                let inner = Arc::clone(&barrier);
+                let thread = up::spawn(move || inner.wait()).unwrap();
+                assert!(matches!(up::enter(), Err(Error::MultiThreaded { .. })) && !up::is_on());
+                assert!(prefixed().iter().all(|(instruction, _)| instruction.has_lock_prefix()));
+                barrier.wait();
+                thread.join().unwrap();
+                enter_at_last();
+                assert!(up::is_on());
+                other.add(1, Relaxed);
+            }
+            // A child of fork has one thread, whatever its parent has.
+            let barrier = Arc::new(Barrier::new(2));
+            let inner = Arc::clone(&barrier);
+            let thread = up::spawn(move || inner.wait()).unwrap();
+            scenario::reap(scenario::fork(|| {
+                !up::is_on() && up::enter().is_ok() && up::is_on() && up::leave().is_ok()
+            }));
+            assert!(!up::is_on());
+            barrier.wait();
+            thread.join().unwrap();
+        })
+    });
+}
+
+/// A breakpoint on a prefix: nothing changes, and no thread starts.
+#[test]
+fn foreign_bytes() {
+    passes(|| {
+        alone(|| {
+            adds(&mut 0);
+            let before = prefixed();
+            let site = before[1].0.ip() as usize;
+            let write = |byte: u8| {
+                let page = site & !(page_size() - 1);
+                // SAFETY: a page of code, which nobody runs meanwhile.
+                unsafe {
+                    assert_eq!(
+                        libc::mprotect(
+                            page as *mut _,
+                            page_size(),
+                            libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC
+                        ),
+                        0
+                    );
+                    (site as *mut u8).write(byte);
+                    assert_eq!(libc::mprotect(page as *mut _, page_size(), libc::PROT_READ | libc::PROT_EXEC), 0);
+                }
+            };
+            write(0xcc);
+            let error = up::leave().unwrap_err();
+            assert!(matches!(error, Error::ForeignBytes { address, .. } if address == site), "{error}");
+            let Err(refused) = up::spawn(|| unreachable!("a thread without prefixes")) else { panic!("started") };
+            assert_eq!(refused.get_ref().and_then(|error| error.downcast_ref()), Some(&error));
+            assert!(up::is_on());
+            write(0x3e);
+            assert_eq!(prefixed(), before);
+            up::leave().unwrap();
+        })
+    });
+}
+
+fn page_size() -> usize {
+    // SAFETY: no conditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// With each writer.
+#[test]
+fn writers() {
+    for writer in ["procmem", "mprotect", "swap"] {
+        Scenario::new().env("JUMPLABEL_WRITER", writer).passes(|| {
+            alone(|| {
+                for _ in 0..3 {
+                    assert!(up::leave().unwrap().writer.is_some());
+                    assert!(is_exact(2, 1000));
+                    enter_at_last();
+                }
+            })
+        });
+    }
+}
