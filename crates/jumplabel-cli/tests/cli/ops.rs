@@ -37,7 +37,7 @@ fn operations() {
     assert!(row.contains("in-place") && row.contains("operated"), "{sites}");
     let listing = prints("disasm", &program, &["*TABLE"]);
     let rows: Vec<&str> = listing.lines().map(str::trim).filter(|row| !row.is_empty()).collect();
-    assert!(rows[1].starts_with("now") && rows[1].contains("lea") && rows[1].contains("+0x7"), "{listing}");
+    assert!(rows[1].starts_with("now") && rows[1].contains("lea") && rows[1].contains("+7]"), "{listing}");
     assert!(
         rows[2..].iter().all(|row| row.starts_with("flip") && row.contains(": e9 ") && row.contains("jmp")),
         "{listing}"
