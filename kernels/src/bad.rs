@@ -1,6 +1,9 @@
 //! Bad states: the right error, and the kernel lives on.
 
-use core::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed, Release}};
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 use jumplabel::format::Entry;
 use jumplabel::text::Text;
@@ -147,7 +150,9 @@ pub fn run() -> Result<(), Error> {
     let right = unsafe { place.read() };
     // SAFETY: the same.
     unsafe { place.write_volatile(arch::FOREIGN) };
-    assert!(matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site));
+    assert!(
+        matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site)
+    );
     // SAFETY: the same; and nothing was written.
     unsafe {
         assert!(place.read_volatile() == arch::FOREIGN);

@@ -1,6 +1,9 @@
 //! Two CPUs: one flips, the other runs through the sites. It starts in the middle of the flips, and flips from its notifier.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::{Acquire, Relaxed, Release, SeqCst}};
+use core::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
 
 use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
