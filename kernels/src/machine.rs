@@ -58,7 +58,7 @@ unsafe impl Machine for Here {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_millis(300)
+        Duration::from_secs(1)
     }
 }
 

@@ -8,6 +8,7 @@
 #![no_std]
 #![no_main]
 
+#[cfg_attr(target_arch = "aarch64", path = "arch/aarch64/mod.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "arch/riscv64/mod.rs")]
 mod arch;
 mod bad;

@@ -3,24 +3,24 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use core::time::Duration;
+use std::sync::OnceLock;
 use std::thread::{scope, yield_now};
 use std::thread_local;
 use std::time::Instant;
 use std::vec::Vec;
 
-use jumplabel::text::{Write, Writer};
+use jumplabel::text::{Text, Write, Writer};
 use jumplabel::{Errno, Error};
 
 use crate::lock::Lock;
 use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
-use crate::{Machine, TIMED_OUT};
+use crate::{Bounds, Kernel, Machine, TIMED_OUT};
 
 thread_local! { static CPU: Cell<usize> = const { Cell::new(0) }; }
 
 struct Threads {
     patience: Duration,
-    start: Instant,
     serialised: [AtomicU32; 3],
     interrupts: AtomicU32,
     /// What is written is 0x1000 further; this page is refused.
@@ -31,7 +31,7 @@ struct Threads {
 impl Threads {
     fn new(patience: Duration) -> Threads {
         let (serialised, interrupts, mapped) = Default::default();
-        Threads { patience, start: Instant::now(), serialised, interrupts, refused: 0, mapped }
+        Threads { patience, serialised, interrupts, refused: 0, mapped }
     }
 
     fn counts(&self) -> [u32; 3] {
@@ -76,7 +76,8 @@ unsafe impl Machine for Threads {
 
     fn now(&self) -> Duration {
         yield_now();
-        self.start.elapsed()
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
     }
 
     fn patience(&self) -> Duration {
@@ -101,19 +102,19 @@ fn all_stand_still() {
                 }
             });
         }
-        for round in 1..=50 {
+        for round in 1..=20 {
             rendezvous.stop(machine).unwrap();
             let before = work.load(SeqCst);
-            (0..20).for_each(|_| yield_now());
+            (0..5).for_each(|_| yield_now());
             rendezvous.serialise(machine).unwrap();
-            (0..20).for_each(|_| yield_now());
+            (0..5).for_each(|_| yield_now());
             assert_eq!(work.load(SeqCst), before);
             rendezvous.go(machine).unwrap();
             assert_eq!(machine.counts(), [round, 3 * round, 3 * round]);
         }
         done.store(true, SeqCst);
     });
-    assert_eq!(machine.interrupts.load(SeqCst), 50 * 3 * 2);
+    assert_eq!(machine.interrupts.load(SeqCst), 20 * 3 * 2);
     assert_eq!(rendezvous.late(), None);
 }
 
@@ -194,4 +195,58 @@ fn two_pages() {
     let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
     assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
     assert_eq!(machine.mapped.load(SeqCst), 1);
+}
+
+/// A module is known from `load` to `unload`. One whose bounds nobody gave blocks flips until it goes.
+#[test]
+fn modules() {
+    static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
+        patience: Duration::ZERO,
+        refused: 0,
+        serialised: [const { AtomicU32::new(0) }; 3],
+        interrupts: AtomicU32::new(0),
+        mapped: AtomicU32::new(0),
+    });
+    // Records whose tables are empty: both bounds lead to the same place.
+    let bounds = 8 | 4 << 32;
+    let records = [[0, 0, 0, 0, 0, 0, 0, bounds, bounds, bounds, 0_u64]; 3];
+    let [module, second, stranger] = records.each_ref().map(|record| record.as_ptr() as usize);
+    let bounds = |record: usize| Bounds { code: record..record + 8, all: record..record + size_of_val(&records[0]) };
+    // SAFETY: nothing is there that anybody flips.
+    unsafe { assert!(KERNEL.load(&bounds(module)) && KERNEL.load(&bounds(second))) };
+    let places = [module, second].map(|record| KERNEL.place(record));
+    assert_eq!(places.map(|place| (place.words, place.in_program)), [([0, 2, 0], false), ([0, 3, 0], false)]);
+    // SAFETY: the words of a place.
+    let image = |words| unsafe { KERNEL.image(words) }.map(|image| image.bounds());
+    assert_eq!(image(places[1].words), Some(bounds(second).all));
+    assert_eq!(image([0; 3]), None);
+
+    let token = KERNEL.lock().unwrap();
+    // SAFETY: from above.
+    unsafe { KERNEL.unlock(token) };
+    assert_eq!(image(KERNEL.place(stranger).words), None);
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
+    // SAFETY: nothing is there any more.
+    unsafe { KERNEL.unload(&bounds(module)) };
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
+    // SAFETY: the place that the first one left is taken again, and the stranger goes.
+    unsafe {
+        assert!(KERNEL.load(&bounds(stranger)));
+        assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
+        KERNEL.unload(&bounds(stranger));
+    }
+    let token = KERNEL.lock().unwrap();
+    // SAFETY: from above.
+    unsafe { KERNEL.unlock(token) };
+    // SAFETY: nothing is there.
+    unsafe { KERNEL.load(&bounds(module)) };
+    // What a linker makes of sections that are not there.
+    let lost = [0_u64; 11];
+    // SAFETY: the same.
+    unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
+    KERNEL.place(lost.as_ptr() as usize);
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: lost.as_ptr() as usize }));
+    // SAFETY: the same.
+    let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
+    assert_eq!(loaded, 13);
 }

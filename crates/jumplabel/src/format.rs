@@ -294,9 +294,12 @@ impl Object {
     #[must_use]
     pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
         [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
-            .map(|bound| relative(core::ptr::from_ref(bound)))
+            .map(core::ptr::from_ref)
             .iter()
-            .all(|bound| (addresses.start..=addresses.end).contains(bound))
+            // Without a section, linkers make address 0 of the bound, or (AArch64) the address of the word itself.
+            .all(|&bound| {
+                relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
+            })
     }
 
     /// Whether it has sites whose keys may be in other objects.
