@@ -282,7 +282,7 @@ fn translate(protect: bool) {
             2 => read_only | NO_CODE,
             _ => NO_CODE,
         };
-        entry.store(GIB + (at << 21) | BLOCK | rights, Relaxed);
+        entry.store((GIB + (at << 21)) | BLOCK | rights, Relaxed);
     }
     let kinds: u64 = 0x04_ff; // 0: memory, 1: device
     // 39 bits, tables in shared and cached memory, no upper half, 40 bits physical.
