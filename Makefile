@@ -4,7 +4,7 @@ CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches kernels fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -12,7 +12,7 @@ demo: cargo
 
 # Every check, in the order in which they are cheap to fail.
 test: setup lint unit torture-short
-	cargo xtask beside $(foreach goal,arches fuzz miri model fallback instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,arches kernels fuzz miri model fallback instrumented package,"make $(goal)")
 	@echo "all checks passed"
 
 # For those who edit: what is quick and needs no other machine.
@@ -57,6 +57,10 @@ unit:
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
 	cargo xtask arches always
+
+# Our own kernels, in qemu-system: docs/kernels.md.
+kernels: cargo
+	cargo xtask kernels
 
 # Optimised is what it runs, and nothing else that the tests need: that is there.
 TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\

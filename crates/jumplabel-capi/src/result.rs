@@ -70,7 +70,10 @@ impl Refusal {
                 Error::NotCode { .. } => -EFAULT,
                 Error::Circular { .. } => -ELOOP,
                 Error::NoSuchMode { .. } | Error::UnfitOp { .. } => -EINVAL,
-                Error::OutOfRange { .. } | Error::DamagedTable { .. } | Error::UnknownKind { .. } => -ENOEXEC,
+                Error::OutOfRange { .. }
+                | Error::DamagedTable { .. }
+                | Error::UnknownKind { .. }
+                | Error::NoBounds { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
                 _ => -EIO,

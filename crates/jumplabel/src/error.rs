@@ -192,6 +192,12 @@ pub enum Error {
         /// Address of the entry.
         entry: usize,
     },
+    /// Nobody knows the bounds of an object in a kernel, or of its table: the kernel gave none, or the linker's script put the sections
+    /// `__jump_table` and `__jump_keys` into another one. All flips are refused, because sites that nobody knows would stay as they are.
+    NoBounds {
+        /// Address of the object's record.
+        object: usize,
+    },
     /// An entry of this key's is of a kind that this version of the library does not know: the object was built with a later
     /// one. Flips of other keys work.
     UnknownKind {
@@ -295,6 +301,11 @@ impl fmt::Display for Error {
                 f,
                 "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
                  binary, or teach the tool that rewrote it about the section __jump_table"
+            ),
+            Error::NoBounds { object } => write!(
+                f,
+                "the object with the record at {object:#x} has no bounds: keep __jump_table and __jump_keys sections of their own in \
+                 the linker's script, and give the bounds of the kernel and of each module"
             ),
             Error::UnknownKind { entry, kind } => write!(
                 f,

@@ -294,6 +294,19 @@ impl Object {
         unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
     }
 
+    /// Whether its linker gave bounds to its table and its key records, somewhere in `addresses`. It gives none if its script puts these
+    /// sections into another one. In a build for an operating system, a table without sites has none either.
+    #[must_use]
+    pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
+        [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
+            .map(core::ptr::from_ref)
+            .iter()
+            // Without a section, linkers make address 0 of the bound, or (AArch64) the address of the word itself.
+            .all(|&bound| {
+                relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
+            })
+    }
+
     /// Whether it has sites whose keys may be in other objects.
     #[cfg(jumplabel_sites)]
     pub(crate) fn has_foreign_keys(&self) -> bool {

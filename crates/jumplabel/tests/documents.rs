@@ -25,6 +25,8 @@ enum Rule {
     Rust(&'static str),
     /// A whole program in C: it is compiled by the README's command against an installation, and prints this.
     C(&'static str),
+    /// A whole kernel in Rust: it is built of the document's blocks, and booted.
+    Kernel(fn(&str)),
     /// Commands, one a line: `COMMANDS` says what is done with each.
     Commands,
     /// Something of its own.
@@ -32,11 +34,13 @@ enum Rule {
     /// Nothing prints it, and nothing reads it.
     Excused(&'static str),
 }
-use Rule::{C, Commands, Excused, Rust, Tried};
+use Rule::{C, Commands, Excused, Kernel, Rust, Tried};
 
 const FIGURE: Rule = Excused("a figure, drawn by hand");
 const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
 const ENCODINGS: Rule = Excused("tests/encoding.rs decodes each state of each step; tests/naked.rs the function");
+
+const OF_THE_KERNEL: Rule = Excused("a part of the kernel that is built and booted with the program");
 
 /// Document, words that only one of its blocks has, and what is done with that block.
 const BLOCKS: &[(&str, &str, Rule)] = &[
@@ -79,6 +83,12 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "a fork that slept in vain", FIGURE),
     ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
     ("docs/how-it-works.md", "Runtime of the program", FIGURE),
+    ("docs/kernels.md", "rustup target add", Commands),
+    ("docs/kernels.md", "jumplabel-kernel = \"0.1\"", OF_THE_KERNEL),
+    ("docs/kernels.md", "[build]", OF_THE_KERNEL),
+    ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
+    ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
+    ("docs/kernels.md", "-nographic", OF_THE_KERNEL),
     ("docs/mutants.md", "--shard", Commands),
     ("docs/ops.md", "up::leave()    several", Excused("tests/up.rs reads the bytes in both modes")),
     ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
@@ -152,6 +162,7 @@ const COMMANDS: &[(&str, How)] = &[
             "not as root, and not into the machine's own directories",
         ),
     ),
+    ("rustup target add riscv64imac-unknown-none-elf", Nothing("make setup did it; it would ask the network again")),
     ("rustup target add x86_64-unknown-linux-musl", Nothing("make setup did it; it would ask the network again")),
     (
         "make install PREFIX=/usr/local/musl CARGO_BUILD_TARGET=x86_64-unknown-linux-musl",
@@ -214,13 +225,17 @@ fn try_document(document: &str) {
     for block in split(&read(document)).0 {
         println!("{document}:{}", block.line);
         let rule = rule_of(document, &block.text).unwrap().1;
-        assert_eq!(block.language == "rust", matches!(rule, Rust(_)), "all of a program in Rust, and nothing else");
+        assert_eq!(
+            block.language == "rust",
+            matches!(rule, Rust(_) | Kernel(_)),
+            "all of a program in Rust, and nothing else"
+        );
         assert_eq!(block.language == "c", matches!(rule, C(_)), "all of a program in C, and nothing else");
         match rule {
             Rust(prints) => rust(block.line, &block.text, prints),
             C(prints) => c(&block.text, prints),
             Commands => lines(&block.text).iter().for_each(|line| command(line).unwrap()),
-            Tried(function) => function(&block.text),
+            Tried(function) | Kernel(function) => function(&block.text),
             Excused(reason) => println!("  not tried: {reason}"),
         }
     }
@@ -296,6 +311,27 @@ fn kernel(manifest: &str) {
     printed("cargo build --release --target x86_64-unknown-none", &directory);
 }
 
+/// The kernel of docs/kernels.md: built of its blocks, and booted.
+fn tiny_kernel(program: &str) {
+    let text = |words| desk::block("docs/kernels.md", words).text;
+    let here = env!("CARGO_MANIFEST_DIR");
+    let manifest = format!(
+        "{}\n[patch.crates-io]\njumplabel = {{ path = \"{here}\" }}\njumplabel-kernel = {{ path = \"{here}-kernel\" }}\n\n[workspace]\n",
+        text("jumplabel-kernel = \"0.1\"")
+    );
+    // Not beside the README's crates: their directory of what was built has another name.
+    let directory = scratch("kernel-of-documents");
+    write(&directory.join("Cargo.toml"), &manifest);
+    let files = [(".cargo/config.toml", "[build]"), ("link.ld", "ENTRY(start)")];
+    files.iter().for_each(|(file, words)| write(&directory.join(file), &text(words)));
+    write(&directory.join("src/main.rs"), program);
+    let commands = text("-nographic");
+    let [build, boot] = commands.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
+    printed(build, &directory);
+    let said = printed(&format!("timeout 60 {boot}"), &directory).replace('\r', "");
+    assert!(said.ends_with("off\non\n"), "{said}");
+}
+
 /// docs/porting.md names the files of `arch`.
 fn files_of_arch(list: &str) {
     for name in list.split_whitespace().filter(|word| word.starts_with("arch/") && !word.contains('<')) {
@@ -321,6 +357,7 @@ const DOCUMENTS: [&str; 13] = [
     "SECURITY.md",
     "docs/benchmarks.md",
     "docs/how-it-works.md",
+    "docs/kernels.md",
     "docs/linux-api.md",
     "docs/mutants.md",
     "docs/operating.md",

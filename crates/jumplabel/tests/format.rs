@@ -40,7 +40,7 @@ fn checks() -> Vec<Check> {
         document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
         document(format!("function of a naked key, {} a trampoline,", jumplabel::format::JUMP)),
         document(format!(", {} a call, ", jumplabel::format::CALL_SITE)),
-        document(format!(", {} an operation in place, ", jumplabel::format::OP)),
+        document(format!(", {} an operation in place,", jumplabel::format::OP)),
         document(format!(", {} a lock prefix, see below", jumplabel::format::PREFIX)),
         ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
         ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),

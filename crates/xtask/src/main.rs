@@ -5,6 +5,7 @@ mod arches;
 mod beside;
 mod fuzz;
 mod guests;
+mod kernels;
 mod programs;
 mod sets;
 mod setup;
@@ -54,6 +55,12 @@ enum Task {
     ///
     /// There, all writers write to text that a processor of that kind runs, and membarrier, fork and clone are that kernel's.
     Guests(Chosen),
+    /// Builds our own kernels and boots them in QEMU; and twins that are broken on purpose, whose boots must fail
+    Kernels {
+        /// Flips while the other processor runs, instead of 1,000
+        #[arg(long)]
+        flips: Option<u32>,
+    },
     /// Runs each fuzz target
     Fuzz { seconds: u32 },
     /// Runs commands beside each other, as many as there are processors, the first ones first
@@ -161,6 +168,7 @@ fn run(task: Task) -> Result<()> {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)
         }
         Task::Guests(chosen) => guests::run(&sh, &chosen.names.concat(), chosen.require),
+        Task::Kernels { flips } => kernels::run(&sh, flips),
         Task::Fuzz { seconds } => fuzz::run(&sh, seconds),
         Task::Beside { commands } => beside::run(&commands),
         Task::Sets { sets } => sets::run(&sh, &sets),

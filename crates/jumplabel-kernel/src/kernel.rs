@@ -1,0 +1,265 @@
+//! The platform of a kernel.
+
+use core::ops::Range;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::time::Duration;
+
+use jumplabel::format::Object;
+use jumplabel::text::{
+    Body, Extent, Failure, Held, Image, Place, Summary, Text, Token, Visibility, WriterKind, Writers, Written,
+};
+use jumplabel::{Errno, Error, set_text};
+
+use crate::lock::Lock;
+use crate::pen::Pen;
+use crate::rendezvous::Rendezvous;
+use crate::{Machine, Memory};
+
+// So that a linker that keeps the section gives bounds to it, even if there are no sites.
+#[cfg(target_os = "none")]
+core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
+
+/// Where an object lies: the kernel, or a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Its code.
+    pub code: Range<usize>,
+    /// All of it: code, tables, data.
+    pub all: Range<usize>,
+}
+
+/// How many modules with sites can be loaded at a time.
+const MODULES: usize = 16;
+
+const EARLY: u8 = 0;
+const LIVE: u8 = 1;
+const UNAVAILABLE: u8 = 2;
+
+/// The bounds of an object: code, all. Zeroes if there is none.
+struct Slot([AtomicUsize; 4]);
+
+impl Slot {
+    const fn new() -> Self {
+        Slot([const { AtomicUsize::new(0) }; 4])
+    }
+
+    fn set(&self, bounds: &Bounds) {
+        let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end];
+        self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
+    }
+
+    fn get(&self) -> Bounds {
+        let [a, b, c, d] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
+        Bounds { code: a..b, all: c..d }
+    }
+}
+
+/// The platform of a kernel with up to `CPUS` CPUs, as a static. `PAGES` pages of [`Memory`] are in it.
+pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
+    machine: M,
+    memory: Memory<PAGES>,
+    lock: Lock,
+    rendezvous: Rendezvous<CPUS>,
+    phase: AtomicU8,
+    started: AtomicBool,
+    /// The kernel's, and those of modules.
+    objects: [Slot; 1 + MODULES],
+    /// The record of an object without bounds; 0 if there is none.
+    unbounded: AtomicUsize,
+}
+
+impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
+    /// Of a machine.
+    #[must_use]
+    pub const fn new(machine: M) -> Self {
+        Kernel {
+            machine,
+            memory: Memory::new(),
+            lock: Lock::new(),
+            rendezvous: Rendezvous::new(),
+            phase: AtomicU8::new(EARLY),
+            started: AtomicBool::new(false),
+            objects: [const { Slot::new() }; 1 + MODULES],
+            unbounded: AtomicUsize::new(0),
+        }
+    }
+
+    /// The machine that it was made of.
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// On the boot CPU, before the first flip, and before any other CPU runs: from now on, flips write. `text` is this kernel, as a
+    /// platform. The kernel's sites are known from now on, whether or not its constructors were run.
+    ///
+    /// # Safety
+    /// `bounds` are the kernel's own.
+    pub unsafe fn start(&'static self, text: &'static &'static dyn Text, bounds: &Bounds) {
+        if self.started.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let [own, ..] = &self.objects;
+        own.set(bounds);
+        self.rendezvous.set_online(self.machine.cpu(), true);
+        // SAFETY: nobody has flipped; this keeps the contract, if the machine keeps its own.
+        unsafe { set_text(text) };
+    }
+
+    /// A CPU comes: it serialises, and is stopped by flips from now on. It must not run a site before, and its interrupts must get through
+    /// as soon as they are on. `notify` is called with the lock held: what it flips with
+    /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like is flipped before anybody else can flip.
+    ///
+    /// # Errors
+    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
+        let mut lock = jumplabel::Lock::take()?;
+        let _ = self.phase.compare_exchange(EARLY, LIVE, Ordering::AcqRel, Ordering::Relaxed);
+        self.rendezvous.set_online(self.machine.cpu(), true);
+        self.machine.serialise();
+        notify(&mut lock);
+        Ok(())
+    }
+
+    /// This CPU goes: it runs no site any more, until [`online`](Self::online).
+    ///
+    /// # Errors
+    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    pub fn offline(&self) -> Result<(), Error> {
+        let _lock = jumplabel::Lock::take()?;
+        self.rendezvous.set_online(self.machine.cpu(), false);
+        Ok(())
+    }
+
+    /// No flip may write any more: before a crash dump, or when the alias goes.
+    pub fn end(&self) {
+        self.phase.store(UNAVAILABLE, Ordering::Release);
+    }
+
+    /// What the handler of [`Machine::interrupt`] calls, with interrupts off. Also for code that waits, with interrupts off, for a CPU that
+    /// may be flipping.
+    pub fn answer(&self) {
+        self.rendezvous.answer(&self.machine);
+    }
+
+    /// The CPU that a flip waited for in vain last.
+    pub fn late(&self) -> Option<usize> {
+        self.rendezvous.late()
+    }
+
+    /// Before the constructors of a module run: where it lies. False if there are too many modules.
+    ///
+    /// # Safety
+    /// The module lies there until [`unload`](Self::unload). One CPU at a time loads and unloads.
+    pub unsafe fn load(&self, bounds: &Bounds) -> bool {
+        let free = self.objects.iter().skip(1).find(|slot| slot.get().all.is_empty());
+        free.inspect(|slot| slot.set(bounds)).is_some()
+    }
+
+    /// After the destructors of a module have run: nothing lies there any more.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load).
+    pub unsafe fn unload(&self, bounds: &Bounds) {
+        let here = self.objects.iter().skip(1).find(|slot| slot.get() == *bounds);
+        here.into_iter().for_each(|slot| slot.set(&Bounds { code: 0..0, all: 0..0 }));
+        let unbounded = self.unbounded.load(Ordering::Relaxed);
+        if bounds.all.contains(&unbounded) {
+            self.unbounded.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == LIVE
+    }
+
+    /// Does something while all other CPUs stand still. Whether all went on again, too.
+    fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Errno> {
+        if !self.is_live() {
+            return Ok((work(), true));
+        }
+        self.rendezvous.stop(&self.machine)?;
+        let done = work();
+        let gone = self.rendezvous.go(&self.machine);
+        Ok((done, gone.is_ok()))
+    }
+
+    fn serialise(&self) -> Result<(), Errno> {
+        if self.is_live() {
+            return self.rendezvous.serialise(&self.machine);
+        }
+        self.machine.serialise();
+        Ok(())
+    }
+}
+
+// SAFETY: the lock excludes; `open` writes by an alias, while all other CPUs stand still; nothing here has sites.
+unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M, CPUS, PAGES> {
+    fn lock(&self) -> Result<Token, Error> {
+        match self.unbounded.load(Ordering::Relaxed) {
+            0 => self.lock.take(&self.machine, || self.answer()),
+            object => Err(Error::NoBounds { object }),
+        }
+    }
+
+    unsafe fn unlock(&self, token: Token) {
+        self.lock.release(token, &self.machine);
+    }
+
+    fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        self.memory.allocate(bytes)
+    }
+
+    unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { self.memory.release(memory, bytes) };
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+
+    fn now(&self) -> Duration {
+        self.machine.now()
+    }
+
+    fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
+        match self.phase.load(Ordering::Acquire) {
+            UNAVAILABLE => Writers::default(),
+            _ => Writers::of(&[WriterKind::Custom]),
+        }
+    }
+
+    unsafe fn open(&self, _: WriterKind, _: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<Written, Failure> {
+        let serialise = || self.serialise();
+        let mut pen = Pen { machine: &self.machine, serialise: &serialise, unsynced: false };
+        let (result, gone) = self.stopped(|| body(&mut pen)).map_err(Failure::Refused)?;
+        let visibility = if gone && !pen.unsynced { Visibility::Immediate } else { Visibility::Eventual };
+        result.map(|()| Written { visibility, ..Written::default() })
+    }
+
+    fn core_sync(&self, _: &mut Held) -> Result<(), Errno> {
+        self.stopped(|| self.serialise())?.0
+    }
+
+    fn is_alone(&self, _: &mut Held) -> bool {
+        !self.is_live()
+    }
+
+    fn place(&self, record: usize) -> Place {
+        let found = self.objects.iter().position(|slot| slot.get().all.contains(&record));
+        // SAFETY: the library asks where one of its records lies.
+        let object = unsafe { &*(record as *const Object) };
+        let is_bounded = |at: usize| self.objects.get(at).is_some_and(|slot| object.has_bounds(&slot.get().all));
+        if !found.is_some_and(is_bounded) {
+            self.unbounded.store(record, Ordering::Relaxed);
+        }
+        // The first word is where the linker's address 0 lies.
+        Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }
+    }
+
+    unsafe fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
+        let Bounds { code, all } = self.objects.get(number.checked_sub(1)?)?.get();
+        Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter())
+    }
+}

@@ -1,0 +1,41 @@
+//! Static keys in a kernel: a [`Text`](jumplabel::text::Text) of parts that are ready. A kernel gives a few functions, the [`Machine`],
+//! and calls [`Kernel::start`] before its first flip.
+//!
+//! ```text
+//!   Kernel      the platform: phases, objects and their bounds, what a flip does      kernel.rs
+//!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
+//!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
+//!     Pen       writes by way of the kernel's alias                                    pen.rs
+//!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
+//!   Machine     what the kernel gives: interrupts, an alias, a barrier, a clock       machine.rs
+//! ```
+//!
+//! | phase | who runs | what a flip does |
+//! |---|---|---|
+//! | before [`Kernel::start`] | | [`NoText`](jumplabel::Error::NoText) |
+//! | early, from then on | the boot CPU | writes |
+//! | live, from the first [`Kernel::online`] on | several CPUs | stops the others, writes, has all serialise, lets them go |
+//! | unavailable, from [`Kernel::end`] on | | [`NoWriter`](jumplabel::Error::NoWriter) |
+//!
+//! Nothing here allocates, or has sites of its own.
+
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod kernel;
+mod lock;
+mod machine;
+mod memory;
+mod pen;
+mod rendezvous;
+#[cfg(test)]
+mod tests;
+
+pub use kernel::{Bounds, Kernel};
+pub use machine::Machine;
+pub use memory::Memory;
+
+/// The error number of a CPU that did not answer in time, as in [`Errno`](jumplabel::Errno); [`Kernel::late`] says which one.
+pub const TIMED_OUT: i32 = 110;

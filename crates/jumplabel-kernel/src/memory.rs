@@ -1,0 +1,91 @@
+//! Pages for lists and indexes: a static of the kernel's, so that no allocator is needed.
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a page here, whatever the CPU's are.
+const PAGE: usize = 4096;
+
+/// `PAGES` pages of 4 KiB, at most 64. An index takes 4 bytes a site; the lists of a flip take 32 bytes for each site that it changes.
+/// If there is no room, a flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
+#[repr(C, align(4096))]
+pub struct Memory<const PAGES: usize> {
+    pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
+    /// A bit for each page that is in use.
+    used: AtomicU64,
+}
+
+// SAFETY: a page belongs to who has set its bit.
+unsafe impl<const PAGES: usize> Sync for Memory<PAGES> {}
+
+impl<const PAGES: usize> Memory<PAGES> {
+    /// All of it is free.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(PAGES <= 64, "a bit for each page") };
+        Memory { pages: UnsafeCell::new([[0; PAGE]; PAGES]), used: AtomicU64::new(0) }
+    }
+
+    fn address(&self) -> usize {
+        self.pages.get() as usize
+    }
+
+    /// The bits of `count` pages from `first` on.
+    fn bits(first: usize, count: usize) -> u64 {
+        (u64::MAX >> (64 - count)) << first
+    }
+
+    pub(crate) fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let count = bytes.div_ceil(PAGE).max(1);
+        loop {
+            let used = self.used.load(Ordering::Relaxed);
+            let first = (0..=PAGES.checked_sub(count)?).find(|&first| used & Self::bits(first, count) == 0)?;
+            let now = used | Self::bits(first, count);
+            if self.used.compare_exchange(used, now, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                // SAFETY: pages inside, of which nobody else has the bits.
+                let memory = unsafe { self.pages.get().cast::<u8>().add(first * PAGE) };
+                // SAFETY: the same.
+                unsafe { memory.write_bytes(0, count * PAGE) };
+                return NonNull::new(memory);
+            }
+        }
+    }
+
+    /// # Safety
+    /// From [`allocate`](Self::allocate) with this size, and not in use.
+    pub(crate) unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+        let first = (memory.as_ptr() as usize - self.address()) / PAGE;
+        self.used.fetch_and(!Self::bits(first, bytes.div_ceil(PAGE).max(1)), Ordering::Release);
+    }
+}
+
+impl<const PAGES: usize> Default for Memory<PAGES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static MEMORY: Memory<4> = Memory::new();
+
+    #[test]
+    fn pages() {
+        let [one, two] = [1, PAGE + 1].map(|bytes| MEMORY.allocate(bytes).unwrap());
+        assert_eq!(two.as_ptr() as usize, one.as_ptr() as usize + PAGE);
+        assert_eq!(one.as_ptr() as usize % PAGE, 0);
+        assert!(MEMORY.allocate(2 * PAGE).is_none() && MEMORY.allocate(usize::MAX).is_none());
+        // SAFETY: its two pages.
+        unsafe { two.as_ptr().write_bytes(7, 2 * PAGE) };
+        // SAFETY: from above.
+        unsafe { MEMORY.release(two, PAGE + 1) };
+        let all = MEMORY.allocate(3 * PAGE).unwrap();
+        assert_eq!(all, two);
+        // SAFETY: its three pages.
+        assert!(unsafe { core::slice::from_raw_parts(all.as_ptr(), 3 * PAGE) }.iter().all(|byte| *byte == 0));
+        assert!(MEMORY.allocate(1).is_none());
+    }
+}

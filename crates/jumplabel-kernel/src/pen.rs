@@ -1,0 +1,51 @@
+//! Writes by way of the kernel's alias: the text itself stays read-only.
+
+use jumplabel::Errno;
+use jumplabel::text::{Write, Writer};
+
+use crate::Machine;
+
+pub(crate) struct Pen<'a, M: Machine> {
+    pub(crate) machine: &'a M,
+    /// Has all CPUs serialise, once the writes of a step are done.
+    pub(crate) serialise: &'a dyn Fn() -> Result<(), Errno>,
+    /// Some CPU did not.
+    pub(crate) unsynced: bool,
+}
+
+/// Bytes of a page, or of a part of one: the smallest of all kernels.
+const PAGE: usize = 4096;
+
+impl<M: Machine> Writer for Pen<'_, M> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        for (at, write) in writes.iter().enumerate() {
+            // On x86 a site may lie on two pages: what changes there is never one word.
+            let here = (PAGE - write.address % PAGE).min(write.bytes().len());
+            let (first, second) = write.bytes().split_at(here);
+            let parts = [(write.address, first), (write.address + here, second)];
+            // All of a write or nothing: if a part of it were there after a refusal, nobody would undo it.
+            let map = |at_second: bool| match at_second && second.is_empty() {
+                true => Ok(None),
+                false => self.machine.map(write.address + if at_second { here } else { 0 }).map(Some),
+            };
+            let refuse = |errno| (at, errno);
+            let alias = map(false).map_err(refuse)?;
+            let behind = map(true).inspect_err(|_| alias.into_iter().for_each(|alias| self.machine.unmap(alias)));
+            let aliases = [alias, behind.map_err(refuse)?];
+            for ((address, bytes), alias) in parts.into_iter().zip(aliases) {
+                let Some(alias) = alias else { continue };
+                // SAFETY: the alias of a site's bytes; it lies in its page, and in its line of the cache, as the site does.
+                unsafe { Write::new(alias, bytes, write.is_whole()).store() };
+                self.machine.clean(address, alias, bytes.len());
+                self.machine.unmap(alias);
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Errno> {
+        let synced = (self.serialise)();
+        self.unsynced |= synced.is_err();
+        synced
+    }
+}

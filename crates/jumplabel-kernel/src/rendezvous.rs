@@ -1,0 +1,121 @@
+//! All other CPUs stand still while code is written.
+//!
+//! ```text
+//!   order   odd: stand still; even: go on. Each is given once.
+//!
+//!   the CPU that flips                       each other one, in its handler or while it waits for the lock
+//!     order += 1 (odd), interrupts them        serialise, acknowledge
+//!     waits until all have acknowledged        waits for the next order
+//!     writes
+//!     order += 2 (odd), waits for all          serialise, acknowledge        for each step
+//!     order += 1 (even)                        serialise, acknowledge, go on
+//! ```
+//!
+//! An acknowledgement is the order that it is for. So one that comes late, for a rendezvous that was given up, counts for nothing; and
+//! who comes late finds an even order, and goes on.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use jumplabel::Errno;
+
+use crate::{Machine, TIMED_OUT};
+
+pub(crate) struct Rendezvous<const CPUS: usize> {
+    order: AtomicU32,
+    /// A bit for each CPU that is to be stopped.
+    online: AtomicU64,
+    acknowledged: [AtomicU32; CPUS],
+    /// The number of the CPU that was waited for in vain, and 1; or 0.
+    late: AtomicU32,
+}
+
+impl<const CPUS: usize> Rendezvous<CPUS> {
+    pub(crate) const fn new() -> Self {
+        const { assert!(CPUS <= 64, "a bit for each CPU") };
+        Rendezvous {
+            order: AtomicU32::new(0),
+            online: AtomicU64::new(0),
+            acknowledged: [const { AtomicU32::new(0) }; CPUS],
+            late: AtomicU32::new(0),
+        }
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_online(&self, cpu: usize, is_online: bool) {
+        let bit = 1 << cpu;
+        let _ = if is_online {
+            self.online.fetch_or(bit, Ordering::Release)
+        } else {
+            self.online.fetch_and(!bit, Ordering::Release)
+        };
+    }
+
+    pub(crate) fn late(&self) -> Option<usize> {
+        (self.late.load(Ordering::Relaxed) as usize).checked_sub(1)
+    }
+
+    fn others(&self, machine: &impl Machine) -> impl Iterator<Item = (usize, &AtomicU32)> {
+        let online = self.online.load(Ordering::Acquire) & !(1 << machine.cpu());
+        self.acknowledged.iter().enumerate().filter(move |(cpu, _)| online & 1 << cpu != 0)
+    }
+
+    /// Gives the next order but `steps - 1`, and waits until all have acknowledged it.
+    fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Errno> {
+        let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
+        self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
+        let start = machine.now();
+        for (cpu, acknowledged) in self.others(machine) {
+            while acknowledged.load(Ordering::Acquire) != order {
+                if machine.now().saturating_sub(start) > machine.patience() {
+                    self.late.store(cpu as u32 + 1, Ordering::Relaxed);
+                    return Err(Errno(TIMED_OUT));
+                }
+                core::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops all others. If one does not answer, lets the others go.
+    pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Errno> {
+        let stopped = self.give(1, machine);
+        if stopped.is_err() {
+            self.order.fetch_add(1, Ordering::AcqRel);
+            self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
+        }
+        stopped
+    }
+
+    /// All others are stopped: this CPU serialises, and so do they.
+    pub(crate) fn serialise(&self, machine: &impl Machine) -> Result<(), Errno> {
+        machine.serialise();
+        self.give(2, machine)
+    }
+
+    /// Lets the others go, and waits until they do.
+    pub(crate) fn go(&self, machine: &impl Machine) -> Result<(), Errno> {
+        self.give(1, machine)
+    }
+
+    /// With interrupts off: does what the CPU that flips has ordered.
+    pub(crate) fn answer(&self, machine: &impl Machine) {
+        let cpu = machine.cpu();
+        let Some(acknowledged) = self.acknowledged.get(cpu) else { return };
+        let mut order = self.order.load(Ordering::Acquire);
+        if order & 1 == 0 || self.online.load(Ordering::Acquire) & 1 << cpu == 0 {
+            return;
+        }
+        loop {
+            machine.serialise();
+            acknowledged.store(order, Ordering::Release);
+            if order & 1 == 0 {
+                return;
+            }
+            let given = order;
+            while order == given {
+                machine.wait();
+                order = self.order.load(Ordering::Acquire);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Threads in the place of CPUs.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use core::time::Duration;
+use std::sync::OnceLock;
+use std::thread::{scope, yield_now};
+use std::thread_local;
+use std::time::Instant;
+use std::vec::Vec;
+
+use jumplabel::text::{Text, Write, Writer};
+use jumplabel::{Errno, Error};
+
+use crate::lock::Lock;
+use crate::pen::Pen;
+use crate::rendezvous::Rendezvous;
+use crate::{Bounds, Kernel, Machine, TIMED_OUT};
+
+thread_local! { static CPU: Cell<usize> = const { Cell::new(0) }; }
+
+struct Threads {
+    patience: Duration,
+    serialised: [AtomicU32; 3],
+    interrupts: AtomicU32,
+    /// What is written is 0x1000 further; this page is refused.
+    refused: usize,
+    mapped: AtomicU32,
+}
+
+impl Threads {
+    fn new(patience: Duration) -> Threads {
+        let (serialised, interrupts, mapped) = Default::default();
+        Threads { patience, serialised, interrupts, refused: 0, mapped }
+    }
+
+    fn counts(&self) -> [u32; 3] {
+        self.serialised.each_ref().map(|count| count.load(SeqCst))
+    }
+}
+
+// SAFETY: a thread is a CPU that cannot be interrupted, and looks for itself.
+unsafe impl Machine for Threads {
+    fn cpu(&self) -> usize {
+        CPU.get()
+    }
+
+    fn interrupts_off(&self) -> u64 {
+        7
+    }
+
+    fn restore(&self, interrupts: u64) {
+        assert_eq!(interrupts, 7);
+    }
+
+    fn interrupt(&self, _: usize) {
+        self.interrupts.fetch_add(1, SeqCst);
+    }
+
+    fn wait(&self) {
+        yield_now();
+    }
+
+    fn serialise(&self) {
+        self.serialised[CPU.get()].fetch_add(1, SeqCst);
+    }
+
+    fn map(&self, address: usize) -> Result<usize, Errno> {
+        self.mapped.fetch_add(1, SeqCst);
+        if address & !0xfff == self.refused { Err(Errno(5)) } else { Ok(address) }
+    }
+
+    fn unmap(&self, _: usize) {
+        self.mapped.fetch_sub(1, SeqCst);
+    }
+
+    fn now(&self) -> Duration {
+        yield_now();
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+}
+
+/// While one has the others stopped, they do nothing; each serialises when it stops, behind each step, and when it goes on.
+#[test]
+fn all_stand_still() {
+    let machine = &Threads::new(Duration::from_secs(60));
+    let rendezvous = &Rendezvous::<3>::new();
+    let (work, done) = (&AtomicU32::new(0), &AtomicBool::new(false));
+    (0..3).for_each(|cpu| rendezvous.set_online(cpu, true));
+    scope(|scope| {
+        for cpu in [1, 2] {
+            scope.spawn(move || {
+                CPU.set(cpu);
+                while !done.load(SeqCst) {
+                    rendezvous.answer(machine);
+                    work.fetch_add(1, SeqCst);
+                }
+            });
+        }
+        for round in 1..=20 {
+            rendezvous.stop(machine).unwrap();
+            let before = work.load(SeqCst);
+            (0..5).for_each(|_| yield_now());
+            rendezvous.serialise(machine).unwrap();
+            (0..5).for_each(|_| yield_now());
+            assert_eq!(work.load(SeqCst), before);
+            rendezvous.go(machine).unwrap();
+            assert_eq!(machine.counts(), [round, 3 * round, 3 * round]);
+        }
+        done.store(true, SeqCst);
+    });
+    assert_eq!(machine.interrupts.load(SeqCst), 20 * 3 * 2);
+    assert_eq!(rendezvous.late(), None);
+}
+
+/// One that does not answer is named, the others go on, and what it answers later counts for nothing.
+#[test]
+fn one_is_late() {
+    let machine = &Threads::new(Duration::from_millis(20));
+    let rendezvous = &Rendezvous::<3>::new();
+    rendezvous.set_online(0, true);
+    rendezvous.set_online(2, true);
+    assert_eq!(rendezvous.stop(machine), Err(Errno(TIMED_OUT)));
+    assert_eq!(rendezvous.late(), Some(2));
+    CPU.set(2);
+    rendezvous.answer(machine); // Comes late, and is not kept.
+    assert_eq!(machine.counts(), [0; 3]);
+    CPU.set(0);
+    assert_eq!(rendezvous.stop(machine), Err(Errno(TIMED_OUT)));
+    rendezvous.set_online(2, false);
+    assert_eq!(rendezvous.stop(machine).and_then(|()| rendezvous.go(machine)), Ok(()));
+}
+
+/// One has it; it is told if it asks again; the others wait, and answer meanwhile.
+#[test]
+fn lock() {
+    let machine = &Threads::new(Duration::ZERO);
+    let (lock, answers, inside) = (&Lock::new(), &AtomicU32::new(0), &AtomicU32::new(0));
+    let token = lock.take(machine, || unreachable!()).unwrap();
+    assert_eq!(token, [7, 0]);
+    assert_eq!(lock.take(machine, || unreachable!()), Err(Error::Reentrant));
+    scope(|scope| {
+        let others: Vec<_> = [1, 2]
+            .map(|cpu| {
+                scope.spawn(move || {
+                    CPU.set(cpu);
+                    let token = lock.take(machine, || _ = answers.fetch_add(1, SeqCst)).unwrap();
+                    assert_eq!(inside.fetch_add(1, SeqCst), 1);
+                    yield_now();
+                    inside.fetch_sub(1, SeqCst);
+                    lock.release(token, machine);
+                })
+            })
+            .into_iter()
+            .collect();
+        inside.fetch_add(1, SeqCst);
+        while answers.load(SeqCst) < 100 {
+            yield_now();
+        }
+        lock.release(token, machine);
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+/// A write on two pages is carried out whole or not at all, and every alias is given back.
+#[test]
+fn two_pages() {
+    #[repr(align(4096))]
+    struct Pages([u8; 8192]);
+    let mut pages = Pages([1; 8192]);
+    let mut machine = Threads::new(Duration::ZERO);
+    let address = pages.0.as_mut_ptr() as usize;
+    let (serialise, writes) =
+        (|| Err(Errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
+    machine.refused = address + 4096;
+    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    // SAFETY: the pages above.
+    let refused = unsafe { pen.write(&writes) };
+    assert_eq!(refused, Err((1, Errno(5))));
+    // A refused page was counted, and nothing is left of it.
+    assert_eq!(machine.mapped.load(SeqCst), 1);
+    // SAFETY: the same.
+    assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
+    machine.refused = 0;
+    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    // SAFETY: the same.
+    unsafe { pen.write(&writes) }.unwrap();
+    assert!(pen.sync() == Err(Errno(9)) && pen.unsynced);
+    // SAFETY: the same.
+    let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
+    assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
+    assert_eq!(machine.mapped.load(SeqCst), 1);
+}
+
+/// A module is known from `load` to `unload`. One whose bounds nobody gave blocks flips until it goes.
+#[test]
+fn modules() {
+    static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
+        patience: Duration::ZERO,
+        refused: 0,
+        serialised: [const { AtomicU32::new(0) }; 3],
+        interrupts: AtomicU32::new(0),
+        mapped: AtomicU32::new(0),
+    });
+    // Records whose tables are empty: both bounds lead to the same place.
+    let bounds = 8 | 4 << 32;
+    let records = [[0, 0, 0, 0, 0, 0, 0, bounds, bounds, bounds, 0_u64]; 3];
+    let [module, second, stranger] = records.each_ref().map(|record| record.as_ptr() as usize);
+    let bounds = |record: usize| Bounds { code: record..record + 8, all: record..record + size_of_val(&records[0]) };
+    // SAFETY: nothing is there that anybody flips.
+    unsafe { assert!(KERNEL.load(&bounds(module)) && KERNEL.load(&bounds(second))) };
+    let places = [module, second].map(|record| KERNEL.place(record));
+    assert_eq!(places.map(|place| (place.words, place.in_program)), [([0, 2, 0], false), ([0, 3, 0], false)]);
+    // SAFETY: the words of a place.
+    let image = |words| unsafe { KERNEL.image(words) }.map(|image| image.bounds());
+    assert_eq!(image(places[1].words), Some(bounds(second).all));
+    assert_eq!(image([0; 3]), None);
+
+    let token = KERNEL.lock().unwrap();
+    // SAFETY: from above.
+    unsafe { KERNEL.unlock(token) };
+    assert_eq!(image(KERNEL.place(stranger).words), None);
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
+    // SAFETY: nothing is there any more.
+    unsafe { KERNEL.unload(&bounds(module)) };
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
+    // SAFETY: the place that the first one left is taken again, and the stranger goes.
+    unsafe {
+        assert!(KERNEL.load(&bounds(stranger)));
+        assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
+        KERNEL.unload(&bounds(stranger));
+    }
+    let token = KERNEL.lock().unwrap();
+    // SAFETY: from above.
+    unsafe { KERNEL.unlock(token) };
+    // SAFETY: nothing is there.
+    unsafe { KERNEL.load(&bounds(module)) };
+    // What a linker makes of sections that are not there.
+    let lost = [0_u64; 11];
+    // SAFETY: the same.
+    unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
+    KERNEL.place(lost.as_ptr() as usize);
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: lost.as_ptr() as usize }));
+    // SAFETY: the same.
+    let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
+    assert_eq!(loaded, 13);
+}

@@ -1,0 +1,174 @@
+//! Kernels of ours, built and booted in QEMU; and twins that are broken on purpose, whose boots must fail.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Shell, cmd};
+
+use crate::{Skipped, has, in_ci, printed};
+
+/// A machine that a kernel boots on.
+pub struct Machine {
+    name: &'static str,
+    /// For rustup.
+    pub target: &'static str,
+    program: &'static str,
+    arguments: &'static str,
+    /// Of the distribution.
+    pub packages: &'static [&'static str],
+    /// What the program says of its status, for a kernel that has passed.
+    passed: i32,
+}
+
+/// All of them.
+pub const MACHINES: &[Machine] = &[
+    Machine {
+        name: "riscv64",
+        target: "riscv64imac-unknown-none-elf",
+        program: "qemu-system-riscv64",
+        arguments: "-M virt -bios default",
+        packages: &["qemu-system-misc", "opensbi"],
+        passed: 0,
+    },
+    Machine {
+        name: "aarch64",
+        target: "aarch64-unknown-none-softfloat",
+        program: "qemu-system-aarch64",
+        arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native",
+        packages: &["qemu-system-arm"],
+        passed: 0,
+    },
+];
+
+impl Machine {
+    /// Whether its packages are here.
+    pub fn is_here(&self) -> bool {
+        has(self.program)
+    }
+}
+
+/// One that must be found out: a file, what stands there once, and what the twin has instead.
+struct Twin {
+    what: &'static str,
+    file: &'static str,
+    instead_of: &'static str,
+    has: &'static str,
+}
+
+const TWINS: &[Twin] = &[
+    Twin {
+        what: "checks no bytes",
+        file: "crates/jumplabel/src/patch/edit.rs",
+        instead_of: "let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;",
+        has: "let state = told.or_else(|| otherwise(kind, code)).unwrap_or(State::JUMP);",
+    },
+    Twin {
+        what: "loses a serialisation",
+        file: "crates/jumplabel-kernel/src/rendezvous.rs",
+        instead_of: "            machine.serialise();\n            acknowledged.store",
+        has: "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
+    },
+];
+
+/// What a kernel with a table that has no bounds says.
+const UNBOUNDED: &str = "table without bounds: the object with the record at";
+
+/// Booting takes two seconds; if the machine is busy, each of three thousand rendezvous may wait for a turn. A kernel that hangs is ended.
+const SECONDS: u64 = 180;
+
+pub fn run(sh: &Shell, flips: Option<u32>) -> Result<()> {
+    let mut skipped = Skipped::default();
+    for machine in MACHINES {
+        if !machine.is_here() {
+            skipped.0.push(format!("kernel {}: no {} (cargo xtask setup)", machine.name, machine.program));
+            continue;
+        }
+        let name = machine.name;
+        let here = crate::root();
+        let built = |root: &Path, variables: &[(&str, String)]| build(sh, machine, root, variables);
+        let flips = flips.map(|flips| ("KERNEL_FLIPS", flips.to_string()));
+        let (said, passed) = boot(machine, &built(&here, flips.as_slice())?, 1 + flips.iter().len() as u64 * 100)?;
+        print!("{said}");
+        ensure!(passed && said.ends_with("\nok\n"), "the kernel for {name} failed");
+
+        let (said, passed) = boot(machine, &built(&here, &[("MERGED_TABLE", "1".into())])?, 1)?;
+        ensure!(passed && said.contains(UNBOUNDED), "a table without bounds was not found out:\n{said}");
+        println!("kernel {name}, without bounds of its table: refused");
+        for twin in TWINS {
+            let copy = broken(sh, &here, twin)?;
+            let (said, passed) = boot(machine, &built(&copy, &[])?, 1)?;
+            ensure!(!passed && said.contains("panicked"), "a kernel that {} passed:\n{said}", twin.what);
+            let reason = said.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
+            println!("kernel {name}, a twin that {}: found out ({reason})", twin.what);
+        }
+    }
+    skipped.end(in_ci())
+}
+
+/// The kernel of the sources at `root`.
+fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
+    let (target, manifest) = (machine.target, root.join("kernels/Cargo.toml"));
+    let directory = crate::root().join("target/kernels");
+    let build =
+        cmd!(sh, "cargo build --quiet --release --manifest-path {manifest} --target {target} --target-dir {directory}");
+    let build = build.env_remove("RUSTFLAGS").env_remove("KERNEL_FLIPS").env_remove("MERGED_TABLE");
+    let said = printed(build.envs(variables.iter().map(|(name, value)| (*name, value))))?;
+    ensure!(said.is_empty(), "{said}");
+    Ok(directory.join(target).join("release/kernel"))
+}
+
+/// Boots a kernel: what it said, behind what the firmware said, and whether it has passed.
+fn boot(machine: &Machine, kernel: &Path, times: u64) -> Result<(String, bool)> {
+    let sh = Shell::new()?;
+    let (program, arguments) = (machine.program, machine.arguments.split(' '));
+    let seconds = (SECONDS * times).to_string();
+    let start = Instant::now();
+    let boot = cmd!(
+        sh,
+        "timeout {seconds} {program} {arguments...} -smp 2 -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel}"
+    );
+    let output = boot.quiet().stdin("").ignore_status().output()?;
+    let said = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    let begin = said.find("before start:").with_context(|| format!("the kernel never ran:\n{said}"))?;
+    let status = output.status.code().context("qemu was killed")?;
+    if status == 124 {
+        bail!("the kernel hung:\n{}", &said[begin..]);
+    }
+    let took: Duration = start.elapsed();
+    Ok((format!("{}: {:.1} s\n{}", machine.name, took.as_secs_f32(), &said[begin..]), status == machine.passed))
+}
+
+/// A copy of the sources in which one thing is broken.
+fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
+    let copy = here.join("target/kernels/twin");
+    for part in ["crates/jumplabel/src", "crates/jumplabel-kernel/src", "kernels/src"] {
+        sh.remove_path(copy.join(part))?;
+        let parent = copy.join(part);
+        sh.create_dir(&parent)?;
+        let (from, to) = (here.join(part).join("."), &parent);
+        cmd!(sh, "cp -r {from} {to}").quiet().run()?;
+    }
+    for file in [
+        "Cargo.toml",
+        "crates/jumplabel/build.rs",
+        "crates/jumplabel-kernel/Cargo.toml",
+        "kernels/build.rs",
+        "kernels/Cargo.toml",
+        "kernels/Cargo.lock",
+    ] {
+        fs::copy(here.join(file), copy.join(file))?;
+    }
+    // Without what its tests need, which is not in the copy.
+    let manifest = fs::read_to_string(here.join("crates/jumplabel/Cargo.toml"))?;
+    let (before, tests) = manifest.split_once("[dev-dependencies]").context("the core has tests")?;
+    let behind = tests.find("[lints]").context("and lints")?;
+    fs::write(copy.join("crates/jumplabel/Cargo.toml"), format!("{before}{}", &tests[behind..]))?;
+
+    let file = copy.join(twin.file);
+    let source = fs::read_to_string(&file)?;
+    ensure!(source.matches(twin.instead_of).count() == 1, "{} has no place for the twin that {}", twin.file, twin.what);
+    fs::write(&file, source.replace(twin.instead_of, twin.has))?;
+    Ok(copy)
+}

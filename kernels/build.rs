@@ -1,0 +1,22 @@
+//! Hands the linker its script.
+
+use std::env::var;
+use std::path::PathBuf;
+
+fn main() {
+    let of = |name: &str| var(name).expect("cargo says this");
+    let arch = of("CARGO_CFG_TARGET_ARCH");
+    let script = PathBuf::from(of("CARGO_MANIFEST_DIR")).join("src/arch").join(&arch).join("link.ld");
+    println!("cargo::rerun-if-changed={}", script.display());
+    println!("cargo::rerun-if-env-changed=MERGED_TABLE");
+    let mut text = std::fs::read_to_string(&script).expect("a script for each arch");
+    if var("MERGED_TABLE").is_ok() {
+        // A mistake that a kernel makes easily: then nobody knows where the table is.
+        let kept = "__jump_table : { KEEP(*(__jump_table)) }";
+        assert!(text.contains("*(.rodata ") && text.contains(kept));
+        text = text.replace(kept, "").replace("*(.rodata ", "*(__jump_table) *(.rodata ");
+    }
+    let used = PathBuf::from(of("OUT_DIR")).join("link.ld");
+    std::fs::write(&used, text).expect("the directory is cargo's");
+    println!("cargo::rustc-link-arg-bins=-T{}", used.display());
+}

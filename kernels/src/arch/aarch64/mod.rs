@@ -1,0 +1,305 @@
+//! QEMU's `virt`, two cores at EL1, with a GICv2.
+
+use core::arch::{asm, global_asm};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+const STACK: usize = 64 << 10;
+
+#[repr(align(4096))]
+struct Stacks(#[expect(dead_code, reason = "assembler uses it")] UnsafeCell<[[u8; STACK]; 2]>);
+// SAFETY: each core has its own.
+unsafe impl Sync for Stacks {}
+static STACKS: Stacks = Stacks(UnsafeCell::new([[0; STACK]; 2]));
+
+global_asm!(
+    ".pushsection .text.start, \"ax\", %progbits",
+    ".globl start",
+    "start: adrp x0, __bss",
+    "add x0, x0, :lo12:__bss",
+    "adrp x1, __bss_end",
+    "add x1, x1, :lo12:__bss_end",
+    "0: stp xzr, xzr, [x0], #16",
+    "cmp x0, x1",
+    "b.lo 0b",
+    "adrp x0, {stacks}",
+    "mov x1, #{stack}",
+    "add x0, x0, x1",
+    "mov sp, x0",
+    "b {first}",
+    ".globl start_other",
+    "start_other: adrp x0, {stacks}",
+    "mov x1, #2 * {stack}",
+    "add x0, x0, x1",
+    "mov sp, x0",
+    "b {other}",
+    // Saves what a function of Rust's may change, and goes on where that function says. x0: whether it was an interrupt.
+    "trap_entry: stp x2, x3, [sp, #16]",
+    "stp x4, x5, [sp, #32]",
+    "stp x6, x7, [sp, #48]",
+    "stp x8, x9, [sp, #64]",
+    "stp x10, x11, [sp, #80]",
+    "stp x12, x13, [sp, #96]",
+    "stp x14, x15, [sp, #112]",
+    "stp x16, x17, [sp, #128]",
+    "stp x18, x30, [sp, #144]",
+    "mrs x1, esr_el1",
+    "mrs x2, elr_el1",
+    "bl {trap}",
+    "msr elr_el1, x0",
+    "ldp x2, x3, [sp, #16]",
+    "ldp x4, x5, [sp, #32]",
+    "ldp x6, x7, [sp, #48]",
+    "ldp x8, x9, [sp, #64]",
+    "ldp x10, x11, [sp, #80]",
+    "ldp x12, x13, [sp, #96]",
+    "ldp x14, x15, [sp, #112]",
+    "ldp x16, x17, [sp, #128]",
+    "ldp x18, x30, [sp, #144]",
+    "ldp x0, x1, [sp], #160",
+    "eret",
+    // Four groups of four: only the second is used, exceptions at this level. In each: synchronous, interrupt, two others.
+    ".balign 2048",
+    "vectors:",
+    ".rept 8",
+    ".balign 128",
+    "stp x0, x1, [sp, #-160]!",
+    "mov x0, #0",
+    "b trap_entry",
+    ".balign 128",
+    "stp x0, x1, [sp, #-160]!",
+    "mov x0, #1",
+    "b trap_entry",
+    ".endr",
+    ".popsection",
+    stacks = sym STACKS,
+    stack = const STACK,
+    first = sym first,
+    other = sym other,
+    trap = sym trap,
+);
+
+unsafe extern "C" {
+    fn start_other();
+    static vectors: u8;
+}
+
+extern "C" fn first() -> ! {
+    // Atomic accesses need memory that can be cached: translation is on from the beginning, and text can be written.
+    translate(false);
+    trap_on();
+    crate::first()
+}
+
+extern "C" fn other() -> ! {
+    translate(true);
+    trap_on();
+    crate::other()
+}
+
+/// Prints by the UART.
+pub fn put(byte: u8) {
+    // SAFETY: its data register, which is mapped.
+    unsafe { (0x0900_0000 as *mut u8).write_volatile(byte) }
+}
+
+/// Ends QEMU by semihosting.
+pub fn exit(status: u32) -> ! {
+    const EXIT_EXTENDED: u64 = 0x20;
+    let application_exit = [0x2_0026, u64::from(status)];
+    loop {
+        // SAFETY: ends here.
+        unsafe { asm!("hlt #0xf000", in("x0") EXIT_EXTENDED, in("x1") &application_exit, options(nostack)) };
+    }
+}
+
+pub fn cpu() -> usize {
+    let affinity: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, mpidr_el1", out(reg) affinity, options(nomem, nostack, preserves_flags)) };
+    affinity & 0xff
+}
+
+/// Starts the other core, by PSCI.
+pub fn start_other_cpu() {
+    const CPU_ON: usize = 0xc400_0003;
+    let (target, entry) = (1 - cpu(), start_other as *const () as usize);
+    let error: i64;
+    // SAFETY: the convention of the firmware.
+    unsafe {
+        asm!("hvc #0", inlateout("x0") CPU_ON => error, in("x1") target, in("x2") entry, in("x3") 0, clobber_abi("C"));
+    }
+    assert!(error == 0);
+}
+
+/// A register of the interrupt controller: the distributor, and from 0x10000 on this core's interface.
+fn controller(offset: usize) -> *mut u32 {
+    (0x0800_0000 + offset) as *mut u32
+}
+
+/// A software-generated interrupt.
+pub fn interrupt(cpu: usize) {
+    // SAFETY: what was stored before is seen by whom it interrupts; a register.
+    unsafe {
+        asm!("dsb ish", options(nostack));
+        controller(0xf00).write_volatile(1 << (16 + cpu) | 1);
+    }
+}
+
+/// The interrupt that is pending is not any more.
+fn acknowledge() {
+    const NONE: u32 = 1020;
+    // SAFETY: registers of this core.
+    unsafe {
+        let number = controller(0x1_000c).read_volatile();
+        if number & 0x3ff < NONE {
+            controller(0x1_0010).write_volatile(number);
+        }
+    }
+}
+
+/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending.
+pub fn wait() {
+    // SAFETY: changes nothing.
+    unsafe { asm!("wfi", options(nostack)) };
+    acknowledge();
+}
+
+pub fn interrupts_off() -> u64 {
+    let mask: u64;
+    // SAFETY: the caller turns them on again.
+    unsafe { asm!("mrs {}, daif", "msr daifset, #2", out(reg) mask, options(nostack)) };
+    mask
+}
+
+pub fn restore(interrupts: u64) {
+    // SAFETY: as they were.
+    unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
+}
+
+/// What this core has fetched ahead is forgotten.
+pub fn serialise() {
+    // SAFETY: changes nothing.
+    unsafe { asm!("isb", options(nostack)) };
+}
+
+/// What was written reaches the instruction caches of all cores. A site lies in one line.
+pub fn clean(address: usize, alias: usize, _bytes: usize) {
+    // SAFETY: changes nothing.
+    unsafe {
+        asm!("dc cvau, {}", "dsb ish", "ic ivau, {}", "dsb ish", in(reg) alias, in(reg) address, options(nostack));
+    }
+}
+
+pub fn nanoseconds() -> u64 {
+    let (ticks, frequency): (u64, u64);
+    // SAFETY: reads registers.
+    unsafe {
+        asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) frequency, options(nostack))
+    };
+    (u128::from(ticks) * 1_000_000_000 / u128::from(frequency)) as u64
+}
+
+/// Steps of a flip of primed sites.
+pub const STEPS: u32 = 1;
+
+/// What no check may hold: an instruction that is none of a site's.
+pub const FOREIGN: [u8; 4] = 0xd420_0020_u32.to_le_bytes(); // brk #1
+
+/// Runs the handler of a fault, with interrupts off.
+pub fn fault() {
+    // SAFETY: the handler goes on behind it.
+    unsafe { asm!("brk #0", options(nostack)) };
+}
+
+extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
+    const BREAKPOINT: u64 = 0x3c;
+    const DATA_ABORT: u64 = 0x25;
+    match syndrome >> 26 {
+        _ if is_interrupt != 0 => {
+            // Before the order is looked at: the next one interrupts again.
+            acknowledge();
+            crate::interrupted();
+            address
+        }
+        BREAKPOINT => {
+            crate::faulted();
+            address + 4
+        }
+        DATA_ABORT if crate::stored_to_text() => address + 4,
+        _ => panic!("exception {syndrome:#x} at {address:#x}"),
+    }
+}
+
+fn trap_on() {
+    // SAFETY: the handler above; the controller's registers: it is on, this core's interface is, for all priorities.
+    unsafe {
+        asm!("msr vbar_el1, {}", "isb", in(reg) &raw const vectors, options(nostack));
+        controller(0).write_volatile(1);
+        controller(0x1_0004).write_volatile(0xff);
+        controller(0x1_0000).write_volatile(1);
+        asm!("msr daifclr, #2", options(nostack));
+    }
+}
+
+/// Stores to text, where that is not allowed.
+pub fn store_to_text(address: usize) {
+    // SAFETY: the handler goes on behind it, and nothing was stored.
+    unsafe { asm!("strb wzr, [{}]", in(reg) address, options(nostack)) };
+}
+
+#[repr(align(4096))]
+struct Table([AtomicU64; 512]);
+static ROOT: Table = Table([const { AtomicU64::new(0) }; 512]);
+/// The gibibyte that the kernel is in.
+static IMAGE: Table = Table([const { AtomicU64::new(0) }; 512]);
+/// Text cannot be written where it runs.
+static PROTECTED: AtomicBool = AtomicBool::new(false);
+
+const GIB: u64 = 1 << 30;
+/// Physical memory from 1 GiB on, writable.
+const ALIAS: u64 = 8 * GIB;
+
+/// From now on text can be executed and not written, and constants can be read.
+pub fn map() {
+    translate(true);
+    PROTECTED.store(true, Relaxed);
+}
+
+/// Turns translation on, for this core.
+fn translate(protect: bool) {
+    const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
+    const DEVICE: u64 = 1 << 2;
+    const READ_ONLY: u64 = 1 << 7;
+    const NO_CODE: u64 = 3 << 53;
+    ROOT.0[0].store(BLOCK | DEVICE | NO_CODE, Relaxed);
+    ROOT.0[1].store((&raw const IMAGE) as u64 | 3, Relaxed);
+    ROOT.0[(ALIAS / GIB) as usize].store(GIB | BLOCK | NO_CODE, Relaxed);
+    let read_only = if protect { READ_ONLY } else { 0 };
+    for (at, entry) in (0..).zip(&IMAGE.0) {
+        let rights = match at {
+            1 => read_only,
+            2 => read_only | NO_CODE,
+            _ => NO_CODE,
+        };
+        entry.store((GIB + (at << 21)) | BLOCK | rights, Relaxed);
+    }
+    let kinds: u64 = 0x04_ff; // 0: memory, 1: device
+    // 39 bits, tables in shared and cached memory, no upper half, 40 bits physical.
+    let control: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
+    // SAFETY: what runs stays where it is. Bits 0, 2 and 12: translation, and both caches.
+    unsafe {
+        asm!(
+            "dsb ish", "msr mair_el1, {kinds}", "msr tcr_el1, {control}", "msr ttbr0_el1, {root}", "isb",
+            "tlbi vmalle1is", "dsb ish", "isb",
+            "mrs {bits}, sctlr_el1", "orr {bits}, {bits}, #1", "orr {bits}, {bits}, #4", "orr {bits}, {bits}, #0x1000", "msr sctlr_el1, {bits}", "isb",
+            kinds = in(reg) kinds, control = in(reg) control, root = in(reg) &raw const ROOT, bits = out(reg) _,
+            options(nostack),
+        );
+    }
+}
+
+/// Where the byte of the image at `address` can be written.
+pub fn alias(address: usize) -> usize {
+    if PROTECTED.load(Relaxed) { address - GIB as usize + ALIAS as usize } else { address }
+}

@@ -1,0 +1,170 @@
+//! Bad states: the right error, and the kernel lives on.
+
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use jumplabel::format::Entry;
+use jumplabel::text::Text;
+use jumplabel::{
+    Errno, Error, Lock, WriterKind, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
+};
+use jumplabel_kernel::{Bounds, Kernel, TIMED_OUT};
+
+use crate::checks::TRACE;
+use crate::machine::{Here, KERNEL, TEXT, bounds};
+use crate::two::until;
+use crate::{arch, say};
+
+static_key! {
+    static DAMAGED: false;
+    static WATCHED: false;
+}
+
+#[inline(never)]
+fn watched() -> bool {
+    static_branch_unlikely!(WATCHED)
+}
+
+#[inline(never)]
+fn damaged() -> bool {
+    static_branch_likely!(DAMAGED)
+}
+
+/// A platform without bounds, and one without memory.
+static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
+static NOWHERE_TEXT: &dyn Text = &NOWHERE;
+static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
+static SMALL_TEXT: &dyn Text = &SMALL;
+
+/// Prints an error that was to be met.
+fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
+    let Err(error) = result else { panic!("{what}: not refused") };
+    say!("{what}: {error}");
+    error
+}
+
+/// Before there is a platform, and with platforms that are wrong.
+pub fn before_start() {
+    assert!(refused("before start", WATCHED.enable()) == Error::NoText);
+    // SAFETY: nobody flips meanwhile; nothing is ever written by either.
+    unsafe {
+        NOWHERE.start(&NOWHERE_TEXT, &Bounds { code: 0..0, all: 0..0 });
+        assert!(matches!(refused("kernel without bounds", WATCHED.enable()), Error::NoBounds { .. }));
+        SMALL.start(&SMALL_TEXT, &bounds());
+    }
+}
+
+/// Starts the platform. True if this kernel was built with a table that has no bounds: then it has nothing more to show.
+pub fn start() -> Result<bool, Error> {
+    if option_env!("MERGED_TABLE").is_some() {
+        assert!(matches!(refused("table without bounds", WATCHED.enable()), Error::NoBounds { .. }));
+        return Ok(true);
+    }
+    assert!(refused("memory is full", WATCHED.enable()) == Error::OutOfMemory);
+    assert!(!watched() && !WATCHED.is_enabled());
+    damage();
+    // SAFETY: the boot CPU is the only one, and nobody has flipped.
+    unsafe { KERNEL.start(&TEXT, &bounds()) };
+    assert!(matches!(refused("damaged table", DAMAGED.enable()), Error::DamagedTable { .. }));
+    assert!(!damaged());
+    WATCHED.enable()?;
+    assert!(watched());
+    WATCHED.disable()?;
+    Ok(false)
+}
+
+/// Makes the entries of a key lead elsewhere, before anybody has looked at the table. Constants can still be written.
+fn damage() {
+    unsafe extern "C" {
+        static __start___jump_table: [Entry; 0];
+        static __stop___jump_table: [Entry; 0];
+    }
+    let [start, stop] = [&raw const __start___jump_table, &raw const __stop___jump_table].map(|at| at as usize);
+    for address in (start..stop).step_by(size_of::<Entry>()) {
+        // SAFETY: an entry of the table. Its first word leads to its site.
+        unsafe {
+            if (*(address as *const Entry)).key() == DAMAGED.raw().address() {
+                (address as *mut i32).write_volatile(0);
+            }
+        }
+    }
+}
+
+static STORES: AtomicBool = AtomicBool::new(false);
+
+/// Text is not writable where it runs.
+pub fn store_to_text() {
+    STORES.store(true, Relaxed);
+    arch::store_to_text(bounds().code.start);
+    assert!(!STORES.load(Relaxed), "text can be written");
+}
+
+pub fn stored_to_text() -> bool {
+    STORES.swap(false, Relaxed)
+}
+
+/// What the handler of a fault met.
+static REENTRANT: AtomicBool = AtomicBool::new(false);
+
+pub fn in_handler() {
+    let error = refused("in a handler, while locked", WATCHED.enable());
+    REENTRANT.store(error == Error::Reentrant, Relaxed);
+}
+
+static DEAF: AtomicBool = AtomicBool::new(false);
+static HEARS: AtomicBool = AtomicBool::new(false);
+static GONE: AtomicBool = AtomicBool::new(false);
+
+/// The other CPU: deaf until it is told to hear.
+pub fn other() {
+    let interrupts = arch::interrupts_off();
+    DEAF.store(true, Release);
+    until(|| HEARS.load(Acquire));
+    arch::restore(interrupts);
+    until(|| !WATCHED.is_enabled() && GONE.load(Acquire));
+    KERNEL.offline().unwrap();
+    DEAF.store(false, Release);
+}
+
+pub fn run() -> Result<(), Error> {
+    {
+        let _lock = Lock::take()?;
+        arch::fault();
+    }
+    assert!(REENTRANT.load(Relaxed));
+
+    until(|| DEAF.load(Acquire));
+    let Error::Denied { refused: by } = refused("a CPU that does not answer", WATCHED.enable()) else { panic!() };
+    assert!(by.of(WriterKind::Custom) == Errno(TIMED_OUT) && KERNEL.late() == Some(1 - arch::cpu()));
+    assert!(!watched() && !WATCHED.is_enabled());
+    HEARS.store(true, Release);
+    WATCHED.enable()?;
+    assert!(watched());
+
+    let mut site = 0;
+    for_each_site(&WATCHED, |found| site = found.address)?;
+    let place = arch::alias(site) as *mut [u8; 4];
+    // SAFETY: a site that nobody runs.
+    let right = unsafe { place.read() };
+    // SAFETY: the same.
+    unsafe { place.write_volatile(arch::FOREIGN) };
+    assert!(
+        matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site)
+    );
+    // SAFETY: the same; and nothing was written.
+    unsafe {
+        assert!(place.read_volatile() == arch::FOREIGN);
+        place.write_volatile(right);
+    }
+    WATCHED.disable()?;
+    assert!(!watched());
+
+    GONE.store(true, Release);
+    until(|| !DEAF.load(Acquire));
+    TRACE.enable()?; // Waits for nobody.
+    KERNEL.end();
+    assert!(refused("after the end", TRACE.disable()) == Error::NoWriter && TRACE.is_enabled());
+    Ok(())
+}

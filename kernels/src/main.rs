@@ -1,0 +1,92 @@
+//! A kernel that flips keys. One source for all machines; `arch` is what each has of its own.
+//!
+//! ```text
+//!   start ─► first ─► bad::before_start ─► start ─► early flips ─► text is read-only ─► flips ─► the other CPU, in mid-flip
+//!         └► other ─► online, with a flip from its notifier ─► runs through sites while the first one flips
+//!                     ─► bad states ─► exit with 0, or with 1 by a panic
+//! ```
+#![no_std]
+#![no_main]
+
+#[cfg_attr(target_arch = "aarch64", path = "arch/aarch64/mod.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "arch/riscv64/mod.rs")]
+mod arch;
+mod bad;
+mod checks;
+mod machine;
+mod two;
+
+use jumplabel::Error;
+use machine::KERNEL;
+
+struct Console;
+
+impl core::fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        text.bytes().for_each(arch::put);
+        Ok(())
+    }
+}
+
+/// Prints a line.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        let _ = core::fmt::Write::write_fmt(&mut $crate::Console, format_args!("{}\n", format_args!($($text)*)));
+    }};
+}
+use say;
+
+fn run() -> Result<(), Error> {
+    bad::before_start();
+    if bad::start()? {
+        return Ok(()); // Built to have no bounds.
+    }
+    checks::run()?;
+    say!("early: flips");
+
+    arch::map();
+    bad::store_to_text();
+    checks::run()?;
+    checks::calls()?;
+    say!("text is read-only: flips, static calls");
+
+    two::run()?;
+    bad::run()?;
+    Ok(())
+}
+
+fn first() -> ! {
+    match run() {
+        Ok(()) => say!("ok"),
+        Err(error) => panic!("{error}"),
+    }
+    arch::exit(0)
+}
+
+fn other() -> ! {
+    two::other();
+    loop {
+        arch::wait();
+    }
+}
+
+/// An interrupt from another CPU.
+fn interrupted() {
+    KERNEL.answer();
+}
+
+/// The handler of a fault.
+fn faulted() {
+    bad::in_handler();
+}
+
+/// Whether a store to text was tried on purpose.
+fn stored_to_text() -> bool {
+    bad::stored_to_text()
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    say!("{info}");
+    arch::exit(1)
+}
