@@ -6,7 +6,7 @@ use jumplabel_paravirt::pte::{DISTANCE, PTE, Paging};
 
 use super::load::{LAYOUTS, reset, turns, word};
 use super::sites;
-use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static};
+use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
 use crate::Result;
 use crate::site::loops::Loop;
 
@@ -136,22 +136,24 @@ macro_rules! column {
 }
 
 /// The columns of the ten rows; the others are beside them.
-pub const MAIN: usize = 6;
+pub const MAIN: usize = 7;
 /// Where these are in [`COLUMNS`].
 pub const IN_PLACE: usize = 5;
-pub const BY_TABLE: usize = 6;
-pub const CLOSED: usize = 7;
-pub const OPEN: usize = 8;
+pub const UP: usize = 6;
+pub const BY_TABLE: usize = 7;
+pub const CLOSED: usize = 8;
+pub const OPEN: usize = 9;
 /// The first of those that lock only, or unlock only.
-pub const PARTS: usize = 9;
+pub const PARTS: usize = 10;
 
-pub static COLUMNS: [Column; 17] = [
+pub static COLUMNS: [Column; 18] = [
     column! { "no table" Native Plain, 0 },
     column! { "all but lock ops" Native Mixed<Plain, Plain, Direct>, 1 },
     column! { "direct calls" Native Direct, 2 },
     column! { "table indirect" Native Indirect, 3 },
     column! { "static call" Native Static, 4 },
     column! { "native in place" Native InPlace, 5 },
+    column! { "UP, as compiled" Native Mixed<Up, Plain, Plain>, 14 },
     column! { "table indirect" Closed dense Indirect, 3 },
     column! { "closed arms" Closed dense InPlace, 5 },
     column! { "open arms" Open dense InPlace, 5 },

@@ -3,7 +3,7 @@
 use object::{Object, ObjectSymbol};
 use serde_json::{Value, json};
 
-use super::columns::{BY_TABLE, CLOSED, COLUMNS, IN_PLACE, LOADS, Load, MAIN, OPEN, PARTS};
+use super::columns::{BY_TABLE, CLOSED, COLUMNS, IN_PLACE, LOADS, Load, MAIN, OPEN, PARTS, UP};
 use super::simulated::Events;
 use super::sites::Listing;
 use super::{Cell, find};
@@ -128,7 +128,7 @@ fn ten_rows(report: &mut Report, cells: &[Cell], load: Load, seconds_a_tick: f64
     let Some(plain) = find(cells, 0, load) else { return };
     let columns: Vec<&Cell> = (0..MAIN).filter_map(|column| find(cells, column, load)).collect();
     let head: Vec<&str> =
-        ["", "a turn"].into_iter().chain(columns.iter().map(|cell| COLUMNS[cell.column].name)).chain(["UP"]).collect();
+        ["", "a turn"].into_iter().chain(columns.iter().map(|cell| COLUMNS[cell.column].name)).collect();
     let mut table = Table::new(format!("{}: of 100", load.name()), &head);
     for (row, name) in ROWS.into_iter().enumerate() {
         let base = value(plain, plain, row, seconds_a_tick);
@@ -145,7 +145,7 @@ fn ten_rows(report: &mut Report, cells: &[Cell], load: Load, seconds_a_tick: f64
         };
         let turn = if base.is_nan() { "n/a".to_owned() } else { figure(base, 2) };
         let unit = if row == 9 { format!("{turn} ns") } else { turn };
-        table.row([name.to_owned(), unit].into_iter().chain(columns.iter().map(cell)).chain(["-".to_owned()]));
+        table.row([name.to_owned(), unit].into_iter().chain(columns.iter().map(cell)));
     }
     let spread = |cell: &&Cell| {
         let [_, least, most] = cell.over(plain);
@@ -153,7 +153,7 @@ fn ten_rows(report: &mut Report, cells: &[Cell], load: Load, seconds_a_tick: f64
     };
     let row = |name: &str, of: &dyn Fn(&&Cell) -> String| {
         let head = [name.to_owned(), String::new()];
-        head.into_iter().chain(columns.iter().map(of)).chain(["-".to_owned()]).collect::<Vec<_>>()
+        head.into_iter().chain(columns.iter().map(of)).collect::<Vec<_>>()
     };
     table.row(row("cycles, by layout", &spread));
     table.row(row("bytes of the loop", &|cell| cell.text[0].to_string()));
@@ -192,7 +192,14 @@ pub fn targets(report: &mut Report, cells: &[Cell], (switches, sites): (Samples,
             rows.push((format!("{}, % of table indirect: {}", COLUMNS[column].name, load.name()), of, limit));
         }
     }
-    rows.push(("UP, % of native cycles".into(), f64::NAN, 60.0));
+    for load in [Load::Dense, Load::Inlined] {
+        let (Some(native), Some(up)) = (find(cells, IN_PLACE, load), find(cells, UP, load)) else { continue };
+        rows.push((
+            format!("UP, as compiled, % of native in place: {}", load.name()),
+            100.0 * up.over(native)[0],
+            60.0,
+        ));
+    }
     rows.push((format!("switch of a lock's {sites} sites, us, median"), switches.median(), 30.0));
     let mut table = Table::new("targets", &["", "figure", "target", ""]);
     let mut facts = Vec::new();
