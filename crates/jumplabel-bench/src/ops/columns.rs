@@ -4,7 +4,7 @@ use jumplabel_paravirt::irq::{IRQ, Interrupts};
 use jumplabel_paravirt::lock::{LOCK, Locking};
 use jumplabel_paravirt::pte::{DISTANCE, PTE, Paging};
 
-use super::load::{LAYOUTS, reset, turns, word};
+use super::load::{DENSE, LAYOUTS, SPARSE, reset, turns, word};
 use super::sites;
 use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
 use crate::Result;
@@ -85,24 +85,24 @@ impl Column {
 }
 
 macro_rules! layouts {
-    ($way:ty, $inlined:literal, $words:literal, $copy:literal) => {
+    ($way:ty, $inlined:literal, $words:ident, $copy:literal) => {
         [
-            turns::<$way, $inlined, $words, $copy, 0>,
-            turns::<$way, $inlined, $words, $copy, 1>,
-            turns::<$way, $inlined, $words, $copy, 2>,
-            turns::<$way, $inlined, $words, $copy, 3>,
-            turns::<$way, $inlined, $words, $copy, 4>,
-            turns::<$way, $inlined, $words, $copy, 5>,
-            turns::<$way, $inlined, $words, $copy, 6>,
-            turns::<$way, $inlined, $words, $copy, 7>,
-            turns::<$way, $inlined, $words, $copy, 8>,
-            turns::<$way, $inlined, $words, $copy, 9>,
-            turns::<$way, $inlined, $words, $copy, 10>,
-            turns::<$way, $inlined, $words, $copy, 11>,
-            turns::<$way, $inlined, $words, $copy, 12>,
-            turns::<$way, $inlined, $words, $copy, 13>,
-            turns::<$way, $inlined, $words, $copy, 14>,
-            turns::<$way, $inlined, $words, $copy, 15>,
+            turns::<$way, $inlined, { $words }, $copy, 0>,
+            turns::<$way, $inlined, { $words }, $copy, 1>,
+            turns::<$way, $inlined, { $words }, $copy, 2>,
+            turns::<$way, $inlined, { $words }, $copy, 3>,
+            turns::<$way, $inlined, { $words }, $copy, 4>,
+            turns::<$way, $inlined, { $words }, $copy, 5>,
+            turns::<$way, $inlined, { $words }, $copy, 6>,
+            turns::<$way, $inlined, { $words }, $copy, 7>,
+            turns::<$way, $inlined, { $words }, $copy, 8>,
+            turns::<$way, $inlined, { $words }, $copy, 9>,
+            turns::<$way, $inlined, { $words }, $copy, 10>,
+            turns::<$way, $inlined, { $words }, $copy, 11>,
+            turns::<$way, $inlined, { $words }, $copy, 12>,
+            turns::<$way, $inlined, { $words }, $copy, 13>,
+            turns::<$way, $inlined, { $words }, $copy, 14>,
+            turns::<$way, $inlined, { $words }, $copy, 15>,
         ]
     };
 }
@@ -115,9 +115,9 @@ macro_rules! column {
             backend: Backend::$backend,
             of: |load| {
                 Some(match load {
-                    Load::Dense => layouts!($way, false, 8, $copy),
-                    Load::Inlined => layouts!($way, true, 8, $copy),
-                    Load::Sparse => layouts!($way, false, 16384, $copy),
+                    Load::Dense => layouts!($way, false, DENSE, $copy),
+                    Load::Inlined => layouts!($way, true, DENSE, $copy),
+                    Load::Sparse => layouts!($way, false, SPARSE, $copy),
                 })
             },
         }
@@ -127,8 +127,8 @@ macro_rules! column {
             name: $name,
             backend: Backend::$backend,
             of: |load| match load {
-                Load::Dense => Some(layouts!($way, false, 8, $copy)),
-                Load::Inlined => Some(layouts!($way, true, 8, $copy)),
+                Load::Dense => Some(layouts!($way, false, DENSE, $copy)),
+                Load::Inlined => Some(layouts!($way, true, DENSE, $copy)),
                 Load::Sparse => None,
             },
         }

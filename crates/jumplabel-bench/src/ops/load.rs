@@ -18,6 +18,10 @@ pub const LAYOUTS: usize = 16;
 #[repr(align(64))]
 struct Line<T>(T);
 
+/// Words that a turn clears: a line of the cache, or 32 pages.
+pub const DENSE: usize = 8;
+pub const SPARSE: usize = 16384;
+
 /// A megabyte.
 const MEMORY: usize = 1 << 17;
 
@@ -103,10 +107,19 @@ pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize,
                 spin_lock::<W, C, L>(word);
             }
             W::set(entry, turn);
-            // The compiler does away with this, where a turn clears 64 bytes.
-            let from = if WORDS > 8 { memory.add(turn as usize * WORDS % MEMORY) } else { memory };
-            for at in 0..WORDS {
-                from.add(at).write_volatile(turn);
+            if WORDS == DENSE {
+                for at in 0..WORDS {
+                    memory.add(at).write_volatile(turn);
+                }
+            } else {
+                // The same ten instructions for eight words from every compiler: the stores decide, not where the loop lies.
+                let end = memory.add(turn as usize * WORDS % MEMORY + WORDS);
+                asm!(
+                    "2: mov [{end} + {at}], {turn}\nmov [{end} + {at} + 8], {turn}\nmov [{end} + {at} + 16], {turn}",
+                    "mov [{end} + {at} + 24], {turn}\nmov [{end} + {at} + 32], {turn}\nmov [{end} + {at} + 40], {turn}",
+                    "mov [{end} + {at} + 48], {turn}\nmov [{end} + {at} + 56], {turn}\nadd {at}, 64\njnz 2b",
+                    end = in(reg) end, turn = in(reg) turn, at = inout(reg) -8 * (WORDS as isize) => _, options(nostack)
+                );
             }
             sum = sum.wrapping_add(W::read(entry));
             if IS_INLINED {

@@ -45,8 +45,13 @@ pub fn simulated() -> ExitCode {
     let all = || -> Result<()> {
         super::sites::point(true);
         super::sites::patch()?;
+        let mut backend = None;
         for (column, load) in each() {
-            COLUMNS[column].backend.set()?;
+            let of = COLUMNS[column].backend;
+            if backend.replace(of) != Some(of) {
+                of.set()?;
+            }
+            super::load::reset();
             let Some([run, ..]) = COLUMNS[column].loops(LOADS[load]) else { continue };
             let turns = LOADS[load].turns();
             black_box(run(turns.max(16))); // All of the memory.

@@ -35,7 +35,7 @@ pub fn bytes(symbols: &[(u64, u64)], function: usize) -> [usize; 2] {
     [size as usize, (next - start - size) as usize]
 }
 
-/// The rows of the commit: name, whether it is a rate that is itself, not of 100, and digits.
+/// The rows of the commit.
 const ROWS: [&str; 10] = [
     "cycles",
     "instructions",
@@ -115,8 +115,8 @@ pub fn all(report: &mut Report, cells: &[Cell], listing: &Listing, seconds_a_tic
     }
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     let mut table = Table::new(format!("one of {} call sites that were patched", listing.sites), &["", "bytes", ""]);
-    table.row(["the commit, before", "ff 14 25 xx xx xx xx", "callq *0x..."].map(str::to_owned));
-    table.row(["the commit, after", "e8 xx xx xx xx 66 90", "callq <...>; xchg %ax,%ax"].map(str::to_owned));
+    table.row(["the commit, before", "7 bytes", "callq *0x..."].map(str::to_owned));
+    table.row(["the commit, after", "5 and 2 bytes", "callq <...>; a nop"].map(str::to_owned));
     table.row(["here, before".to_owned(), hex(&listing.before), "call *...(%rip)".to_owned()]);
     table.row(["here, after".to_owned(), hex(&listing.after), "call <...>; nop".to_owned()]);
     report.table(table);
