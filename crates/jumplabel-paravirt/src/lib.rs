@@ -4,7 +4,7 @@
 //!
 //! | table | in place | calls | backends |
 //! |---|---|---|---|
-//! | [`lock::LOCK`] | `enter`, `leave`, `word` | `slow`, `trylock`, `wait` | a ticket lock; a byte lock, as closed arms and as functions |
+//! | [`lock::LOCK`] | `enter`, `leave`, `look` | `slow`, `trylock`, `wait` | a ticket lock; a byte lock, as closed arms and as functions |
 //! | [`irq::IRQ`] | `save`, `disable`, `enable`, `restore` | | a flag; a mask that a host sees, as closed arms and as functions |
 //! | [`pte::PTE`] | `make`, `read`, `set` | | entries as they are; moved by a distance, as closed arms and as functions |
 //!

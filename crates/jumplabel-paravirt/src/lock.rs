@@ -5,7 +5,7 @@
 //!
 //! | `pv_lock_ops` | here |
 //! |---|---|
-//! | `spin_is_locked`, `spin_is_contended` | `word`, which looks the same from each backend; [`Lock::is_locked`], [`Lock::is_contended`] |
+//! | `spin_is_locked`, `spin_is_contended` | `look`, whose answer has one format; [`Lock::is_locked`], [`Lock::is_contended`] |
 //! | `spin_lock`, `spin_lock_flags` | `enter`, then `slow` if another one holds it; [`Lock::lock`], [`Lock::lock_flags`] |
 //! | `spin_trylock`, `spin_unlock`, `spin_unlock_wait` | `trylock`, `leave`, `wait`; [`Lock::try_lock`], [`Lock::unlock`], [`Lock::unlock_wait`] |
 
@@ -52,7 +52,7 @@ jumplabel::ops! {
     ///
     /// # Safety
     /// `lock` is the word of a lock.
-    pub unsafe fn word(lock: *const u32) -> u64 {
+    pub unsafe fn look(lock: *const u32) -> u64 {
         Ticket => ticket_word, x86_64 "{{disp32}} mov {ret:e}, dword ptr [{lock}]";
         Byte => byte_word, x86_64 "movzx {ret:e}, byte ptr [{lock}]\nshl {ret:e}, 16";
         Called => byte_word;
@@ -158,14 +158,14 @@ impl Lock {
     #[must_use]
     pub fn is_locked(&self) -> bool {
         // SAFETY: the word of a lock.
-        !is_free(unsafe { word(self.0.as_ptr()) })
+        !is_free(unsafe { look(self.0.as_ptr()) })
     }
 
     /// Whether somebody waits for it; of a byte lock, also if who holds it had to wait.
     #[must_use]
     pub fn is_contended(&self) -> bool {
         // SAFETY: the word of a lock.
-        let word = unsafe { word(self.0.as_ptr()) };
+        let word = unsafe { look(self.0.as_ptr()) };
         ((word >> 16) as u16).wrapping_sub(word as u16) > 1
     }
 }
