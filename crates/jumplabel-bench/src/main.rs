@@ -1,6 +1,6 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
-//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `tracepoints` (that of those that
-//! nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
+//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
+//! `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
 //! docs/benchmarks.md says what each figure means.
 //!
@@ -15,6 +15,7 @@ mod calls;
 mod compile;
 mod flips;
 mod machine;
+mod ops;
 mod report;
 mod samples;
 mod site;
@@ -58,6 +59,12 @@ enum What {
     Switch,
     /// What `lock` prefixes cost, put in and taken out, beside constants.
     Up,
+    /// What a table of operations costs, by each way to do them: the rows of the commit that brought Linux's option, of two loads.
+    Ops {
+        /// Executes each loop for callgrind, which this command starts.
+        #[arg(long, hide = true)]
+        simulated: bool,
+    },
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -81,6 +88,8 @@ fn main() -> ExitCode {
         What::Tracepoints => tracepoints::run(arguments.quick),
         What::Switch => switch::run(arguments.quick),
         What::Up => up::run(arguments.quick),
+        What::Ops { simulated: true } => return ops::simulated(),
+        What::Ops { simulated: false } => ops::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

@@ -1,0 +1,168 @@
+//! What is compared: a way to do the operations, and the backend that does them.
+
+use jumplabel_paravirt::irq::{IRQ, Interrupts};
+use jumplabel_paravirt::lock::{LOCK, Locking};
+use jumplabel_paravirt::pte::{DISTANCE, PTE, Paging};
+
+use super::load::{DENSE, LAYOUTS, SPARSE, reset, turns, word};
+use super::sites;
+use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
+use crate::Result;
+use crate::site::loops::Loop;
+
+/// Which backend the tables have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Backend {
+    Native,
+    Closed,
+    Open,
+}
+
+pub const BACKENDS: [Backend; 3] = [Backend::Native, Backend::Closed, Backend::Open];
+
+impl Backend {
+    pub fn set(self) -> Result<()> {
+        let at = self as usize;
+        LOCK.set([Locking::Ticket, Locking::Byte, Locking::Called][at])?;
+        IRQ.set([Interrupts::Native, Interrupts::Masked, Interrupts::Called][at])?;
+        PTE.set([Paging::Native, Paging::Moved, Paging::Called][at])?;
+        sites::point(self == Backend::Native);
+        reset();
+        Ok(())
+    }
+}
+
+/// Loads and shapes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Load {
+    /// Lock-dense, the functions that lock and unlock out of line.
+    Dense,
+    /// The same, inlined.
+    Inlined,
+    /// Sparse, out of line.
+    Sparse,
+}
+
+pub const LOADS: [Load; 3] = [Load::Dense, Load::Inlined, Load::Sparse];
+
+impl Load {
+    pub fn name(self) -> &'static str {
+        ["lock-dense, out of line", "lock-dense, inlined", "sparse, out of line"][self as usize]
+    }
+
+    /// Of one sample: some 20 us.
+    pub fn turns(self) -> u64 {
+        [400, 400, 8][self as usize]
+    }
+}
+
+/// One way, and its backend.
+pub struct Column {
+    pub name: &'static str,
+    pub backend: Backend,
+    of: fn(Load) -> Option<[Loop; LAYOUTS]>,
+}
+
+impl Column {
+    /// Makes sure that turns do what the backend says: what they read, and what the lock is afterwards.
+    pub fn verify(&self, load: Load) -> Result<()> {
+        let Some(loops) = self.loops(load) else { return Ok(()) };
+        for run in loops {
+            reset();
+            let (read, is_native) = (run(3), self.backend == Backend::Native);
+            let expected = if is_native { (3, 0x0003_0003) } else { (3_u64.wrapping_sub(3 * DISTANCE), 0) };
+            if (read, word()) != expected {
+                return Err(format!("{}, {:?}: read {read:#x}, lock {:#x}", self.name, self.backend, word()).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The loop in each layout; not all columns have the sparse load.
+    pub fn loops(&self, load: Load) -> Option<[Loop; LAYOUTS]> {
+        (self.of)(load)
+    }
+}
+
+macro_rules! layouts {
+    ($way:ty, $inlined:literal, $words:ident, $copy:literal) => {
+        [
+            turns::<$way, $inlined, { $words }, $copy, 0>,
+            turns::<$way, $inlined, { $words }, $copy, 1>,
+            turns::<$way, $inlined, { $words }, $copy, 2>,
+            turns::<$way, $inlined, { $words }, $copy, 3>,
+            turns::<$way, $inlined, { $words }, $copy, 4>,
+            turns::<$way, $inlined, { $words }, $copy, 5>,
+            turns::<$way, $inlined, { $words }, $copy, 6>,
+            turns::<$way, $inlined, { $words }, $copy, 7>,
+            turns::<$way, $inlined, { $words }, $copy, 8>,
+            turns::<$way, $inlined, { $words }, $copy, 9>,
+            turns::<$way, $inlined, { $words }, $copy, 10>,
+            turns::<$way, $inlined, { $words }, $copy, 11>,
+            turns::<$way, $inlined, { $words }, $copy, 12>,
+            turns::<$way, $inlined, { $words }, $copy, 13>,
+            turns::<$way, $inlined, { $words }, $copy, 14>,
+            turns::<$way, $inlined, { $words }, $copy, 15>,
+        ]
+    };
+}
+
+/// With the sparse load, and without it.
+macro_rules! column {
+    ($name:literal $backend:ident $way:ty, $copy:literal) => {
+        Column {
+            name: $name,
+            backend: Backend::$backend,
+            of: |load| {
+                Some(match load {
+                    Load::Dense => layouts!($way, false, DENSE, $copy),
+                    Load::Inlined => layouts!($way, true, DENSE, $copy),
+                    Load::Sparse => layouts!($way, false, SPARSE, $copy),
+                })
+            },
+        }
+    };
+    ($name:literal $backend:ident dense $way:ty, $copy:literal) => {
+        Column {
+            name: $name,
+            backend: Backend::$backend,
+            of: |load| match load {
+                Load::Dense => Some(layouts!($way, false, DENSE, $copy)),
+                Load::Inlined => Some(layouts!($way, true, DENSE, $copy)),
+                Load::Sparse => None,
+            },
+        }
+    };
+}
+
+/// The columns of the ten rows; the others are beside them.
+pub const MAIN: usize = 7;
+/// Where these are in [`COLUMNS`].
+pub const IN_PLACE: usize = 5;
+pub const UP: usize = 6;
+pub const BY_TABLE: usize = 7;
+pub const CLOSED: usize = 8;
+pub const OPEN: usize = 9;
+/// The first of those that lock only, or unlock only.
+pub const PARTS: usize = 10;
+
+pub static COLUMNS: [Column; 18] = [
+    column! { "no table" Native Plain, 0 },
+    column! { "all but lock ops" Native Mixed<Plain, Plain, Direct>, 1 },
+    column! { "direct calls" Native Direct, 2 },
+    column! { "table indirect" Native Indirect, 3 },
+    column! { "static call" Native Static, 4 },
+    column! { "native in place" Native InPlace, 5 },
+    column! { "UP, as compiled" Native Mixed<Up, Plain, Plain>, 14 },
+    column! { "table indirect" Closed dense Indirect, 3 },
+    column! { "closed arms" Closed dense InPlace, 5 },
+    column! { "open arms" Open dense InPlace, 5 },
+    column! { "lock: direct call" Native dense Mixed<Direct, Plain, Plain>, 6 },
+    column! { "lock: table indirect" Native dense Mixed<Indirect, Plain, Plain>, 7 },
+    column! { "lock: static call" Native dense Mixed<Static, Plain, Plain>, 8 },
+    column! { "lock: native in place" Native dense Mixed<InPlace, Plain, Plain>, 9 },
+    column! { "unlock: direct call" Native dense Mixed<Plain, Direct, Plain>, 10 },
+    column! { "unlock: table indirect" Native dense Mixed<Plain, Indirect, Plain>, 11 },
+    column! { "unlock: static call" Native dense Mixed<Plain, Static, Plain>, 12 },
+    column! { "unlock: native in place" Native dense Mixed<Plain, InPlace, Plain>, 13 },
+];

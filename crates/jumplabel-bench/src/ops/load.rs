@@ -1,0 +1,149 @@
+//! The loads. A turn: interrupts off, lock, write an entry, clear memory, read the entry, unlock, interrupts as before.
+//!
+//! What a turn clears makes the load: 64 bytes are lock-dense; 32 pages are sparse, as the commit's `mmap` benchmark was. They move on from
+//! turn to turn, through a megabyte.
+
+use std::arch::asm;
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+
+use jumplabel_paravirt::irq::Cpu;
+
+use super::ways::Way;
+
+/// Link layouts: so many copies of each loop, each 16 bytes further than the last one.
+pub const LAYOUTS: usize = 16;
+
+/// On a cache line of its own.
+#[repr(align(64))]
+struct Line<T>(T);
+
+/// Words that a turn clears: a line of the cache, or 32 pages.
+pub const DENSE: usize = 8;
+pub const SPARSE: usize = 16384;
+
+/// A megabyte.
+const MEMORY: usize = 1 << 17;
+
+/// What turns work on.
+#[repr(align(64))]
+struct Machine {
+    memory: [u64; MEMORY],
+    cpu: Line<Cpu>,
+    lock: Line<u32>,
+    entry: Line<u64>,
+}
+
+struct Alone(UnsafeCell<Machine>);
+// SAFETY: the one thread of this command works on it.
+unsafe impl Sync for Alone {}
+
+static MACHINE: Alone =
+    Alone(UnsafeCell::new(Machine { memory: [0; MEMORY], cpu: Line(Cpu::new()), lock: Line(0), entry: Line(0) }));
+
+/// What is between `enter` and the caller.
+///
+/// # Safety
+/// The word of a lock.
+#[inline(always)]
+unsafe fn lock<W: Way>(lock: *mut u32) {
+    #[cold]
+    fn held() {
+        panic!("nobody else takes this lock");
+    }
+    // SAFETY: as the caller says.
+    let ticket = unsafe { W::enter(lock) };
+    if ticket as u16 != (ticket >> 16) as u16 {
+        held();
+    }
+}
+
+/// What keeps copies apart: the compiler makes one of functions that are the same.
+macro_rules! own {
+    () => {
+        asm!(".subsection 1\n.skip {layout}*16 + 0*{copy}\n.previous", layout = const L, copy = const C, options(nomem, nostack))
+    };
+}
+
+/// # Safety
+/// The word of a lock.
+#[inline(never)]
+unsafe fn spin_lock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
+    // SAFETY: as the caller says; nothing is executed.
+    unsafe {
+        own!();
+        lock::<W>(word);
+    }
+}
+
+/// # Safety
+/// The word of a lock, which the caller has.
+#[inline(never)]
+unsafe fn spin_unlock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
+    // SAFETY: as the caller says; nothing is executed.
+    unsafe {
+        own!();
+        W::leave(word);
+    }
+}
+
+/// `turns` turns of copy `C`, which layout `L` has moved; `WORDS` are cleared in each.
+#[inline(never)]
+pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize, const L: usize>(turns: u64) -> u64 {
+    let machine = black_box(MACHINE.0.get());
+    // SAFETY: nobody else works on it; jumps over what moves the loop.
+    unsafe {
+        own!();
+        asm!("jmp 2f\n.skip {layout}*16,0xcc\n2:", layout = const L, options(nomem, nostack));
+        let (memory, cpu) = ((&raw mut (*machine).memory).cast::<u64>(), (*machine).cpu.0.as_ptr());
+        let (word, entry) = (&raw mut (*machine).lock.0, &raw mut (*machine).entry.0);
+        let mut sum = 0_u64;
+        for turn in 0..turns {
+            let flags = W::save(cpu);
+            W::disable(cpu);
+            if IS_INLINED {
+                lock::<W>(word);
+            } else {
+                spin_lock::<W, C, L>(word);
+            }
+            W::set(entry, turn);
+            if WORDS == DENSE {
+                for at in 0..WORDS {
+                    memory.add(at).write_volatile(turn);
+                }
+            } else {
+                // The same ten instructions for eight words from every compiler: the stores decide, not where the loop lies.
+                let end = memory.add(turn as usize * WORDS % MEMORY + WORDS);
+                asm!(
+                    "2: mov [{end} + {at}], {turn}\nmov [{end} + {at} + 8], {turn}\nmov [{end} + {at} + 16], {turn}",
+                    "mov [{end} + {at} + 24], {turn}\nmov [{end} + {at} + 32], {turn}\nmov [{end} + {at} + 40], {turn}",
+                    "mov [{end} + {at} + 48], {turn}\nmov [{end} + {at} + 56], {turn}\nadd {at}, 64\njnz 2b",
+                    end = in(reg) end, turn = in(reg) turn, at = inout(reg) -8 * (WORDS as isize) => _, options(nostack)
+                );
+            }
+            sum = sum.wrapping_add(W::read(entry));
+            if IS_INLINED {
+                W::leave(word);
+            } else {
+                spin_unlock::<W, C, L>(word);
+            }
+            W::restore(cpu, flags);
+        }
+        sum
+    }
+}
+
+/// Back to what it was: nobody has the lock, in any format, and interrupts are on.
+pub fn reset() {
+    // SAFETY: as above.
+    unsafe {
+        (*MACHINE.0.get()).lock.0 = 0;
+        (*MACHINE.0.get()).cpu.0 = Cpu::new();
+    }
+}
+
+/// The word of the lock.
+pub fn word() -> u32 {
+    // SAFETY: as above; as the assembler may have written it.
+    unsafe { (&raw const (*MACHINE.0.get()).lock.0).read_volatile() }
+}

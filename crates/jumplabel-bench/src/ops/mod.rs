@@ -1,0 +1,192 @@
+//! `ops`: what a table of operations costs, by each way to do them: the rows of the 2009 commit that made Linux's lock operations an option.
+//!
+//! ```text
+//!   first         patch the call sites; step through each loop: the instructions of a turn
+//!   each round    each backend in random order; under it, each of its columns in each load and link layout, in random order
+//!   after all     of each layout the median of the ratios of a round; of these, the median, the least and the most
+//!   then          callgrind: what no counter here counts; a switch of a lock's sites
+//! ```
+
+mod columns;
+mod load;
+mod simulated;
+mod sites;
+mod switching;
+mod tables;
+mod ways;
+
+use std::arch::x86_64::_rdtsc;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::Result;
+use crate::report::Report;
+use crate::samples::Samples;
+use crate::site::decode::Path;
+use crate::step;
+use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, Load};
+use load::LAYOUTS;
+use simulated::Events;
+pub use simulated::simulated;
+
+/// A column under a load.
+struct Cell {
+    column: usize,
+    load: Load,
+    /// Ticks of the time stamp counter a turn, in each layout.
+    ticks: Vec<Samples>,
+    /// Of a turn, stepped through; not a number where tracing is not allowed, or where it takes too long.
+    instructions: f64,
+    events: Option<Events>,
+    /// Bytes of the loop, and behind it.
+    text: [usize; 2],
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    sites::point(true);
+    let listing = sites::patch()?;
+    let mut cells = cells()?;
+    assert_code(&cells)?;
+    let seconds_a_tick = seconds_a_tick();
+    let rounds = measure(&mut cells, quick)?;
+    let simulation = simulated::simulate();
+    if let Ok(events) = &simulation {
+        for &(column, load, events) in events {
+            if let Some(cell) = cells.iter_mut().find(|cell| cell.column == column && cell.load == LOADS[load]) {
+                cell.events = Some(events);
+            }
+        }
+    }
+    let mut report = Report::new("ops", quick);
+    tables::all(&mut report, &cells, &listing, seconds_a_tick);
+    tables::targets(&mut report, &cells, switching::measure(quick)?);
+    report.note("cycles: ticks of the time stamp counter; 100 is no table, in the same round and layout");
+    match simulation {
+        Ok(_) => {
+            report.note("instructions, caches, branches: simulated by callgrind: to it, a locked instruction is a branch more, a direct call none")
+        }
+        Err(error) => report.note(format!("n/a: no callgrind here ({error})")),
+    }
+    report.note("a row with less than 0.05 a turn counts where a sample begins and ends: its per cent say nothing");
+    report.note("UP, as compiled: without a table, the lock prefix f0 is 3e, as UP mode has it; nothing is patched");
+    report.fact("layouts", json!(LAYOUTS));
+    report.fact("rounds", json!(rounds));
+    report.fact("optimised", json!(!cfg!(debug_assertions)));
+    Ok(report)
+}
+
+/// All columns under all loads that they have.
+fn cells() -> Result<Vec<Cell>> {
+    let symbols = tables::symbols()?;
+    let mut cells = Vec::new();
+    for (column, of) in COLUMNS.iter().enumerate() {
+        of.backend.set()?;
+        for load in LOADS {
+            let Some([run, ..]) = of.loops(load) else { continue };
+            of.verify(load)?;
+            let is_long = load == Load::Sparse || cfg!(debug_assertions);
+            let steps = if is_long { None } else { step::instructions_of_turn(run) };
+            cells.push(Cell {
+                column,
+                load,
+                ticks: vec![Samples::default(); LAYOUTS],
+                instructions: steps.unwrap_or(f64::NAN),
+                events: None,
+                text: tables::bytes(&symbols, run as usize),
+            });
+        }
+    }
+    Ok(cells)
+}
+
+fn find(cells: &[Cell], column: usize, load: Load) -> Option<&Cell> {
+    cells.iter().find(|cell| cell.column == column && cell.load == load)
+}
+
+/// Stops where the compiler made something else of the loops: what is decoded of the plain one is what is executed, and in place there is
+/// an instruction for an instruction.
+fn assert_code(cells: &[Cell]) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return Ok(());
+    }
+    columns::Backend::Native.set()?;
+    let path = |column: usize| -> Result<[usize; 2]> {
+        let [run, ..] = COLUMNS[column].loops(Load::Inlined).ok_or("no loop")?;
+        let path = Path::of_loop(run as usize)?;
+        Ok([path.len(), path.loads()])
+    };
+    let (plain, in_place) = (path(0)?, path(IN_PLACE)?);
+    let stepped = find(cells, 0, Load::Inlined).map_or(f64::NAN, |cell| cell.instructions);
+    if plain != in_place || !stepped.is_nan() && stepped != plain[0] as f64 {
+        return Err(format!(
+            "{plain:?} instructions and loads without a table, {stepped} executed, {in_place:?} in place"
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// By the clock.
+fn seconds_a_tick() -> f64 {
+    // SAFETY: every x86-64 has it.
+    let ticks = || unsafe { _rdtsc() };
+    let (start, first) = (Instant::now(), ticks());
+    while start.elapsed() < Duration::from_millis(50) {
+        std::hint::spin_loop();
+    }
+    start.elapsed().as_secs_f64() / (ticks() - first) as f64
+}
+
+fn measure(cells: &mut [Cell], quick: bool) -> Result<usize> {
+    let mut turns: Vec<(usize, usize)> =
+        (0..cells.len()).flat_map(|cell| (0..LAYOUTS).map(move |layout| (cell, layout))).collect();
+    let mut backends = BACKENDS;
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 5 } else { 40 }));
+    let mut rounds = 0;
+    while start.elapsed() < budget || rounds == 0 {
+        fastrand::shuffle(&mut turns);
+        fastrand::shuffle(&mut backends);
+        for backend in backends {
+            backend.set()?;
+            for &(at, layout) in &turns {
+                if COLUMNS[cells[at].column].backend == backend {
+                    cells[at].sample(layout);
+                }
+            }
+        }
+        rounds += 1;
+    }
+    columns::Backend::Native.set()?;
+    Ok(rounds)
+}
+
+impl Cell {
+    fn sample(&mut self, layout: usize) {
+        let Some(loops) = COLUMNS[self.column].loops(self.load) else { return };
+        let (run, turns) = (loops[layout], self.load.turns());
+        black_box(run(black_box(turns / 4))); // what predicts branches, and the code, are warm
+        // SAFETY: every x86-64 has it.
+        let ticks = || unsafe { _rdtsc() };
+        let first = ticks();
+        black_box(run(black_box(turns)));
+        self.ticks[layout].push((ticks() - first) as f64 / turns as f64);
+    }
+
+    /// Ratios to `other`, of each layout the median of the rounds: their median, least and most.
+    fn over(&self, other: &Cell) -> [f64; 3] {
+        let mut medians = Samples::default();
+        for (mine, others) in self.ticks.iter().zip(&other.ticks) {
+            medians.push(mine.over(others).median());
+        }
+        [medians.median(), medians.quantile(0.0), medians.quantile(1.0)]
+    }
+
+    /// Ticks of a turn: the median of the layouts.
+    fn median(&self) -> f64 {
+        let mut medians = Samples::default();
+        self.ticks.iter().for_each(|layout| medians.push(layout.median()));
+        medians.median()
+    }
+}

@@ -1,0 +1,128 @@
+//! The rows that need counters, where the machine has none: callgrind executes each loop, and simulates caches and a branch predictor.
+
+use std::hint::black_box;
+use std::process::{Command, ExitCode};
+
+use super::columns::{BACKENDS, COLUMNS, LOADS};
+use crate::Result;
+use crate::site::loops::Loop;
+
+/// Of a turn.
+#[derive(Clone, Copy, Default)]
+pub struct Events {
+    pub instructions: f64,
+    /// Of the last level: what missed the first one.
+    pub references: f64,
+    pub misses: f64,
+    pub branches: f64,
+    pub mispredicted: f64,
+}
+
+/// The function that callgrind counts.
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn jumplabel_bench_counted(run: Loop, turns: u64) -> u64 {
+    run(turns)
+}
+
+/// Where that is in memory.
+pub fn counted_address() -> u64 {
+    jumplabel_bench_counted as *const () as u64
+}
+
+/// What is counted, in the order in which it is: column and load.
+fn each() -> impl Iterator<Item = (usize, usize)> {
+    let of = move |backend| (0..COLUMNS.len()).filter(move |&column| COLUMNS[column].backend == backend);
+    BACKENDS
+        .into_iter()
+        .flat_map(of)
+        .flat_map(|column| (0..LOADS.len()).map(move |load| (column, load)))
+        .filter(|&(column, load)| COLUMNS[column].loops(LOADS[load]).is_some())
+}
+
+/// Under callgrind: executes each loop, warm.
+pub fn simulated() -> ExitCode {
+    let all = || -> Result<()> {
+        super::sites::point(true);
+        super::sites::patch()?;
+        let mut backend = None;
+        for (column, load) in each() {
+            let of = COLUMNS[column].backend;
+            if backend.replace(of) != Some(of) {
+                of.set()?;
+            }
+            super::load::reset();
+            let Some([run, ..]) = COLUMNS[column].loops(LOADS[load]) else { continue };
+            let turns = LOADS[load].turns();
+            black_box(run(turns.max(16))); // All of the memory.
+            black_box(jumplabel_bench_counted(black_box(run), turns));
+        }
+        Ok(())
+    };
+    match all() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("jumplabel-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Starts this program under callgrind: of each column and load, the events of a turn. An error where there is no callgrind.
+pub fn simulate() -> Result<Vec<(usize, usize, Events)>> {
+    let folder = std::env::temp_dir().join(format!("jumplabel-bench-ops-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let out = folder.join("out");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--smc-check=all"])
+        .args(["--zero-before=jumplabel_bench_counted", "--dump-after=jumplabel_bench_counted"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(std::env::current_exe()?)
+        .args(["ops", "--simulated"])
+        .output();
+    let read = output.map_err(Into::into).and_then(|output| {
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into());
+        }
+        each()
+            .enumerate()
+            .map(|(number, (column, load))| {
+                let text = std::fs::read_to_string(folder.join(format!("out.{}", number + 1)))?;
+                Ok((column, load, events(&text, LOADS[load].turns()).ok_or("callgrind's file has no totals")?))
+            })
+            .collect()
+    });
+    std::fs::remove_dir_all(&folder)?;
+    read
+}
+
+/// Of a turn, from a file of callgrind's.
+fn events(text: &str, turns: u64) -> Option<Events> {
+    let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    let names: Vec<&str> = line("events: ")?.split_whitespace().collect();
+    let totals: Vec<f64> =
+        line("totals: ")?.split_whitespace().map(|total| total.parse().unwrap_or(f64::NAN)).collect();
+    let sum = |of: &[&str]| {
+        let each = of.iter().map(|name| names.iter().position(|event| event == name).and_then(|at| totals.get(at)));
+        each.sum::<Option<f64>>().map(|sum| sum / turns as f64)
+    };
+    Some(Events {
+        instructions: sum(&["Ir"])?,
+        references: sum(&["I1mr", "D1mr", "D1mw"])?,
+        misses: sum(&["ILmr", "DLmr", "DLmw"])?,
+        branches: sum(&["Bc", "Bi"])?,
+        mispredicted: sum(&["Bcm", "Bim"])?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn events() {
+        let text = "version: 1\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim\nfn=(1)\ntotals: 100 0 0 2 3 5 1 0 1 10 4 6 2\n";
+        let events = super::events(text, 2).unwrap();
+        let all = [events.instructions, events.references, events.misses, events.branches, events.mispredicted];
+        assert_eq!(all, [50.0, 5.0, 1.0, 8.0, 3.0]);
+        assert!(super::events("events: Ir\ntotals: 1\n", 2).is_none());
+    }
+}

@@ -1,0 +1,93 @@
+//! The two tables of pointers, and the patching of call sites: the 2009 commit's way, by a table that the assembler makes. Each
+//! `call *pointer` (6 bytes) becomes a `call` (5) and a nop.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jumplabel_paravirt::lock::{byte_enter, byte_leave};
+pub use jumplabel_paravirt::lock::{ticket_enter, ticket_leave};
+use jumplabel_paravirt::{irq, pte};
+
+use crate::Result;
+
+/// Pointers to what `enter`, `leave`, `save`, `disable`, `restore`, `set`, `read` do.
+pub static INDIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
+/// The same for the calls that are patched.
+pub static DIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
+
+const BYTES: usize = 6;
+
+unsafe extern "C" {
+    #[link_name = "__start_ops_call_sites"]
+    static START: [u64; 2];
+    #[link_name = "__stop_ops_call_sites"]
+    static STOP: [u64; 2];
+}
+
+/// One site, before and after.
+pub struct Listing {
+    pub before: Vec<u8>,
+    pub after: Vec<u8>,
+    pub sites: usize,
+}
+
+/// Has the pointers lead to the native functions, or to the backends'.
+pub fn point(is_native: bool) {
+    let native = [
+        ticket_enter as *const () as u64,
+        ticket_leave as *const () as u64,
+        irq::native_save as *const () as u64,
+        irq::native_disable as *const () as u64,
+        irq::native_restore as *const () as u64,
+        pte::native_set as *const () as u64,
+        pte::native_read as *const () as u64,
+    ];
+    let backend = [
+        byte_enter as *const () as u64,
+        byte_leave as *const () as u64,
+        irq::masked_save as *const () as u64,
+        irq::masked_disable as *const () as u64,
+        irq::masked_restore as *const () as u64,
+        pte::native_set as *const () as u64,
+        pte::moved_read as *const () as u64,
+    ];
+    for at in 0..native.len() {
+        INDIRECT[at].store(if is_native { native[at] } else { backend[at] }, Ordering::Relaxed);
+        DIRECT[at].store(native[at], Ordering::Relaxed);
+    }
+}
+
+/// Patches the call sites, once, while this process has one thread.
+pub fn patch() -> Result<Listing> {
+    // SAFETY: the linker's symbols of the section that the call sites list themselves in.
+    let sites = unsafe {
+        let start = &raw const START;
+        std::slice::from_raw_parts(start, (&raw const STOP).offset_from(start) as usize)
+    };
+    let mut listing = Listing { before: Vec::new(), after: Vec::new(), sites: sites.len() };
+    for &[site, number] in sites {
+        let displacement = i32::try_from(DIRECT[number as usize].load(Ordering::Relaxed) as i64 - (site + 5) as i64)?;
+        let mut code = [0xe8, 0, 0, 0, 0, 0x90];
+        code[1..5].copy_from_slice(&displacement.to_le_bytes());
+        let page = site & !0xfff;
+        let bytes = (site as usize + BYTES) - page as usize;
+        let allow = |what| {
+            // SAFETY: the pages of the site, whose contents stay.
+            match unsafe { libc::mprotect(page as *mut _, bytes, what) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: code, as the section says.
+        let before = unsafe { (site as *const [u8; BYTES]).read() };
+        if before[..2] != [0xff, 0x15] {
+            return Err(format!("no call of a pointer at {site:#x}: {before:02x?}").into());
+        }
+        // What patches may lie in the same page.
+        allow(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
+        // SAFETY: writable, and no other thread runs.
+        unsafe { (site as *mut [u8; BYTES]).write_volatile(code) };
+        allow(libc::PROT_READ | libc::PROT_EXEC)?;
+        (listing.before, listing.after) = (before.to_vec(), code.to_vec());
+    }
+    Ok(listing)
+}

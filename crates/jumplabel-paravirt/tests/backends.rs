@@ -1,0 +1,173 @@
+//! Each backend does what the native one does.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jumplabel_paravirt::irq::{self, Cpu, IRQ, Interrupts};
+use jumplabel_paravirt::lock::{LOCK, Lock, Locking};
+use jumplabel_paravirt::pte::{self, DISTANCE, PTE, Paging};
+use jumplabel_testing::scenario::passes;
+
+const LOCKINGS: [Locking; 3] = [Locking::Ticket, Locking::Byte, Locking::Called];
+const INTERRUPTS: [Interrupts; 3] = [Interrupts::Native, Interrupts::Masked, Interrupts::Called];
+const PAGINGS: [Paging; 3] = [Paging::Native, Paging::Moved, Paging::Called];
+
+/// Under one thread.
+#[test]
+fn lock() {
+    passes(|| {
+        for backend in LOCKINGS {
+            LOCK.set(backend).unwrap();
+            let lock = Lock::new();
+            // The halves of a ticket lock overflow.
+            for _ in 0..70_000 {
+                lock.lock();
+                // SAFETY: just taken.
+                unsafe { lock.unlock() };
+            }
+            lock.unlock_wait();
+            assert!(!lock.is_locked() && !lock.is_contended(), "{backend:?}");
+            assert!(lock.try_lock() && lock.is_locked() && !lock.is_contended(), "{backend:?}");
+            assert!(!lock.try_lock(), "{backend:?}");
+            // SAFETY: taken above.
+            unsafe { lock.unlock() };
+            assert!(!lock.is_locked(), "{backend:?}");
+        }
+    });
+}
+
+struct Guarded(Lock, UnsafeCell<u64>);
+// SAFETY: only who has the lock looks inside.
+unsafe impl Sync for Guarded {}
+
+/// Two threads add to a number that the lock guards.
+#[test]
+fn exclusion() {
+    const TIMES: u64 = 20_000;
+    passes(|| {
+        for backend in LOCKINGS {
+            LOCK.set(backend).unwrap();
+            let guarded = &Guarded(Lock::new(), UnsafeCell::new(0));
+            let add = move |ways: u64| {
+                for turn in 0..TIMES {
+                    if turn % 4 != ways || !guarded.0.try_lock() {
+                        guarded.0.lock();
+                    }
+                    // SAFETY: the lock is ours.
+                    unsafe {
+                        *guarded.1.get() += 1;
+                        guarded.0.unlock();
+                    }
+                }
+            };
+            std::thread::scope(|scope| {
+                for ways in [1, 2] {
+                    scope.spawn(move || add(ways));
+                }
+            });
+            // SAFETY: the threads have ended.
+            assert_eq!(unsafe { *guarded.1.get() }, 2 * TIMES, "{backend:?}");
+        }
+    });
+}
+
+/// One thread waits: the lock is contended, and who waits lets interrupts in.
+#[test]
+fn contended() {
+    passes(|| {
+        for backend in LOCKINGS {
+            LOCK.set(backend).unwrap();
+            let (lock, cpu, has_it) = (Lock::new(), Cpu::new(), AtomicBool::new(false));
+            // SAFETY: processors, and a lock that is taken.
+            unsafe {
+                irq::disable(cpu.as_ptr());
+                lock.lock();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        lock.lock_flags(&cpu, 1);
+                        has_it.store(true, Ordering::SeqCst);
+                        lock.unlock();
+                    });
+                    while !lock.is_contended() || irq::save(cpu.as_ptr()) == 0 {
+                        std::thread::yield_now();
+                    }
+                    assert!(!has_it.load(Ordering::SeqCst), "{backend:?}");
+                    lock.unlock();
+                    lock.unlock_wait();
+                });
+                assert!(has_it.load(Ordering::SeqCst) && irq::save(cpu.as_ptr()) == 0, "{backend:?}");
+            }
+            assert!(!lock.is_locked(), "{backend:?}");
+        }
+    });
+}
+
+#[test]
+fn interrupts() {
+    passes(|| {
+        for backend in INTERRUPTS {
+            IRQ.set(backend).unwrap();
+            let cpu = Cpu::new();
+            let at = cpu.as_ptr();
+            // SAFETY: a processor.
+            let seen = unsafe {
+                let first = irq::save(at);
+                irq::disable(at);
+                let off = irq::save(at);
+                irq::restore(at, first);
+                let restored = irq::save(at);
+                irq::restore(at, off);
+                let restored_off = irq::save(at);
+                irq::enable(at);
+                [first, off, restored, restored_off, irq::save(at)]
+            };
+            assert_eq!(seen, [1, 0, 1, 0, 1], "{backend:?}");
+        }
+    });
+}
+
+/// What came in while interrupts were off, a guest sees when it switches them on, and once.
+#[test]
+fn pending() {
+    passes(|| {
+        for (backend, expected) in INTERRUPTS.into_iter().zip([0, 2, 2]) {
+            IRQ.set(backend).unwrap();
+            let cpu = Cpu::new();
+            let at = cpu.as_ptr();
+            // SAFETY: a processor.
+            unsafe {
+                irq::disable(at);
+                cpu.send();
+                irq::restore(at, 0);
+                assert_eq!(cpu.taken(), 0, "{backend:?}");
+                irq::enable(at);
+                irq::enable(at);
+                irq::disable(at);
+                cpu.send();
+                irq::restore(at, 1);
+            }
+            assert_eq!(cpu.taken(), expected, "{backend:?}");
+        }
+    });
+}
+
+/// The address comes back; the entry is the machine's.
+#[test]
+fn entries() {
+    passes(|| {
+        for (backend, distance) in PAGINGS.into_iter().zip([0, DISTANCE, DISTANCE]) {
+            PTE.set(backend).unwrap();
+            let mut entry = 0;
+            for address in [0, 0x1000, 0x7fff_ffff_f000] {
+                // SAFETY: an entry.
+                let read = unsafe {
+                    pte::set(&raw mut entry, pte::make(address));
+                    pte::read(&raw const entry)
+                };
+                // SAFETY: as the assembler may have written it.
+                let stored = unsafe { (&raw const entry).read_volatile() };
+                assert_eq!((read, stored), (address, address + distance), "{backend:?}");
+            }
+        }
+    });
+}
