@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Code, Kind, Sites, State};
+use jumplabel::arch::{Code, Kind, Op, Sites, State};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -119,6 +119,11 @@ impl Machine {
             let displacement = displacement::<A>(state.kind(), address, target).or(fixed.then_some(0))?;
             Some(state.encode::<A>(displacement).to_vec())
         })
+    }
+
+    /// What a site at `to` holds, if it does what the instruction at `from` does.
+    pub fn moved(self, native: &[u8], from: u64, to: u64) -> Code {
+        with_encoder!(self, A => <A as Op>::moved(native, from as usize, to as usize))
     }
 
     /// What a site does, as a number: of a check, whether it jumps; of a naked key's function, what it returns.

@@ -12,6 +12,8 @@ mod damaged;
 mod documents;
 #[path = "cli/machines.rs"]
 mod machines;
+#[path = "cli/ops.rs"]
+mod ops;
 #[path = "cli/programs.rs"]
 mod programs;
 #[path = "cli/refused.rs"]

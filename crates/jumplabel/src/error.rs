@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use crate::arch::{Code, Fault};
+use crate::arch::Code;
 
 /// An error number of the operating system, 0 if a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,32 +113,6 @@ impl fmt::Display for Refusals {
     }
 }
 
-/// The name of an operation, as far as it is short.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct OpName([u8; 23]);
-
-impl OpName {
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
-    pub(crate) fn of(name: &[u8]) -> OpName {
-        let mut short = [0; 23];
-        short.iter_mut().zip(name).for_each(|(place, byte)| *place = *byte);
-        OpName(short)
-    }
-}
-
-impl fmt::Display for OpName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
-        f.write_str(self.0.get(..len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("?"))
-    }
-}
-
-impl fmt::Debug for OpName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 /// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -193,12 +167,10 @@ pub enum Error {
         /// How many modes there are.
         count: u8,
     },
-    /// An instruction that an operation has in place is unfit for that.
+    /// An instruction that an operation has in place is unfit for that: [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
-        /// The operation.
-        op: OpName,
-        /// The rule that it breaks.
-        fault: Fault,
+        /// The operation: a text that lives as long as its object is loaded.
+        op: &'static str,
     },
     /// A site cannot reach its other arm with one instruction.
     OutOfRange {
@@ -300,7 +272,11 @@ impl fmt::Display for Error {
                 "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
             ),
             Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
-            Error::UnfitOp { op, fault } => write!(f, "the instruction that the operation {op} has in place {fault}"),
+            Error::UnfitOp { op } => write!(
+                f,
+                "the operation {op} cannot be in place: give it one instruction of 5 bytes or more that uses no stack pointer, and does \
+                 not jump, call or return; or leave its template out, and it is a static call"
+            ),
             Error::OutOfRange { address } => write!(
                 f,
                 "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"

@@ -87,7 +87,7 @@ pub use batch::{Batch, Settable, set_all};
 pub use batch::{RawChange, commit_all};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
-pub use error::{Errno, Error, OpName, Refusals, WriterKind};
+pub use error::{Errno, Error, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;

@@ -87,6 +87,8 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
     ("docs/operating.md", "--json", OF_THE_TOOL),
+    ("docs/ops.md", "pub static COUNTER: Counting", Rust("")),
+    ("docs/ops.md", "nobody comes here", Excused("tests/ops.rs has a site in each state")),
     ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
     ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
     ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
@@ -311,7 +313,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -321,6 +323,7 @@ const DOCUMENTS: [&str; 12] = [
     "docs/linux-api.md",
     "docs/mutants.md",
     "docs/operating.md",
+    "docs/ops.md",
     "docs/porting.md",
     "docs/safety.md",
     "docs/table-format.md",

@@ -1,7 +1,7 @@
 //! `disasm`: what a site holds now, and what it holds once its key is flipped.
 
 use jumplabel::arch::State;
-use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, SWITCH};
+use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SWITCH};
 
 use super::code;
 use crate::arguments;
@@ -58,7 +58,7 @@ fn show(chosen: &Chosen<'_>, site: &Site, wanted: Option<&str>, report: &mut Rep
         ));
     };
     let meaning = site.now(chosen);
-    row("now", &site.bytes, site.state, site.target, &meaning);
+    row("now", &site.instruction, site.state, site.target, &meaning);
     let Some(state) = site.state else { return Ok(()) };
     for (state, leads_to, meaning) in site.flips(chosen, state, is, wanted)? {
         match image.machine.encode(state, site.address, leads_to) {
@@ -100,6 +100,11 @@ impl Site {
             (SWITCH, Is::Mode { mode, count }) => {
                 let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
                 others.map(|&(number, code)| (State::TO_ARM, code, format!("{number}/{count}"))).collect()
+            }
+            // Of the other arms, those with a stub.
+            (OP, Is::Mode { mode, count }) => {
+                let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
+                others.map(|&(number, code)| (State::BY_STUB, code, format!("{number}/{count}"))).collect()
             }
             (JUMP | CALL_SITE, _) => match wanted {
                 None if self.kind == State::CALLS.kind() => Vec::new(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jumplabel::arch::{Code, Kind, State};
 use jumplabel::format::{
-    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, SWITCH,
+    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, SWITCH,
 };
 
 use super::Is;
@@ -57,12 +57,16 @@ pub struct Site {
     /// Of a switch: modes and their code.
     pub arms: Vec<(u32, u64)>,
     pub bytes: Code,
+    /// All of its instruction: that of an operation in place may be longer than what changes.
+    pub instruction: Vec<u8>,
     /// What these bytes are; `None` if they are foreign.
     pub state: Option<State>,
 }
 
 /// What every object begins with.
 const HEADERS: u64 = 256;
+/// The mode of an arm that is none: it is the operation's name.
+const NAME: u32 = 0xff;
 /// Below it, nobody maps anything.
 const NULL: u64 = 0x8000;
 
@@ -107,10 +111,12 @@ impl Site {
             target,
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
+            instruction: bytes.to_vec(),
             state: None,
         };
-        if number == SWITCH {
-            site.read_arms(image)?;
+        let mut native = None;
+        if matches!(number, SWITCH | OP) {
+            native = site.read_arms(image)?;
         } else if !image.contains_code(target, 1) {
             return Err(format!("leads to where no code is: {target:#x}"));
         }
@@ -119,28 +125,40 @@ impl Site {
             site.target = end.wrapping_add_signed(i32::from_le_bytes(distance).into());
         }
         site.state = image.machine.decode(kind, site.bytes, address, site.target);
+        if let Some(native) = native {
+            let held = image.machine.moved(native, site.target, address) == site.bytes;
+            site.state = held.then_some(State::IN_PLACE);
+            site.instruction = image.slice(address, native.len()).unwrap_or_default().to_vec();
+        }
         Ok(Some(site))
     }
 
-    fn read_arms(&mut self, image: &Image) -> Result<(), String> {
+    /// Returns the instruction of the arm for the mode, of an operation that is in place then.
+    fn read_arms<'image>(&mut self, image: &'image Image) -> Result<Option<&'image [u8]>, String> {
         let at = self.target;
         let wrong = || format!("leads to no arms: {at:#x}");
         let count = image.word(at).filter(|count| (2..=255).contains(count)).ok_or_else(wrong)?;
+        let mut lengths = Vec::new();
         for arm in (0..u64::from(count)).map(|number| at.wrapping_add(4 + number * 8)) {
-            let (mode, code) =
+            let (word, code) =
                 (image.word(arm).ok_or_else(wrong)?, image.follow(arm.wrapping_add(4)).ok_or_else(wrong)?);
-            if !image.contains_code(code, 1) {
+            let (mode, length) = (word & 0xff, word >> 8);
+            if !image.contains_code(code, u64::from(length.max(1))) || length > 255 {
                 return Err(wrong());
             }
-            self.arms.push((mode, code));
+            if mode != NAME {
+                self.arms.push((mode, code));
+                lengths.push(length as usize);
+            }
         }
         let mode = match self.place {
             Place::Here(key) => image.array::<8>(key).map(|[_, mode, ..]| u32::from(mode)),
             Place::Import(..) => None,
         };
-        let arm = self.arms.iter().find(|&&(number, _)| mode.is_none_or(|mode| mode == number));
-        self.target = arm.ok_or_else(|| format!("has no arm for mode {}", mode.unwrap_or_default()))?.1;
-        Ok(())
+        let arm = self.arms.iter().position(|&(number, _)| mode.is_none_or(|mode| mode == number));
+        let arm = arm.ok_or_else(|| format!("has no arm for mode {}", mode.unwrap_or_default()))?;
+        self.target = self.arms[arm].1;
+        Ok(image.slice(self.target, lengths[arm]).filter(|native| !native.is_empty()))
     }
 
     /// Whether it does what it must if its subject is like that; `None` if that cannot be known.
@@ -156,6 +174,7 @@ impl Site {
             // Wherever it leads: to the trampoline, or to the default.
             (Is::Call(_), CALL_SITE) => Some(state == State::CALLS),
             (Is::Mode { .. }, SWITCH) => Some(state == State::TO_ARM),
+            (Is::Mode { .. }, OP) => Some(true),
             _ => Some(false),
         }
     }

@@ -20,7 +20,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["in place", "by stub"];
+pub(super) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// An instruction set's operations in place.
 pub trait Op: Jump {
@@ -93,14 +93,4 @@ pub enum Fault {
     Jumps,
     /// It reads or writes the stack pointer, which has another value in a stub.
     Stack,
-}
-
-impl core::fmt::Display for Fault {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Fault::Length => "is shorter than a jump, or is not one instruction: write one that is as long ({disp32} makes it longer)",
-            Fault::Jumps => "jumps, calls or returns, which it would do from another place in a stub: make the operation a call",
-            Fault::Stack => "uses the stack pointer, which has another value in a stub: give it a register",
-        })
-    }
 }

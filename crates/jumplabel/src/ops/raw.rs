@@ -1,6 +1,6 @@
 //! A table of operations as table entries and transactions see it.
 
-use crate::switch::RawMode;
+use crate::switch::raw::RawMode;
 
 /// A table of operations without its type: a mode, which is the number of the backend.
 #[repr(transparent)]

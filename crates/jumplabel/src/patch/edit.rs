@@ -24,7 +24,7 @@ impl Edit {
 
 /// A site that holds one of its states.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
+pub(crate) struct Found {
     pub(super) state: State,
     /// What it shall have.
     pub(super) to: State,
@@ -51,18 +51,42 @@ impl Found {
         as_emitted: bool,
         otherwise: fn(Kind, Code) -> Option<State>,
     ) -> Result<Self, usize> {
+        let look = Look { entry, subject, aim, as_emitted, otherwise };
+        // SAFETY: by the contract, the site is mapped.
+        let code = unsafe { Code::read(entry.kind(), entry.code(), entry.bytes()) };
+        subject.found(&look, code).unwrap_or_else(|| look.at(code, [None; 2]))
+    }
+}
+
+/// What is asked of a site.
+pub(crate) struct Look<'a> {
+    pub(super) entry: &'a Entry,
+    subject: &'a dyn Subject,
+    aim: usize,
+    as_emitted: bool,
+    otherwise: fn(Kind, Code) -> Option<State>,
+}
+
+impl Look<'_> {
+    /// What it is to do.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn goal(&self) -> usize {
+        self.subject.goal(self.aim, self.entry)
+    }
+
+    /// [`Found::at`] where the site holds `code`. `own`: of what it may hold beside the states of its kind, what it holds, and what it
+    /// shall hold.
+    #[inline(always)] // For most subjects there is nothing of that.
+    pub(super) fn at(&self, code: Code, [own, own_then]: [Option<Own>; 2]) -> Result<Found, usize> {
+        let &Look { entry, subject, aim, as_emitted, otherwise } = self;
         let now = subject.aim();
         let kind = Kind::of(entry.kind()).ok_or(now)?;
         let goal = subject.goal(aim, entry);
         let then = displacement(kind, entry, goal);
-        // SAFETY: by the contract, the site is mapped.
-        let code = unsafe { Code::read(entry.kind(), entry.code(), kind.bytes::<Native>()) };
-        let own = own(subject, entry, |own| own.code == code);
         let leads_to = own.map_or_else(|| subject.goal(now, entry), |own| own.goal);
         let at = displacement(kind, entry, leads_to);
         let told = own.map_or_else(|| kind.decode::<Native>(code, at), |own| Some(own.state));
         let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
-        let own_then = self::own(subject, entry, |own| own.goal == goal);
         let mut to = own_then.map_or_else(|| state.toward::<Native>(goal, then), |own| own.state);
         if as_emitted {
             to = to.as_emitted::<Native>();
@@ -96,11 +120,6 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
         Leads::Anywhere => to(goal),
         Leads::AnywhereInReach => to(goal).or_else(|| to(entry.target())),
     }
-}
-
-/// What the site of `entry` may hold as `subject` says, if that `is` it.
-fn own(subject: &dyn Subject, entry: &Entry, is: impl Fn(&Own) -> bool) -> Option<Own> {
-    (0..).map_while(|number| subject.own(entry, number)).find(is)
 }
 
 /// Sites of one kind and arm that go from one state to another.
@@ -151,7 +170,7 @@ pub(super) unsafe fn complaint(entry: &Entry, subject: &dyn Subject, aim: usize)
             false => Error::OutOfRange { address },
         })?;
         let emitted = || kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
-        let own = own(subject, entry, |own| own.goal == goal).map(|own| own.code);
+        let own = subject.own(entry, goal);
         Ok(own.or_else(emitted).unwrap_or(Code::NONE))
     };
     match entry.known_kind().and_then(expected) {

@@ -27,7 +27,7 @@ use core::time::Duration;
 
 use crate::arch::Demand;
 use crate::error::{Errno, Error, Refusals};
-use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
+use crate::text::{Failure, Guarded, Held, Objects, Patch, Summary, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object, text::RUNTIME};
 pub use lock::Lock;
@@ -236,16 +236,13 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
     let Work { edits, extents, mut summary, steps, several, demand } = work;
     let sites = edits.len();
+    // Nobody but `swap` may write then, and not even that where several instructions change.
+    summary.unsynced = is_crowded(demand, held);
     // The first site that could not be restored, and why core sync was refused.
-    let (mut stuck, mut core_sync) = (None, None);
+    let (mut stuck, mut core_sync) = (None, Errno::NONE);
     let mut refused = Refusals::default();
-    let is_crowded = demand >= Demand::NoWitness && !text.is_alone(held);
-    if is_crowded && demand == Demand::OneThread {
-        return Err(refusal(None, None, refused, true, &Writers::default()));
-    }
-    summary.unsynced = is_crowded;
     'list: loop {
-        let writers = text.writers(&summary, held);
+        let writers = writers(&summary, demand, held);
         for kind in writers.iter() {
             // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
             let mut body = |writer: &mut dyn Writer| {
@@ -272,7 +269,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 Err(Failure::Refused(errno)) => refused.note(kind, errno),
                 Err(Failure::Unsynced(errno)) if summary.unsynced => refused.note(kind, errno),
                 Err(Failure::Unsynced(errno)) => {
-                    core_sync.get_or_insert(errno);
+                    core_sync = errno;
                     summary.unsynced = true;
                     continue 'list;
                 }
@@ -282,22 +279,32 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                 }
             }
         }
-        return Err(refusal(stuck, core_sync, refused, is_crowded, &writers));
+        return Err(refusal(stuck, summary.unsynced.then_some(core_sync), refused, &writers));
+    }
+}
+
+/// Whether other threads run that must not witness what is written.
+#[inline(never)] // Rare.
+fn is_crowded(demand: Demand, held: &mut Held) -> bool {
+    demand >= Demand::NoWitness && !held.text().is_alone(held)
+}
+
+/// Those that may write what asks for that.
+#[inline(never)] // Once in a program is enough.
+fn writers(summary: &Summary, demand: Demand, held: &mut Held) -> Writers {
+    if summary.unsynced && demand == Demand::OneThread {
+        Writers::default()
+    } else {
+        held.text().writers(summary, held)
     }
 }
 
 /// What the refusals of all writers come to.
-fn refusal(
-    stuck: Option<usize>,
-    core_sync: Option<Errno>,
-    refused: Refusals,
-    is_crowded: bool,
-    writers: &Writers,
-) -> Error {
+#[inline(never)] // Once in a program is enough.
+fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, writers: &Writers) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
         (None, Some(core_sync)) => Error::MultiThreaded { core_sync, swap: refused.of(WriterKind::Swap) },
-        _ if is_crowded => Error::MultiThreaded { core_sync: Errno::NONE, swap: refused.of(WriterKind::Swap) },
         _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }

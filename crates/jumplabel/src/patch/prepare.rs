@@ -66,5 +66,5 @@ fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
             Err(errno) => refused.note(kind, errno),
         }
     }
-    Err(refusal(None, None, refused, false, &writers))
+    Err(refusal(None, None, refused, &writers))
 }

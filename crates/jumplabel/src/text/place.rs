@@ -47,6 +47,7 @@ impl Image {
     }
 
     /// Whether `bytes` bytes of code lie at `address`.
+    #[inline(never)] // Once in a program is enough.
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
         self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
     }

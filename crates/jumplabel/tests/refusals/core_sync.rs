@@ -73,7 +73,15 @@ mod several_steps {
                         let Error::Denied { refused } = error else { return false };
                         refused.iter().eq([(WriterKind::Swap, Errno(libc::EPERM))])
                     };
-                    assert!(error == REFUSED || (is_swap(error) && writer == Some(WriterKind::Swap)), "{error:?}");
+                    let both = Error::MultiThreaded { core_sync: Errno(libc::EPERM), swap: Errno(libc::EPERM) };
+                    assert!(
+                        match writer {
+                            None => error == both,
+                            Some(WriterKind::Swap) => is_swap(error),
+                            Some(_) => error == REFUSED,
+                        },
+                        "{error:?}"
+                    );
                 }
             });
             set_writer(None);

@@ -11,8 +11,9 @@ use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
     super::Own,
-    crate::arch::{Arch, Kind, Native, State},
+    crate::arch::{Arch, Code, Kind, Native, State},
     crate::format::{CALL_SITE, Runtime},
+    crate::patch::edit::{Found, Look},
     crate::patch::{Request, commit_locked},
     crate::site::index,
     core::ops::Range,
@@ -66,11 +67,10 @@ impl Subject for RawCall {
 
     /// A call that a table lists, as in the file.
     #[cfg(jumplabel_sites)]
-    fn own(&self, entry: &Entry, number: usize) -> Option<Own> {
-        let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
-        let home = Native::displacement(address as u64, entry.target() as u64)?;
-        let own = Own { state: State::CALLS, code: State::CALLS.encode::<Native>(home), goal: entry.target() };
-        (number == 0 && entry.kind() == CALL_SITE && home != 0).then_some(own)
+    fn found(&self, look: &Look<'_>, code: Code) -> Option<Result<Found, usize>> {
+        let own = home(look.entry)?;
+        let goal = look.goal();
+        Some(look.at(code, [Some(own).filter(|own| own.code == code), Some(own).filter(|own| own.goal == goal)]))
     }
 
     fn expose(&self, aim: usize) {
@@ -109,6 +109,15 @@ static CALL_SITES: Rarer = unsafe { Rarer::new(CALL_SITE, of, Kind::leads_somewh
 unsafe fn of(address: usize) -> &'static dyn Subject {
     // SAFETY: by the contract.
     unsafe { &*(address as *const RawCall) }
+}
+
+/// What a call that a table lists holds as in the file.
+#[cfg(jumplabel_sites)]
+fn home(entry: &Entry) -> Option<Own> {
+    let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
+    let home = Native::displacement(address as u64, entry.target() as u64).filter(|home| *home != 0)?;
+    let own = Own { state: State::CALLS, code: State::CALLS.encode::<Native>(home), goal: entry.target() };
+    (entry.kind() == CALL_SITE).then_some(own)
 }
 
 /// The trampoline of the call at `call`, if anybody calls it.

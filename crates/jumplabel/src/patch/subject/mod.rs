@@ -15,6 +15,7 @@ mod switch;
 
 use core::fmt;
 
+use super::edit::{Found, Look};
 use crate::arch::{Code, State};
 use crate::error::Error;
 use crate::format::Entry;
@@ -53,8 +54,13 @@ pub(crate) trait Subject: Sync {
     /// What the site of `entry` is to do for an aim. The same for all entries with the same kind and arm.
     fn goal(&self, aim: usize, entry: &Entry) -> usize;
 
-    /// What the site of `entry` may hold beside the states of its kind, by numbers from 0 on.
-    fn own(&self, _entry: &Entry, _number: usize) -> Option<Own> {
+    /// What is found at a site that holds `code`, if it may hold anything beside the states of its kind.
+    fn found(&self, _look: &Look<'_>, _code: Code) -> Option<Result<Found, usize>> {
+        None
+    }
+
+    /// What does `goal` there, of that.
+    fn own(&self, _entry: &Entry, _goal: usize) -> Option<Code> {
         None
     }
 

@@ -8,9 +8,9 @@ use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
     super::{Own, Rarer},
-    crate::arch::{Kind, Native, Op, State},
-    crate::error::OpName,
+    crate::arch::{Code, Kind, Native, Op, State},
     crate::format::{Arm, NAME, OP},
+    crate::patch::edit::{Found, Look},
     crate::site::{index, object},
 };
 
@@ -39,10 +39,14 @@ impl Subject for RawOps {
     }
 
     #[cfg(jumplabel_sites)]
-    fn own(&self, entry: &Entry, number: usize) -> Option<Own> {
-        let arm = instructions(entry).nth(number)?;
-        let code = Native::moved(arm.bytes(), arm.address(), entry.code());
-        Some(Own { state: State::IN_PLACE, code, goal: arm.address() })
+    fn found(&self, look: &Look<'_>, code: Code) -> Option<Result<Found, usize>> {
+        let (all, goal) = (|| own(look.entry), look.goal());
+        Some(look.at(code, [all().find(|own| own.code == code), all().find(|own| own.goal == goal)]))
+    }
+
+    #[cfg(jumplabel_sites)]
+    fn own(&self, entry: &Entry, goal: usize) -> Option<Code> {
+        own(entry).find(|own| own.goal == goal).map(|own| own.code)
     }
 
     fn publish(&self, change: usize, aim: Option<usize>) {
@@ -66,13 +70,25 @@ fn instructions(entry: &Entry) -> impl Iterator<Item = &Arm> {
     entry.arms().iter().filter(|arm| arm.length() != 0 && arm.mode() != NAME)
 }
 
+/// What the site may hold of them.
+#[cfg(jumplabel_sites)]
+fn own(entry: &Entry) -> impl Iterator<Item = Own> {
+    instructions(entry).map(|arm| {
+        let code = Native::moved(arm.bytes(), arm.address(), entry.code());
+        Own { state: State::IN_PLACE, code, goal: arm.address() }
+    })
+}
+
 /// Whether each instruction of an operation is one, and fit.
 #[cfg(jumplabel_sites)]
 fn examine(entry: &Entry) -> Result<(), Error> {
-    instructions(entry).try_for_each(|arm| Native::examine(arm.bytes())).map_err(|fault| {
-        let name = entry.arms().iter().find(|arm| arm.mode() == NAME).map_or(&[] as &[u8], Arm::bytes);
-        Error::UnfitOp { op: OpName::of(name), fault }
-    })
+    if instructions(entry).all(|arm| Native::examine(arm.bytes()).is_ok()) {
+        return Ok(());
+    }
+    let name = entry.arms().iter().find(|arm| arm.mode() == NAME).map_or(&[] as &[u8], Arm::bytes);
+    // SAFETY: as long as the object is loaded; who keeps an error for longer is told so.
+    let name: &'static [u8] = unsafe { &*core::ptr::from_ref(name) };
+    Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
 #[cfg(jumplabel_sites)]

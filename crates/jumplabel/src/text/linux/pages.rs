@@ -54,6 +54,7 @@ pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
 }
 
 /// Whether this is the only thread. If /proc does not tell, false: there may be more.
+#[inline(never)] // Once in a program is enough.
 pub(super) fn single_threaded() -> bool {
     const TASKS: &str = "/proc/thread-self/../";
     // A directory has two links and one for each directory in it.
