@@ -195,6 +195,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- calls", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- switch", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- up", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- ops", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- tracepoints", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- startup", Exists(OF_A_MACHINE)),
     ("cargo test -p jumplabel-bench", Exists("make unit runs it")),
