@@ -167,6 +167,8 @@ pub enum Error {
         /// How many modes there are.
         count: u8,
     },
+    /// A mode was to be set that is a table of operations, whose calls change with it: [`Ops::set`](crate::Ops::set) does that.
+    IsTable,
     /// An instruction that an operation has in place is unfit for that: [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
         /// The operation: a text that lives as long as its object is loaded.
@@ -278,6 +280,7 @@ impl fmt::Display for Error {
                 "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
             ),
             Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
+            Error::IsTable => f.write_str("it is a table of operations: set it by Ops::set, which changes its calls, too"),
             Error::UnfitOp { op } => write!(
                 f,
                 "the operation {op} cannot be in place: give it one instruction of 5 bytes or more that uses no stack pointer, and does \

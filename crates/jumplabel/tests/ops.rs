@@ -217,6 +217,9 @@ fn listed() {
         COUNTER.set(Counting::Silent).unwrap();
         let mut found = Vec::new();
         jumplabel::for_each_mode(|info| found.push(info.to_string())).unwrap();
+        // Without its calls, nobody sets it.
+        assert_eq!(COUNTER.raw().mode().set(2), Err(Error::IsTable));
+        assert_eq!((COUNTER.raw().mode().is_table(), all()), (true, EACH[1].1));
         assert!(found.iter().any(|info| info == "ops::COUNTER = 1 of 5"), "{found:?}");
     });
 }

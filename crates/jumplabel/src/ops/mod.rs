@@ -104,7 +104,7 @@ impl<D: Table> Ops<D> {
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a table must be a static.
     pub const fn new() -> Self {
-        Ops { mode: StaticMode::new() }
+        Ops { mode: StaticMode::of(true) }
     }
 
     /// The table without its type.

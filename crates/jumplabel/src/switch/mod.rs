@@ -104,7 +104,11 @@ impl<D: Declared> StaticMode<D> {
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
     pub const fn new() -> Self {
-        StaticMode { raw: RawMode::new(D::DEFAULT, const { count_of::<D::Modes>() }), declared: PhantomData }
+        Self::of(false)
+    }
+
+    pub(crate) const fn of(is_table: bool) -> Self {
+        StaticMode { raw: RawMode::new(D::DEFAULT, const { count_of::<D::Modes>() }, is_table), declared: PhantomData }
     }
 
     /// The mode without its type.
@@ -169,7 +173,7 @@ impl RawMode {
     /// [`StaticMode::set`] by a number.
     ///
     /// # Errors
-    /// [`Error::NoSuchMode`]; otherwise as [`StaticMode::set`].
+    /// [`Error::NoSuchMode`]; [`Error::IsTable`]; otherwise as [`StaticMode::set`].
     pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
         patch::commit(&mut [Request::new(self, mode)])
     }

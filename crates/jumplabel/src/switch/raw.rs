@@ -17,9 +17,18 @@ pub struct RawMode {
 impl RawMode {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
+    /// It is the mode of a table of operations.
+    const TABLE: u32 = 1 << 2;
 
-    pub(super) const fn new(mode: u8, count: u8) -> RawMode {
-        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: Flags::new(0) }
+    pub(super) const fn new(mode: u8, count: u8, is_table: bool) -> RawMode {
+        let flags = if is_table { Self::TABLE } else { 0 };
+        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: Flags::new(flags) }
+    }
+
+    /// Whether it is the mode of a table of operations: [`Ops::set`](crate::Ops::set) changes it, together with the table's calls.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        self.flags.has(Self::TABLE)
     }
 
     /// Address of the mode: what table entries point to.

@@ -20,6 +20,8 @@ impl Subject for RawOps {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
+        #[cfg(not(jumplabel_sites))]
+        let _ = held;
         #[cfg(jumplabel_sites)]
         {
             OPS.know();
@@ -27,7 +29,7 @@ impl Subject for RawOps {
                 index::entries(object, self.address(), held)?.iter().try_for_each(examine)?;
             }
         }
-        self.mode().begin(change, held)
+        self.mode().aim_of(change)
     }
 
     fn aim(&self) -> usize {

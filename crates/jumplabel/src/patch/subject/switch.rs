@@ -19,16 +19,15 @@ impl Subject for RawMode {
     }
 
     fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Option<usize>, Error> {
-        match change {
-            same if same == self.aim() => Ok(None),
-            none if none >= usize::from(self.count()) => Err(Error::NoSuchMode { count: self.count() }),
-            _ if self.is_sealed() => Err(Error::Sealed),
-            other => {
-                #[cfg(jumplabel_sites)]
-                MODES.know();
-                Ok(Some(other))
-            }
+        if self.is_table() {
+            return Err(Error::IsTable);
         }
+        let aim = self.aim_of(change)?;
+        #[cfg(jumplabel_sites)]
+        if aim.is_some() {
+            MODES.know();
+        }
+        Ok(aim)
     }
 
     fn aim(&self) -> usize {
@@ -60,6 +59,18 @@ impl Subject for RawMode {
 
     fn set_eventual(&self, eventual: bool) {
         self.set_eventual(eventual);
+    }
+}
+
+impl RawMode {
+    /// What a change to a mode comes to.
+    pub(super) fn aim_of(&self, change: usize) -> Result<Option<usize>, Error> {
+        match change {
+            same if same == self.aim() => Ok(None),
+            none if none >= usize::from(self.count()) => Err(Error::NoSuchMode { count: self.count() }),
+            _ if self.is_sealed() => Err(Error::Sealed),
+            other => Ok(Some(other)),
+        }
     }
 }
 
