@@ -24,6 +24,7 @@
 //! | declare keys | [`static_key!`] |
 //! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
 //! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
+//! | have tiny operations done in another way, native in place | [`ops!`], [`Ops::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
