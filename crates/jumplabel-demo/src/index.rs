@@ -23,6 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::hash::{FOLD, HASH};
 use crate::hooks::{self, Gate, Hooks};
 use crate::lookup::{LOOKUP, Lookups};
+use crate::tally;
 
 /// Some lines of the input.
 #[derive(Clone, Copy)]
@@ -155,6 +156,7 @@ fn index<'a, G: Gate>(piece: Piece<'a>, worker: &mut Worker<'a>) {
         }
         at += 1;
     }
+    tally::lines(u64::from(line - piece.first_line));
 }
 
 /// How long this thread has run: what other programs on the machine do does not count.

@@ -26,10 +26,12 @@ mod lookup;
 mod plain;
 mod report;
 mod session;
+mod tally;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -40,6 +42,7 @@ use input::{Input, Problem};
 use lookup::{LOOKUP, Lookup};
 use report::{Listing, grouped, size};
 use session::Session;
+use tally::{TALLY, Tally};
 
 /// A pass reads at least this much with each thread.
 const PASS_BYTES: usize = 1_000_000;
@@ -157,6 +160,17 @@ fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) ->
     for (mode, when) in [(Lookup::Counted, "counted"), (Lookup::Checked, "checked"), (Lookup::Plain, "plain again")] {
         LOOKUP.set(mode)?;
         listing.note_switch(when);
+    }
+    listing.note_operation("native")?;
+    for (backend, when) in [(Tally::Off, "nothing"), (Tally::Counted, "native again")] {
+        TALLY.set(backend)?;
+        let before = tally::LINES.load(Ordering::Relaxed);
+        tally::lines(1);
+        let counted = tally::LINES.load(Ordering::Relaxed) - before;
+        if counted != u64::from(backend == Tally::Counted) {
+            session.note(format!("the backend {backend:?} has counted {counted} lines instead of one or none"));
+        }
+        listing.note_operation(when)?;
     }
     writeln!(out)?;
     Ok(listing.print(out)?)

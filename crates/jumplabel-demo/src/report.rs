@@ -7,12 +7,13 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use iced_x86::{Code, Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
-use jumplabel::{Site, for_each_site};
+use jumplabel::{Site, for_each_mode_site, for_each_site};
 
 use crate::flips::Flips;
 use crate::hash::HASH;
 use crate::hooks;
 use crate::lookup;
+use crate::tally::TALLY;
 
 /// A line on the terminal that says how far things are.
 pub struct Progress {
@@ -127,6 +128,14 @@ pub struct Listing {
     rows: Vec<(&'static str, Site)>,
     calls: Vec<(&'static str, Trampoline)>,
     switches: Vec<(&'static str, Switch)>,
+    operations: Vec<(&'static str, Operation)>,
+}
+
+/// An instruction of eight bytes, or the nop of as many.
+#[derive(Clone, Copy)]
+struct Operation {
+    address: usize,
+    bytes: [u8; 8],
 }
 
 /// `endbr64`, and the jump, which an update changes.
@@ -177,11 +186,36 @@ impl Listing {
         self.switches.push((when, Switch { address, bytes }));
     }
 
+    /// Notes what the operation in [`tally::lines`](crate::tally::lines) holds now.
+    pub fn note_operation(&mut self, when: &'static str) -> Result<(), jumplabel::Error> {
+        let mut found = None;
+        for_each_mode_site(TALLY.raw().mode(), |site| found = Some(site.address))?;
+        self.operations.extend(found.map(|address| {
+            // SAFETY: code of this program, which goes on for longer than that; nobody sets the table now.
+            let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; 8]) };
+            (when, Operation { address, bytes })
+        }));
+        Ok(())
+    }
+
     /// Prints bytes and instructions.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         self.print_site(out)?;
         self.print_call(out)?;
-        self.print_switch(out)
+        self.print_switch(out)?;
+        self.print_operation(out)
+    }
+
+    /// Elsewhere than on x86-64 it is a static call.
+    fn print_operation(&self, out: &mut impl Write) -> io::Result<()> {
+        let Some((_, first)) = self.operations.first() else {
+            return writeln!(out, "no operation in place to show: in this build it is a call");
+        };
+        writeln!(out, "the operation that counts lines, at {:#x}", first.address)?;
+        for (when, Operation { address, bytes }) in &self.operations {
+            writeln!(out, "  {when:<16} {}   {}", hexadecimal(bytes), disassemble(bytes, *address)[0])?;
+        }
+        Ok(())
     }
 
     /// Without trampolines, a call is a load and a call of what was loaded: then the address changes.

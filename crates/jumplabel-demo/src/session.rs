@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
         self.lookups.add(did);
     }
 
-    fn note(&mut self, wrong: String) {
+    pub fn note(&mut self, wrong: String) {
         self.wrong += 1;
         if self.examples.len() < 10 {
             self.examples.push(format!("pass {}: {wrong}", self.passes));

@@ -107,6 +107,12 @@ fn good_input() {
     let jumps: Vec<&str> = switch.lines().filter_map(|line| line.split(" jmp ").nth(1)).collect();
     assert!(jumps.len() == 4 && jumps[0] == jumps[3], "{text}");
     assert!(jumps[0] != jumps[1] && jumps[1] != jumps[2] && jumps[2] != jumps[0], "{text}");
+    // An operation: the instruction, a nop, and the instruction again.
+    let (_, operation) =
+        text.split_once("the operation that counts lines").unwrap_or_else(|| panic!("none in:\n{text}"));
+    let rows: Vec<&str> =
+        operation.lines().skip(1).take(3).map(|row| row.trim_start_matches(char::is_alphabetic)).collect();
+    assert!(rows[0].contains("lock add") && rows[1].contains("nop") && rows[2].contains("lock add"), "{text}");
 }
 
 #[test]

@@ -33,11 +33,11 @@ ops! {
     }
 
     /// A value as others see it.
-    fn make(inout value: u64, more: u64) -> u64 {
+    fn make(inout count: u64, key: u64) -> u64 {
         Plain => nothing;
         Silent => nothing;
         Twice => double;
-        Closed => sum, x86_64 "lea {value}, [{value} + {more}]";
+        Closed => sum, x86_64 "lea {count}, [{count} + {key}]";
         Slow => sum;
     }
 

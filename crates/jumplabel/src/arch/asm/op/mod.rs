@@ -49,7 +49,7 @@ macro_rules! __op_native_asm {
             "8803:\n.if (8803b-8802b)<", $len, "\n.error \"jumplabel: the native instruction of the operation ", ::core::stringify!($op),
             " is shorter than ", $len, " bytes: make it longer, by {{disp32}} or a prefix\"\n.endif\n",
             ".subsection 1\n8807:\n", $template, "\n8808:\n8809: .ascii \"", ::core::stringify!($op), "\"\n8810:\n.previous\n",
-            ".subsection 2\n.balign 4\n8804: .long {count}\n.long {}|(8808b-8807b)<<8,8807b-.\n.long 255|(8810b-8809b)<<8,8809b-.\n.previous"
+            ".subsection 2\n.balign 4\n8804: .long {__count}\n.long {}|(8808b-8807b)<<8,8807b-.\n.long 255|(8810b-8809b)<<8,8809b-.\n.previous"
         )
     };
 }

@@ -130,17 +130,17 @@ macro_rules! __op_asm {
             ::core::arch::asm!(
                 $crate::__op_once_asm!(),
                 $($text)*
-                "# {call} {thunk}",
+                "# {call} {__thunk}",
                 $crate::__op_entry_asm!(),
-                $crate::__key_word_asm!(),
-                ".long {meta}\n.popsection",
+                $crate::__op_key_asm!(),
+                ".long {__meta}\n.popsection",
                 $($operand)*
                 $($named)*
-                count = const $crate::switch::count_of::<$backends>() as ::core::primitive::u32 + 1,
-                key = sym $table,
+                __count = const $crate::switch::count_of::<$backends>() as ::core::primitive::u32 + 1,
+                __key = sym $table,
                 call = const 8806,
-                thunk = sym $crate::arch::__op_thunk,
-                meta = const $crate::format::meta(false, $crate::format::OP, 0),
+                __thunk = sym $crate::arch::__op_thunk,
+                __meta = const $crate::format::meta(false, $crate::format::OP, 0),
                 options(nostack),
             );
         }
@@ -162,6 +162,24 @@ macro_rules! __op_once_asm {
 macro_rules! __op_once_asm {
     () => {
         ::core::concat!($crate::__once_asm!(), "\n", $crate::__foreign_asm!())
+    };
+}
+
+/// The table entry's word for the table. Operands of the user's have any name that begins in another way.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_key_asm {
+    () => {
+        ".long {__key} - ."
+    };
+}
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_key_asm {
+    () => {
+        ".long {__key}@GOTPCREL"
     };
 }
 
@@ -202,7 +220,7 @@ macro_rules! __op_open_asm {
         ::core::concat!(
             ".subsection 1\n.p2align 7,0xcc\n8806:\n8811: lea rsp,[rsp-184]\n8814:\n",
             $crate::__op_arguments_asm!([8 16 24 32 40 48] $($argument)*),
-            "mov [rsp],rax\nmov rax,[rip+{}@GOTPCREL]\ncall {thunk}@PLT\nmov rax,[rsp]\n",
+            "mov [rsp],rax\nmov rax,[rip+{}@GOTPCREL]\ncall {__thunk}@PLT\nmov rax,[rsp]\n",
             $crate::__op_result_asm!($kind),
             "lea rsp,[rsp+184]\n8815:\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+128,0xcc\n.previous\n",
             $crate::__op_unwind_asm!("0x80", ".byte 0x40+8814b-8811b,0x0e,0xb8,1,0x02,8815b-8814b,0x0e,0\n")
