@@ -1,7 +1,7 @@
 //! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
 
 use jumplabel::index_bytes;
-use jumplabel::{WriterKind, for_each_key};
+use jumplabel::{WriterKind, for_each_call, for_each_key, for_each_mode};
 use serde_json::{Value, json};
 
 use super::groups::Group;
@@ -220,12 +220,14 @@ unsafe extern "C" {
     static __stop___jump_table: u8;
 }
 
-/// Bytes of the table and of the index, over the sites that the library finds by way of the keys: those of the other
-/// commands, too.
+/// Bytes of the table and of the index, over the sites that the library finds by way of keys, calls and modes: those of the
+/// other commands, too. (Nobody declares the key of lock prefixes, which are a few.)
 pub(super) fn report_memory(report: &mut Report) -> Result<()> {
     let table = (&raw const __stop___jump_table).addr() - (&raw const __start___jump_table).addr();
     let mut sites = 0;
     for_each_key(|key| sites += key.sites)?;
+    for_each_call(|call| sites += call.sites)?;
+    for_each_mode(|mode| sites += mode.sites)?;
     let index = index_bytes()?;
     let each = |bytes: usize| bytes as f64 / sites as f64;
     let (table_each, index_each) = (each(table), Target { figure: each(index), limit: 8.0 });
