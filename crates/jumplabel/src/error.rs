@@ -180,8 +180,8 @@ pub enum Error {
         address: usize,
     },
     /// Other threads run, and what has to change under them takes more than they allow: pristine sites several steps, between which
-    /// core sync was refused, or an operation in place a whole instruction at once; and `swap` did not work, or is no help (an
-    /// alternative is several instructions).
+    /// core sync was refused, or an operation in place a whole instruction at once, and `swap` did not work; or lock prefixes were to be
+    /// taken out.
     MultiThreaded {
         /// Why core sync was refused; [`Errno::NONE`] if it would be no help.
         core_sync: Errno,
@@ -292,8 +292,8 @@ impl fmt::Display for Error {
             ),
             Error::MultiThreaded { core_sync: Errno::NONE, swap } => write!(
                 f,
-                "threads are running, and this changes whole instructions, which only swap can do then ({swap}), and not to alternatives: \
-                 set it before the first thread starts, or allow mprotect and mremap of code"
+                "threads are running: only swap can change an operation in place then ({swap}), and nothing may take lock prefixes out; do it \
+                 before the first thread starts, or, for operations, allow mprotect and mremap of code"
             ),
             Error::MultiThreaded { core_sync, .. } => write!(
                 f,

@@ -106,8 +106,6 @@ pub enum Demand {
     /// No thread executes the site while they are written, and none meets a part of them: the process has one thread, or the writer puts
     /// new pages in the place of the old ones.
     NoWitness,
-    /// The process has one thread: another one might be in the middle of what is written.
-    OneThread,
 }
 
 /// A run of bytes inside a site, written in one go.

@@ -27,7 +27,7 @@ use core::time::Duration;
 
 use crate::arch::Demand;
 use crate::error::{Errno, Error, Refusals};
-use crate::text::{Failure, Guarded, Held, Objects, Patch, Summary, Visibility, Warnings, Writer, WriterKind, Writers};
+use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object, text::RUNTIME};
 pub use lock::Lock;
@@ -236,13 +236,13 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
     let Work { edits, extents, mut summary, steps, several, demand } = work;
     let sites = edits.len();
-    // Nobody but `swap` may write then, and not even that where several instructions change.
+    // Nobody but `swap` may write then.
     summary.unsynced = is_crowded(demand, held);
     // The first site that could not be restored, and why core sync was refused.
     let (mut stuck, mut core_sync) = (None, Errno::NONE);
     let mut refused = Refusals::default();
     'list: loop {
-        let writers = writers(&summary, demand, held);
+        let writers = text.writers(&summary, held);
         for kind in writers.iter() {
             // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
             let mut body = |writer: &mut dyn Writer| {
@@ -287,16 +287,6 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
 #[inline(never)] // Rare.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::NoWitness && !held.text().is_alone(held)
-}
-
-/// Those that may write what asks for that.
-#[inline(never)] // Once in a program is enough.
-fn writers(summary: &Summary, demand: Demand, held: &mut Held) -> Writers {
-    if summary.unsynced && demand == Demand::OneThread {
-        Writers::default()
-    } else {
-        held.text().writers(summary, held)
-    }
 }
 
 /// What the refusals of all writers come to.
