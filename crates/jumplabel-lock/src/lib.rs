@@ -9,7 +9,7 @@
 //! ```
 //!
 //! With the feature `blocking`, a table of operations has `unlock`, and another one what a thread does that finds the lock held. They change
-//! one after the other ([`set`]): nobody may sleep unless each unlock looks for sleepers.
+//! one after the other (`set`): nobody may sleep unless each unlock looks for sleepers.
 //!
 //! * *To block*: first `unlock`. It is in place, one instruction: behind `set` no thread is between its site and its store, as it could be in
 //!   the arm of a switch or in a function. Then the slow way.
@@ -54,7 +54,7 @@ impl<T> Lock<T> {
         Lock { word: Word { state: AtomicU8::new(FREE), zero: [0; 3] }, value: UnsafeCell::new(value) }
     }
 
-    /// Waits until it is free, and takes it. Not for a thread that holds it, nor for one that calls [`set`] while it holds it.
+    /// Waits until it is free, and takes it. Not for a thread that holds it, nor for one that calls `set` while it holds it.
     pub fn lock(&self) -> Guard<'_, T> {
         if self.word.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             slow(&self.word);
