@@ -197,10 +197,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- switch", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- up", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-lock --features blocking --example contention", Exists(OF_A_MACHINE)),
-    (
-        "cargo test --release -p jumplabel-lock --test waiters -- --ignored --nocapture   # a million switches under load",
-        Exists("some minutes"),
-    ),
+    ("cargo test --release -p jumplabel-lock --test waiters -- --ignored --nocapture", Exists("some minutes")),
     ("cargo run --release -p jumplabel-bench -- ops", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- tracepoints", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- startup", Exists(OF_A_MACHINE)),
