@@ -122,21 +122,14 @@ macro_rules! __static_call_zero {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call {
-    ([$($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_call_of! { [] [] [$($head)*] $($rest)* }
+    ($head:tt $($rest:tt)*) => {
+        $crate::__cfg_apart! { __static_call_of [] [] $head $($rest)* }
     };
 }
 
-/// `#[cfg]` is for all of it, other attributes are for the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_of {
-    ([$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_call_of! { [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
-    };
-    ($cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_call_of! { $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
-    };
     (
         [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident: $function:ty = $default:expr, $target:ty,
         ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }

@@ -72,7 +72,7 @@ macro_rules! ops {
 #[macro_export]
 macro_rules! __ops_static {
     ($head:tt $table:ident $backends:ident $first:ident $($others:ident)*) => {
-        $crate::__static_mode! { Ops [] [] $head $table $backends, $first }
+        $crate::__cfg_apart! { __static_mode [] [] $head Ops $table $backends, $first }
     };
 }
 

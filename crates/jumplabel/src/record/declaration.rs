@@ -201,6 +201,27 @@ macro_rules! __key_link {
     };
 }
 
+/// The same in a function, which is linked if anybody uses what it is of: no instruction.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link_in_function {
+    ($symbol:path, [$($meta:ident)?]) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__once_asm!(),
+                $crate::__key_record_asm!($($meta)?),
+                key = sym $symbol,
+                declaration = sym __JUMPLABEL_DECLARATION,
+                $($meta = sym $meta,)?
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
 /// The record in the assembler's words.
 #[doc(hidden)]
 #[macro_export]
@@ -222,6 +243,32 @@ macro_rules! __key_record_asm {
 macro_rules! __key_link {
     ($symbol:path, [$($meta:ident)?]) => {
         $crate::__constructor!($crate::record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
+    };
+}
+
+/// Without sites, no function has to have it.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link_in_function {
+    ($($record:tt)*) => {
+        $crate::__key_link!($($record)*);
+    };
+}
+
+/// Parts the attributes of a declaration: `#[cfg]` is for all of it, the others are for its static. `$then!` gets the ones, the others, and
+/// what else there is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __cfg_apart {
+    ($then:ident [$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__cfg_apart! { $then [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    };
+    ($then:ident $cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__cfg_apart! { $then $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    };
+    ($then:ident $cfg:tt $attr:tt $vis:tt $($rest:tt)*) => {
+        $crate::$then! { $cfg $attr $vis $($rest)* }
     };
 }
 

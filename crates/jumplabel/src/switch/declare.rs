@@ -50,21 +50,15 @@ macro_rules! modes {
 #[macro_export]
 macro_rules! static_mode {
     ($($(#[$($attr:tt)*])* $vis:vis static $name:ident: $modes:ty = $default:ident;)*) => {
-        $($crate::__static_mode! { StaticMode [] [] [$(#[$($attr)*])* $vis] $name $modes, $default })*
+        $($crate::__cfg_apart! { __static_mode [] [] [$(#[$($attr)*])* $vis] StaticMode $name $modes, $default })*
     };
 }
 
-/// `#[cfg]` is for all of it, other attributes are for the static.
+/// The static, and the type that stands for it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_mode {
-    ($of:ident [$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_mode! { $of [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
-    };
-    ($of:ident $cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
-        $crate::__static_mode! { $of $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
-    };
-    ($of:ident [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident $modes:ty, $default:ident) => {
+    ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $of:ident $name:ident $modes:ty, $default:ident) => {
         // In the namespace of types; the static is in that of values.
         $($cfg)*
         #[doc(hidden)]
@@ -88,39 +82,9 @@ macro_rules! __static_mode {
             fn record() {
                 $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
                     [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
-                $crate::__mode_link!($name);
+                $crate::__key_link_in_function!($name, []);
             }
         }
-    };
-}
-
-/// A record in `__jump_keys`.
-#[cfg(jumplabel_sites)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __mode_link {
-    ($name:ident) => {
-        #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: no instruction.
-        unsafe {
-            ::core::arch::asm!(
-                $crate::__once_asm!(),
-                $crate::__key_record_asm!(),
-                key = sym $name,
-                declaration = sym __JUMPLABEL_DECLARATION,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-    };
-}
-
-/// A node of the list of records, and the constructor that puts it there.
-#[cfg(not(jumplabel_sites))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __mode_link {
-    ($name:ident) => {
-        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
     };
 }
 

@@ -31,7 +31,7 @@
 macro_rules! tracepoint {
     () => {};
     ($(#[$($attr:tt)*])* $vis:vis $group:ident, $name:ident($($argument:ident: $type:ty),* $(,)?); $($rest:tt)*) => {
-        $crate::__tracepoint! { [] [] [$([$($attr)*])*] [$vis] $group $name ($($argument: $type),*) }
+        $crate::__cfg_apart! { __tracepoint [] [] [$(#[$($attr)*])* $vis] $group $name ($($argument: $type),*) }
         $crate::tracepoint! { $($rest)* }
     };
     ($($other:tt)*) => {
@@ -39,17 +39,11 @@ macro_rules! tracepoint {
     };
 }
 
-/// One tracepoint. `#[cfg]` is for all of it, other attributes are for the static.
+/// One tracepoint.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint {
-    ([$($cfg:tt)*] $attr:tt [[cfg $condition:tt] $($more:tt)*] $($rest:tt)*) => {
-        $crate::__tracepoint! { [$($cfg)* #[cfg $condition]] $attr [$($more)*] $($rest)* }
-    };
-    ($cfg:tt [$($attr:tt)*] [[$($one:tt)*] $($more:tt)*] $($rest:tt)*) => {
-        $crate::__tracepoint! { $cfg [$($attr)* #[$($one)*]] [$($more)*] $($rest)* }
-    };
-    ([$($cfg:tt)*] [$($attr:tt)*] [] [$vis:vis] $group:ident $name:ident ($($argument:ident: $type:ty),*)) => {
+    ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $group:ident $name:ident ($($argument:ident: $type:ty),*)) => {
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
@@ -127,39 +121,8 @@ macro_rules! __tracepoint_record {
         fn __jumplabel_meta() -> $crate::record::meta::Meta {
             $crate::record::meta::Meta::of(&$name.probes)
         }
-        $crate::__tracepoint_link!($name);
+        $crate::__key_link_in_function!($name, [__jumplabel_meta]);
     }};
-}
-
-/// A record in `__jump_keys`, if the function is linked: if anybody emits.
-#[cfg(jumplabel_sites)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __tracepoint_link {
-    ($name:ident) => {
-        #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: no instruction.
-        unsafe {
-            ::core::arch::asm!(
-                $crate::__once_asm!(),
-                $crate::__key_record_asm!(meta),
-                key = sym $name,
-                declaration = sym __JUMPLABEL_DECLARATION,
-                meta = sym __jumplabel_meta,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-    };
-}
-
-/// A node of the list of records, and the constructor that puts it there.
-#[cfg(not(jumplabel_sites))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __tracepoint_link {
-    ($name:ident) => {
-        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[__jumplabel_meta]));
-    };
 }
 
 /// Tells the probes of a tracepoint: `emit!(packet, data.len(), port)`.
