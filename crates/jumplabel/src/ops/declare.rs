@@ -3,7 +3,7 @@
 //! ```text
 //!   ops!             the table
 //!   __ops!           one operation after the other, their names
-//!   __op!            the operands: of three kinds, `none`, `out R`, `inout a R`
+//!   __op!            the operands, their types and the result: of three kinds, `none`, `out R`, `inout a R`
 //!   __op_arms!       of each arm: the template for this instruction set, if it has one
 //!   __op_form!       in place, if the first arm has; a static call, if not
 //! ```
@@ -125,21 +125,21 @@ macro_rules! __op {
         $head:tt (inout $first:ident: $type:ty $(, $argument:ident: $of:ty)* $(,)?) ($result:ty)
         $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
     ) => {
-        $crate::__op_arms! { ($head [($first, $type) $(($argument, $of))*] (inout $first $result)) []
+        $crate::__op_arms! { ($head [($first, $type) $(($argument, $of))*] (inout $first $result) [$type $(, $of)*] ($result)) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
     (
         $head:tt ($($argument:ident: $of:ty),* $(,)?) ($result:ty)
         $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
     ) => {
-        $crate::__op_arms! { ($head [$(($argument, $of))*] (out $result)) []
+        $crate::__op_arms! { ($head [$(($argument, $of))*] (out $result) [$($of),*] ($result)) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
     (
         $head:tt ($($argument:ident: $of:ty),* $(,)?) ()
         $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
     ) => {
-        $crate::__op_arms! { ($head [$(($argument, $of))*] (none)) []
+        $crate::__op_arms! { ($head [$(($argument, $of))*] (none) [$($of),*] ()) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
 }
@@ -218,36 +218,34 @@ macro_rules! __op_function {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_call {
-    (($head:tt [$(($argument:ident, $of:ty))*] (none)) $($arms:tt)+) => {
-        $crate::__op_static_call! { $head [$($of),*] () $($arms)+ }
-    };
-    (($head:tt [$(($argument:ident, $of:ty))*] (out $result:ty)) $($arms:tt)+) => {
-        $crate::__op_static_call! { $head [$($of),*] ($result) $($arms)+ }
-    };
-    (($head:tt [$(($argument:ident, $of:ty))*] (inout $first:ident $result:ty)) $($arms:tt)+) => {
-        $crate::__op_static_call! { $head [$($of),*] ($result) $($arms)+ }
+    (
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt $of:tt $result:tt)
+        [$first:ident $default:tt $($first_of:tt)*] $($others:tt)*
+    ) => {
+        $crate::__op_static! { $attr $vis $unsafe $op $of $result $default }
+        $crate::__op_operation! { $backends $op $of $result (<$op as $crate::call::Trampoline>::Function)
+            (__function => ::core::option::Option::Some($crate::Settable::request(&$op, __function))) [$first $default] $($others)* }
     };
 }
 
+/// The operation as a type: each backend has an arm, all arms are functions of one type, and what is requested for the function of one.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __op_static_call {
+macro_rules! __op_operation {
     (
-        ($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $of:tt $result:tt
-        [$first:ident $default:tt $($first_of:tt)*] $([$arm:ident $function:tt $($arm_of:tt)*])*
+        $backends:ident $op:ident $of:tt $result:tt ($type:ty) ($function:ident => $request:expr)
+        $([$arm:ident $named:tt $($arm_of:tt)*])*
     ) => {
-        $crate::__op_static! { $attr $vis $unsafe $op $of $result $default }
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: of this call.
+        // SAFETY: of this operation's call, or none.
         unsafe impl $crate::ops::Operation<$backends> for $op {
             fn request(__backend: $backends)
                 -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>
             {
-                let __function: <$op as $crate::call::Trampoline>::Function = match __backend {
-                    $backends::$first => $crate::__op_function!($default $of $result),
-                    $($backends::$arm => $crate::__op_function!($function $of $result),)*
+                let $function: $type = match __backend {
+                    $($backends::$arm => $crate::__op_function!($named $of $result),)*
                 };
-                ::core::option::Option::Some($crate::Settable::request(&$op, __function))
+                $request
             }
         }
     };
@@ -278,43 +276,6 @@ macro_rules! __op_static_nothing {
     ([$($attr:tt)*] [$vis:vis] $op:ident ($function:ty) $nothing:tt) => {
         $crate::__static_call! { [$($attr)* #[allow(non_upper_case_globals)] $vis] $op: $function = __nothing, $function,
             (|__target| ::core::option::Option::Some(__target)) (|__function| __function.unwrap_or(__nothing)) $nothing }
-    };
-}
-
-/// Of an operation in place: its type, all arms of which are functions of one type, and which has no request of its own.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_checks {
-    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (none) $($rest:tt)*) => {
-        $crate::__op_checked! { $backends $op [$($of),*] () $($rest)* }
-    };
-    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (out $result:ty) $($rest:tt)*) => {
-        $crate::__op_checked! { $backends $op [$($of),*] ($result) $($rest)* }
-    };
-    ($backends:ident $op:ident [$(($argument:ident, $of:ty))*] (inout $same:ident $result:ty) $($rest:tt)*) => {
-        $crate::__op_checked! { $backends $op [$($of),*] ($result) $($rest)* }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_checked {
-    ($backends:ident $op:ident $of:tt $result:tt $unsafe:tt $([$arm:ident $function:tt $($arm_of:tt)*])*) => {
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        enum $op {}
-        #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: none.
-        unsafe impl $crate::ops::Operation<$backends> for $op {
-            fn request(__backend: $backends)
-                -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>
-            {
-                let _: $crate::__op_type!($unsafe $of $result) = match __backend {
-                    $($backends::$arm => $crate::__op_function!($function $of $result),)*
-                };
-                ::core::option::Option::None
-            }
-        }
     };
 }
 

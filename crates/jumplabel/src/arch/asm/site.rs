@@ -112,13 +112,16 @@ macro_rules! __site_asm {
     };
 }
 
-/// The table entry's word for the key: relative to itself.
+/// The table entry's word for the key, which the operand of that name is: relative to itself.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
     () => {
-        ".long {key} - ."
+        $crate::__key_word_asm!("key")
+    };
+    ($operand:literal) => {
+        ::core::concat!(".long {", $operand, "} - .")
     };
 }
 
@@ -128,7 +131,10 @@ macro_rules! __key_word_asm {
 #[macro_export]
 macro_rules! __key_word_asm {
     () => {
-        ".long {key}@GOTPCREL"
+        $crate::__key_word_asm!("key")
+    };
+    ($operand:literal) => {
+        ::core::concat!(".long {", $operand, "}@GOTPCREL")
     };
 }
 

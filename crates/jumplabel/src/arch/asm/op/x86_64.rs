@@ -24,10 +24,14 @@ macro_rules! __op_if_in_place {
 #[macro_export]
 macro_rules! __op_in_place {
     (
-        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt)
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt $of:tt $result:tt)
         [$first:ident $function:tt $template:literal] $($others:tt)*
     ) => {
-        $crate::__op_checks! { $backends $op $arguments $kind $unsafe [$first $function] $($others)* }
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code)]
+        enum $op {}
+        $crate::__op_operation! { $backends $op $of $result ($crate::__op_type!($unsafe $of $result))
+            (__function => ::core::option::Option::None) [$first $function] $($others)* }
         $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
             [$crate::__op_begin_asm!(), $template, $crate::__op_native_asm!($op, $template, 5),]
             [const <$backends>::$first as ::core::primitive::u8,] $($others)* }
@@ -120,6 +124,7 @@ macro_rules! __op_function_in_place {
     };
 }
 
+/// The assembler. Operands of the user's have any name that begins in another way than those here.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_asm {
@@ -132,7 +137,7 @@ macro_rules! __op_asm {
                 $($text)*
                 "# {call} {__thunk}",
                 $crate::__op_entry_asm!(),
-                $crate::__op_key_asm!(),
+                $crate::__key_word_asm!("__key"),
                 ".long {__meta}\n.popsection",
                 $($operand)*
                 $($named)*
@@ -162,24 +167,6 @@ macro_rules! __op_once_asm {
 macro_rules! __op_once_asm {
     () => {
         ::core::concat!($crate::__once_asm!(), "\n", $crate::__foreign_asm!())
-    };
-}
-
-/// The table entry's word for the table. Operands of the user's have any name that begins in another way.
-#[cfg(not(jumplabel_dylib))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_key_asm {
-    () => {
-        ".long {__key} - ."
-    };
-}
-#[cfg(jumplabel_dylib)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_key_asm {
-    () => {
-        ".long {__key}@GOTPCREL"
     };
 }
 
