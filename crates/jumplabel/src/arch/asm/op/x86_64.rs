@@ -258,8 +258,11 @@ macro_rules! __op_unwind_asm {
 /// The bits of `xsave` for what a backend may write: the registers of x87, SSE, AVX and AVX-512. 0 for a processor without `xsave`.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
-/// Before the first stub may run: what the processor has.
+/// Before the first stub may run: what the processor has. Asked once: a hypervisor answers slowly.
 pub(crate) fn prepare() {
+    if KEPT.load(Ordering::Relaxed) != 0 {
+        return;
+    }
     const OSXSAVE: u32 = 1 << 27;
     const REGISTERS: u32 = 0xe7;
     #[allow(unused_unsafe)]
