@@ -321,3 +321,28 @@ fn flips_with_a_bogus_writer() {
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     println!("secure: {secure}, {:?}", sites().set(true));
 }
+
+/// An upgrade: the program's file has lost its name while the program runs.
+#[test]
+fn replaced_program() {
+    if crate::scenario::emulator().is_some() {
+        return; // Its own file is the emulator's.
+    }
+    passes(|| {
+        let (program, name) = (std::env::current_exe().unwrap(), format!("replaced-{}", std::process::id()));
+        let upgraded = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        if !program.ends_with(&name) {
+            std::fs::hard_link(program, &upgraded).unwrap();
+            panic!("{}", std::process::Command::new(upgraded).args(std::env::args_os().skip(1)).exec());
+        }
+        std::fs::remove_file(program).unwrap();
+        let sites = sites();
+        for writer in [SWAP, MPROTECT, PROCMEM, None] {
+            set_writer(writer);
+            for on in [true, false] {
+                sites.set(on).unwrap();
+                assert!(sites.all(on));
+            }
+        }
+    });
+}

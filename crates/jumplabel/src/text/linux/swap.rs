@@ -13,7 +13,7 @@
 //! Before the first move the writer asks for everything that can be refused: both copies, their protection, and, for the way back, the
 //! four mappings that the kernel wants to have in reserve. The pages lose locks in memory (`mlock`) and advice.
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
 
 use rustix::fs::{Mode, OFlags};
@@ -212,6 +212,9 @@ impl Writer for Swap {
     }
 }
 
+/// The program's file, also if another one has its name by now: an upgrade replaces the files of programs that run.
+const PROGRAM: &CStr = c"/proc/thread-self/exe";
+
 /// What a run is a copy of.
 enum File {
     /// Memory without a file: a program's own code, made at run time.
@@ -226,14 +229,15 @@ impl File {
             return Ok(File::None);
         }
         path[mapping.path_len] = 0;
-        let name = core::ffi::CStr::from_bytes_until_nul(path).map_err(|_| rustix::io::Errno::NAMETOOLONG)?;
-        let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let name = CStr::from_bytes_until_nul(path).map_err(|_| rustix::io::Errno::NAMETOOLONG)?;
         let offset = mapping.offset + (start - mapping.start) as u64;
-        let found = rustix::fs::fstat(&file)?;
-        if found.st_ino != mapping.inode || (found.st_size as u64) < offset + 1 {
-            return Err(rustix::io::Errno::STALE.into());
-        }
-        Ok(File::Open(file, offset))
+        let open = |name: &CStr| {
+            let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let found = rustix::fs::fstat(&file)?;
+            let is_same = found.st_ino == mapping.inode && found.st_size as u64 > offset;
+            if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
+        };
+        open(name).or_else(|_| open(PROGRAM))
     }
 
     /// A writable copy of the text at `start`.
