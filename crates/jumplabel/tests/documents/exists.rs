@@ -10,7 +10,7 @@ pub fn exists(command: &str) -> Result<(), String> {
     match words[..] {
         ["make", ..] => starts(&command.replacen("make", "make -n", 1)),
         ["cargo", "test", ref arguments @ ..] => test(arguments),
-        ["cargo", "run", ..] => starts(&format!("{} --help", command.replace(" --release", ""))),
+        ["cargo", "run", ref arguments @ ..] => run(arguments),
         ["cargo", "xtask", ..] => {
             starts(&format!("{} --help", command.replace("NAME", "s390x").replace("<name>", "s390x")))
         }
@@ -25,6 +25,34 @@ fn starts(line: &str) -> Result<(), String> {
     let output = shell(line, &repository("")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(format!("{line}: {said}")) }
+}
+
+/// The example, or the package and what its program says of these words. Cargo has no part in it: it would put the program in place
+/// anew, perhaps while another test runs it, and the `swap` writer needs the file that it runs from.
+fn run(arguments: &[&str]) -> Result<(), String> {
+    let (mut package, mut example) = (None, None);
+    let mut words = arguments.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "-p" => package = words.next(),
+            "--example" => example = words.next(),
+            "--features" => drop(words.next()),
+            "--release" => {}
+            "--" => break,
+            option => return Err(format!("nobody knows whether cargo run has {option}")),
+        }
+    }
+    let package = package.ok_or("cargo run of which package?")?;
+    let source = crates().join(package).join(example.map_or("Cargo.toml".into(), |name| format!("examples/{name}.rs")));
+    if !source.exists() {
+        return Err(format!("no {}", source.display()));
+    }
+    let program = built().join(package);
+    match example {
+        Some(_) => Ok(()),
+        None if !program.exists() => Err(format!("no {}: cargo build --workspace", program.display())),
+        None => starts(&format!("{} {} --help", program.display(), words.copied().collect::<Vec<_>>().join(" "))),
+    }
 }
 
 /// The package, the set of tests, and tests or modules whose names begin with the filter.
@@ -60,4 +88,10 @@ fn test(arguments: &[&str]) -> Result<(), String> {
 
 fn crates() -> PathBuf {
     repository("crates")
+}
+
+/// Where cargo puts programs: this test is in `deps` there.
+fn built() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(|deps| deps.parent()).unwrap().to_owned()
 }
