@@ -22,6 +22,7 @@ mod hash;
 mod hooks;
 mod index;
 mod input;
+mod listing;
 mod lookup;
 mod plain;
 mod report;
@@ -39,8 +40,9 @@ use clap::Parser;
 
 use hash::{HASH, HASHES};
 use input::{Input, Problem};
+use listing::Listing;
 use lookup::{LOOKUP, Lookup};
-use report::{Listing, grouped, size};
+use report::{grouped, size};
 use session::Session;
 use tally::{TALLY, Tally};
 
@@ -140,7 +142,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
 /// The phases, and the site, the trampoline and the switch that they changed.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let mut listing = Listing::default();
-    listing.note("as compiled")?;
+    listing.note_site("as compiled")?;
     listing.note_call("as compiled");
     listing.note_switch("as compiled");
     session.off(options.seconds.mul_f64(0.2), out)?;
@@ -150,9 +152,9 @@ fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) ->
     session.flipped(options.seconds.mul_f64(0.5), out)?;
     session.compared(options.seconds.mul_f64(0.3), out)?;
     hooks::set_keys(u8::MAX)?;
-    listing.note("hook on")?;
+    listing.note_site("hook on")?;
     hooks::set_keys(0)?;
-    listing.note("hook off again")?;
+    listing.note_site("hook off again")?;
     for (target, when) in [(1, "by the table"), (2, "by eight bytes"), (0, "the first again")] {
         HASH.update(HASHES[target])?;
         listing.note_call(when);

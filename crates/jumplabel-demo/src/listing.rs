@@ -1,0 +1,144 @@
+//! The code that flips change, at several times: a site of the loop, the trampoline of its hash function, a switch by the mode of its
+//! lookups, the operation that counts lines.
+
+use std::io::{self, Write};
+
+use iced_x86::{Code, Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
+use jumplabel::{Error, for_each_mode_site, for_each_site};
+
+use crate::hash::HASH;
+use crate::hooks;
+use crate::lookup;
+use crate::tally::TALLY;
+
+/// What was noted of each.
+#[derive(Default)]
+pub struct Listing {
+    sites: Vec<Noted>,
+    calls: Vec<Noted>,
+    switches: Vec<Noted>,
+    operations: Vec<Noted>,
+}
+
+/// What was at an address.
+struct Noted {
+    when: &'static str,
+    address: usize,
+    bytes: Vec<u8>,
+    way: &'static str,
+}
+
+impl Noted {
+    /// # Safety
+    /// Code of this program, which nobody changes now.
+    unsafe fn new<const BYTES: usize>(when: &'static str, address: usize) -> Noted {
+        // SAFETY: by the contract.
+        let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; BYTES]) };
+        Noted { when, address, bytes: bytes.to_vec(), way: "" }
+    }
+}
+
+impl Listing {
+    /// Notes what the site holds now.
+    pub fn note_site(&mut self, when: &'static str) -> Result<(), Error> {
+        let mut found = None;
+        // The loop's site is laid out for "off", unlike that of `checked_keys`.
+        for_each_site(&hooks::KEYS[hooks::TRACE], |site| {
+            if !site.arm {
+                found.get_or_insert(site);
+            }
+        })?;
+        self.sites.extend(found.map(|site| {
+            let way = match site.state {
+                Some(state) if state.falls_through() => "falls through",
+                Some(_) => "jumps",
+                None => "not ours",
+            };
+            Noted { when, address: site.address, bytes: site.bytes.to_vec(), way }
+        }));
+        Ok(())
+    }
+
+    /// Notes what the trampoline holds now: `endbr64`, and the jump, which an update changes.
+    pub fn note_call(&mut self, when: &'static str) {
+        // SAFETY: code of this program, which goes on for longer than that; nobody updates now.
+        self.calls.push(unsafe { Noted::new::<9>(when, *HASH as *const () as usize) });
+    }
+
+    /// Notes what the switch in [`lookup::taken`] holds now: a jump to the arm of the mode.
+    pub fn note_switch(&mut self, when: &'static str) {
+        let jump = first_jump(lookup::taken as *const () as usize);
+        // SAFETY: that jump; nobody sets the mode now.
+        self.switches.extend(jump.map(|address| unsafe { Noted::new::<5>(when, address) }));
+    }
+
+    /// Notes what the operation in [`tally::lines`](crate::tally::lines) holds now: an instruction of eight bytes, or the nop of as many.
+    pub fn note_operation(&mut self, when: &'static str) -> Result<(), Error> {
+        let mut found = None;
+        for_each_mode_site(TALLY.raw().mode(), |site| found = Some(site.address))?;
+        // SAFETY: that site; nobody sets the table now.
+        self.operations.extend(found.map(|address| unsafe { Noted::new::<8>(when, address) }));
+        Ok(())
+    }
+
+    /// Prints bytes and instructions.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let no_site = "no site to show: this build has none, a check is a load, a test and a jump";
+        print(out, &self.sites, "the site that checks the hook \"trace\" in the loop", no_site)?;
+        // Without trampolines, a call is a load and a call of what was loaded: then the address changes.
+        let calls = if is_one(&self.calls, |noted| noted.address) { &self.calls[..] } else { &[] };
+        let no_call = "no trampoline to show: this build has none, a call is by a pointer";
+        print(out, calls, "the trampoline of the loop's hash function", no_call)?;
+        // Without switches, a choice is a load and its branches, which do not change.
+        let switches = if is_one(&self.switches, |noted| noted.bytes.clone()) { &[] } else { &self.switches[..] };
+        let no_switch = "no switch to show: this build has none, a choice is a load and its branches";
+        print(out, switches, "a switch by the mode of the loop's lookups", no_switch)?;
+        // Elsewhere than on x86-64 it is a static call.
+        let no_operation = "no operation in place to show: in this build it is a call";
+        print(out, &self.operations, "the operation that counts lines", no_operation)
+    }
+}
+
+/// Whether this is the same of all.
+fn is_one<T: PartialEq>(noted: &[Noted], what: impl Fn(&Noted) -> T) -> bool {
+    noted.windows(2).all(|pair| what(&pair[0]) == what(&pair[1]))
+}
+
+fn print(out: &mut impl Write, all: &[Noted], what: &str, nothing: &str) -> io::Result<()> {
+    let Some(first) = all.first() else { return writeln!(out, "{nothing}") };
+    writeln!(out, "{what}, at {:#x}", first.address)?;
+    for Noted { when, address, bytes, way } in all {
+        let code: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line = format!("  {when:<16} {}   {:<26} {way}", code.join(" "), disassemble(bytes, *address).join("; "));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The first jump of five bytes of a function.
+fn first_jump(entry: usize) -> Option<usize> {
+    // SAFETY: code of this program, which goes on for longer than that; nobody changes it now.
+    let code = unsafe { std::ptr::read_volatile(entry as *const [u8; 32]) };
+    let mut instructions = Decoder::with_ip(64, &code, entry as u64, DecoderOptions::NONE).into_iter();
+    instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64).map(|jump| jump.ip() as usize)
+}
+
+/// The instructions.
+fn disassemble(bytes: &[u8], address: usize) -> Vec<String> {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_small_hex_numbers_in_decimal(false);
+    options.set_branch_leading_zeros(false);
+    options.set_space_after_operand_separator(true);
+    options.set_show_branch_size(false);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    let mut format = |instruction| {
+        let mut text = String::new();
+        formatter.format(&instruction, &mut text);
+        text
+    };
+    Decoder::with_ip(64, bytes, address as u64, DecoderOptions::NONE).into_iter().map(&mut format).collect()
+}
