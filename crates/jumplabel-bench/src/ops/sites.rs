@@ -32,27 +32,18 @@ pub struct Listing {
 
 /// Has the pointers lead to the native functions, or to the backends'.
 pub fn point(is_native: bool) {
-    let native = [
-        ticket_enter as *const () as u64,
-        ticket_leave as *const () as u64,
-        irq::native_save as *const () as u64,
-        irq::native_disable as *const () as u64,
-        irq::native_restore as *const () as u64,
-        pte::native_set as *const () as u64,
-        pte::native_read as *const () as u64,
+    let functions = [
+        (ticket_enter as *const (), byte_enter as *const ()),
+        (ticket_leave as *const (), byte_leave as *const ()),
+        (irq::native_save as *const (), irq::masked_save as *const ()),
+        (irq::native_disable as *const (), irq::masked_disable as *const ()),
+        (irq::native_restore as *const (), irq::masked_restore as *const ()),
+        (pte::native_set as *const (), pte::native_set as *const ()),
+        (pte::native_read as *const (), pte::moved_read as *const ()),
     ];
-    let backend = [
-        byte_enter as *const () as u64,
-        byte_leave as *const () as u64,
-        irq::masked_save as *const () as u64,
-        irq::masked_disable as *const () as u64,
-        irq::masked_restore as *const () as u64,
-        pte::native_set as *const () as u64,
-        pte::moved_read as *const () as u64,
-    ];
-    for at in 0..native.len() {
-        INDIRECT[at].store(if is_native { native[at] } else { backend[at] }, Ordering::Relaxed);
-        DIRECT[at].store(native[at], Ordering::Relaxed);
+    for ((native, backend), (indirect, direct)) in functions.into_iter().zip(INDIRECT.iter().zip(&DIRECT)) {
+        indirect.store(if is_native { native } else { backend } as u64, Ordering::Relaxed);
+        direct.store(native as u64, Ordering::Relaxed);
     }
 }
 

@@ -6,23 +6,12 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <jumplabel.h>
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "check.h"
 
 static DEFINE_STATIC_KEY_FALSE(off);
 static DEFINE_STATIC_KEY_TRUE(on);

@@ -11,23 +11,13 @@
 #ifdef INTERPOSE
 #include <jumplabel/up_threads.h>
 #endif
+#include "check.h"
 #include "up.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static struct up_atomic32 number;
 
