@@ -27,8 +27,8 @@ fn starts(line: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{line}: {said}")) }
 }
 
-/// The example, or the package and what its program says of these words. Cargo has no part in it: it would put the program in place
-/// anew, perhaps while another test runs it, and the `swap` writer needs the file that it runs from.
+/// The example, or the package and what its program says of these words. If the program is there, Cargo has no part in it: it would put
+/// it in place anew, perhaps while another test runs it.
 fn run(arguments: &[&str]) -> Result<(), String> {
     let (mut package, mut example) = (None, None);
     let mut words = arguments.iter();
@@ -47,12 +47,14 @@ fn run(arguments: &[&str]) -> Result<(), String> {
     if !source.exists() {
         return Err(format!("no {}", source.display()));
     }
-    let program = built().join(package);
-    match example {
-        Some(_) => Ok(()),
-        None if !program.exists() => Err(format!("no {}: cargo build --workspace", program.display())),
-        None => starts(&format!("{} {} --help", program.display(), words.copied().collect::<Vec<_>>().join(" "))),
+    if example.is_some() {
+        return Ok(());
     }
+    let program = built().join(package);
+    if !program.exists() {
+        starts(&format!("cargo build -p {package}"))?;
+    }
+    starts(&format!("{} {} --help", program.display(), words.copied().collect::<Vec<_>>().join(" ")))
 }
 
 /// The package, the set of tests, and tests or modules whose names begin with the filter.
