@@ -283,8 +283,8 @@ impl fmt::Display for Error {
             Error::IsTable => f.write_str("it is a table of operations: set it by Ops::set, which changes its calls, too"),
             Error::UnfitOp { op } => write!(
                 f,
-                "the operation {op} cannot be in place: give it one instruction of 5 bytes or more that uses no stack pointer, and does \
-                 not jump, call or return; or leave its template out, and it is a static call"
+                "the operation {op} cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
+                 pointer, jump, call or return; or leave its template out, and it is a static call"
             ),
             Error::OutOfRange { address } => write!(
                 f,

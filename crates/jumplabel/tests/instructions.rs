@@ -1,5 +1,8 @@
 //! What may be an operation in place on x86-64: lengths, displacements and unfit instructions, compared with another decoder.
 
+#[path = "instructions/words.rs"]
+mod words;
+
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 use jumplabel::arch::x86::X86;
 use jumplabel::arch::{Fault, Op};

@@ -56,7 +56,7 @@ pub struct Guest {
     pub threads: &'static str,
 }
 
-const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoints plan threads";
+const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoints ops plan threads";
 
 /// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
 /// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.

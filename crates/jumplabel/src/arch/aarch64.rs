@@ -11,7 +11,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
-use super::op::Op;
+use super::op::{Fault, Op};
 use super::{Arch, Code, State, word};
 
 /// The instruction set.
@@ -35,4 +35,31 @@ impl Jump for Aarch64 {}
 
 impl Naked for Aarch64 {}
 
-impl Op for Aarch64 {}
+impl Op for Aarch64 {
+    /// Arm ARM C4.1, "A64 instruction set encoding".
+    fn examine(bytes: &[u8]) -> Result<(), Fault> {
+        let word = word::of(bytes)?;
+        let bits = |first: u32, last: u32| word >> last & ((2 << (first - last)) - 1);
+        let (first_is_stack, result_is_stack) = (bits(9, 5) == 31, bits(4, 0) == 31);
+        let sets_flags = bits(29, 29) == 1;
+        match bits(28, 25) {
+            // Not allocated, and of extensions to vectors and matrices.
+            0b0000..=0b0011 => Err(Fault::Length),
+            // But `msr`, `mrs`, barriers and hints.
+            0b1010 | 0b1011 if bits(31, 24) != 0xd5 => Err(Fault::Jumps),
+            // `adr`, `adrp`; loads of a literal.
+            0b1000 if bits(24, 24) == 0 => Err(Fault::Place),
+            0b0100 | 0b0110 | 0b1100 | 0b1110 if bits(29, 27) == 0b011 && bits(24, 24) == 0 => Err(Fault::Place),
+            // Loads, stores and atomics.
+            0b0100 | 0b0110 | 0b1100 | 0b1110 if first_is_stack => Err(Fault::Stack),
+            // Sums with a number, or with an extended register.
+            0b1000 if first_is_stack || result_is_stack && !sets_flags => Err(Fault::Stack),
+            0b0101 if bits(24, 24) == 1 && bits(21, 21) == 1 && (first_is_stack || result_is_stack && !sets_flags) => {
+                Err(Fault::Stack)
+            }
+            // Logic with a number, but not a test.
+            0b1001 if bits(24, 23) == 0 && result_is_stack && bits(30, 29) != 0b11 => Err(Fault::Stack),
+            _ => Ok(()),
+        }
+    }
+}

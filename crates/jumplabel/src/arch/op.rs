@@ -87,10 +87,12 @@ pub trait Op: Jump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It is shorter than a jump, or is not one instruction, or one that is not known.
+    /// It has not the length that a site needs, or is not one instruction, or one that is not known.
     Length,
     /// It jumps, calls, returns, or enters the kernel: it would do so from another place.
     Jumps,
     /// It reads or writes the stack pointer, which has another value in a stub.
     Stack,
+    /// It reads its own address, which is another one at the site.
+    Place,
 }

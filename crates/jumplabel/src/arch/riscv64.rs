@@ -16,7 +16,7 @@
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
-use super::op::Op;
+use super::op::{Fault, Op};
 use super::{Arch, Code, State, word};
 use crate::format::NAKED;
 
@@ -46,4 +46,40 @@ impl Naked for Riscv64 {
     }
 }
 
-impl Op for Riscv64 {}
+impl Op for Riscv64 {
+    /// RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
+    fn examine(bytes: &[u8]) -> Result<(), Fault> {
+        let word = word::of(bytes)?;
+        let register = |bit: u32| word >> bit & 31;
+        let [result, first, second] = [7, 15, 20].map(|bit| register(bit) == 2);
+        let names_stack = match word & 0x7f {
+            // Branches, `jal`, `jalr`.
+            0x63 | 0x67 | 0x6f => return Err(Fault::Jumps),
+            // `ecall`, `ebreak`, and what returns from them.
+            0x73 if matches!(word >> 7, 0 | 0x2000 | 0x4000 | 0x20_4000 | 0x60_4000 | 0xe0_4000 | 0xf6_4000) => {
+                return Err(Fault::Jumps);
+            }
+            0x17 => return Err(Fault::Place),
+            // `lui`.
+            0x37 => result,
+            // Loads, of floating point, too; sums with a number; `fence` and what is about lines of a cache.
+            0x03 | 0x13 | 0x1b | 0x0f => result || first,
+            0x07 => first,
+            // Of registers; atomics.
+            0x33 | 0x3b | 0x2f => result || first || second,
+            0x23 => first || second,
+            0x27 => first,
+            // Of control registers: a register, or a number.
+            0x73 => result || word & 0x4000 == 0 && first,
+            // Of floating point: some have a general register for the result or the operand.
+            0x53 => match word >> 27 {
+                0b10100 | 0b11000 | 0b11100 => result,
+                0b11010 | 0b11110 => first,
+                _ => false,
+            },
+            0x43 | 0x47 | 0x4b | 0x4f => false,
+            _ => return Err(Fault::Length),
+        };
+        if names_stack { Err(Fault::Stack) } else { Ok(()) }
+    }
+}

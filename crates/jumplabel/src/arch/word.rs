@@ -1,6 +1,7 @@
 //! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. What the encoders of such instruction
 //! sets have in common. All of them store instructions in little endian.
 
+use super::op::Fault;
 use super::{Code, State};
 use crate::format::BRANCH;
 
@@ -20,4 +21,9 @@ pub(super) const fn code(kind: u8, word: u32) -> Code {
 /// A check's site in `state`.
 pub(super) fn branch(state: State, nop: u32, jump: u32) -> Code {
     code(BRANCH, if state == State::JUMP { jump } else { nop })
+}
+
+/// The instruction of an operation in place.
+pub(super) fn of(bytes: &[u8]) -> Result<u32, Fault> {
+    bytes.try_into().map(u32::from_le_bytes).map_err(|_| Fault::Length)
 }

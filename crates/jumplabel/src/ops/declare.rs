@@ -5,7 +5,7 @@
 //!   __ops!           one operation after the other, their names
 //!   __op!            the operands, their types and the result: of three kinds, `none`, `out R`, `inout a R`
 //!   __op_arms!       of each arm: the template for this instruction set, if it has one
-//!   __op_form!       in place, if the first arm has; a static call, if not
+//!   __op_form!       in place, if the first arm has, and, where an instruction is a word, all others; a static call, if not
 //! ```
 
 /// What does nothing, by the number of its arguments; returns the first, where it returns something.
@@ -184,7 +184,7 @@ macro_rules! __op_elsewhere {
 #[macro_export]
 macro_rules! __op_form {
     ($op:tt [$arm:ident $function:tt in $template:literal $call:tt] $($others:tt)*) => {
-        $crate::__op_in_place! { $op [$arm $function $template] $($others)* }
+        $crate::__op_if_in_place! { $op [$arm $function $template] $($others)* }
     };
     ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
         $crate::__op_if_in_place! { $op [$arm (nothing) nothing] $($others)* }

@@ -13,8 +13,12 @@
 //!
 //! Numeric labels, of which the last one counts: several operations are in a function, and each is there as often as it is inlined.
 
-#[cfg(not(all(jumplabel_sites, target_arch = "x86_64")))]
+#[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;
+#[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+mod in_place;
+#[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
+mod word;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub(crate) mod x86_64;
 
@@ -27,7 +31,7 @@ macro_rules! __op_begin_asm {
         .reloc .Ljump_op_\\n,BFD_RELOC_NONE,.Ljump_op_entry_\\n\n\
         .pushsection __jump_table,\"ao?\",%progbits,.Ljump_op_\\n\n.balign 4\n\
         .Ljump_op_entry_\\n\\(): .long .Ljump_op_\\n-.,8804b-.\n.endm\n.endif\n\
-        .set .Ljump_ops,.Ljump_ops+1\n.altmacro\njumplabel_op %.Ljump_ops\n.noaltmacro\n8802:"
+        .set .Ljump_ops,.Ljump_ops+1\n.altmacro\njumplabel_op %.Ljump_ops\n.noaltmacro\n"
     };
 }
 
@@ -40,15 +44,17 @@ macro_rules! __op_entry_asm {
     };
 }
 
-/// The arms of the native instruction and of the name, before those of the backends. `$count`: how many there are.
+/// The arms of the native instruction and of the name, before those of the backends. `{__count}`: how many there are.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_native_asm {
-    ($op:ident, $template:literal, $len:literal) => {
+    ($op:ident, $template:literal) => {
         ::core::concat!(
-            "8803:\n.if (8803b-8802b)<", $len, "\n.error \"jumplabel: the native instruction of the operation ", ::core::stringify!($op),
-            " is shorter than ", $len, " bytes: make it longer, by {{disp32}} or a prefix\"\n.endif\n",
-            ".subsection 1\n8807:\n", $template, "\n8808:\n8809: .ascii \"", ::core::stringify!($op), "\"\n8810:\n.previous\n",
+            "8803:\n", $crate::__op_instruction_asm!(behind), ".if (8803b-8802b)", $crate::__op_length_asm!(wrong),
+            "\n.error \"jumplabel: the native instruction of the operation ", ::core::stringify!($op),
+            $crate::__op_length_asm!(message), "\"\n.endif\n",
+            ".subsection 1\n", $crate::__op_instruction_asm!(before), "8807:\n", $template, "\n8808:\n", $crate::__op_instruction_asm!(behind),
+            "8809: .ascii \"", ::core::stringify!($op), "\"\n8810:\n.previous\n",
             ".subsection 2\n.balign 4\n8804: .long {__count}\n.long {}|(8808b-8807b)<<8,8807b-.\n.long 255|(8810b-8809b)<<8,8809b-.\n.previous"
         )
     };

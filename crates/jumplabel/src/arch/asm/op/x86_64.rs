@@ -1,4 +1,4 @@
-//! Operations in place on x86-64: templates, stubs, their unwind information, and what keeps registers for backends that are called.
+//! Operations in place on x86-64: stubs, their unwind information, and what keeps registers for backends that are called.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,163 +10,46 @@ macro_rules! __op_if_here {
     ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
 }
 
-/// An operation whose native form is nothing: a nop, which is long enough.
+/// An operation whose first arm has a template, or whose native form is nothing: a nop, which is long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
+    ($op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
+        $crate::__op_in_place! { $op [$arm $function $template] $($others)* }
+    };
     ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
         $crate::__op_in_place! { $op [$arm (nothing) ".byte 0x0f,0x1f,0x44,0,0"] $($others)* }
     };
 }
 
-/// The function of an operation in place.
+/// The assembler, with what an open arm needs.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __op_in_place {
-    (
-        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt $of:tt $result:tt)
-        [$first:ident $function:tt $template:literal] $($others:tt)*
-    ) => {
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        enum $op {}
-        $crate::__op_operation! { $backends $op $of $result ($crate::__op_type!($unsafe $of $result))
-            (__function => ::core::option::Option::None) [$first $function] $($others)* }
-        $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
-            [$crate::__op_begin_asm!(), $template, $crate::__op_native_asm!($op, $template, 5),]
-            [const <$backends>::$first as ::core::primitive::u8,] $($others)* }
+macro_rules! __op_operands {
+    ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] $named:tt) => {
+        $crate::__op_asm! { $table $backends [$($text)* "// {call} {__thunk}",]
+            [$($operand)* call = const 8806, __thunk = sym $crate::arch::__op_thunk,] $named }
     };
 }
 
-/// What an arm adds: a stub, and its row.
+/// What is before an instruction of a site, and its label, and what is behind it.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __op_emit {
-    ($op:tt [$($text:tt)*] [$($operand:tt)*]) => {
-        $crate::__op_function_in_place! { $op [$($text)*] [$($operand)*] }
-    };
-    (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
-        [$($text:tt)*] [$($operand:tt)*] [$arm:ident (nothing) nothing] $($rest:tt)*
-    ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_nothing_asm!(),]
-            [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
-    };
-    (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
-        [$($text:tt)*] [$($operand:tt)*] [$arm:ident $function:tt in $template:literal []] $($rest:tt)*
-    ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(),]
-            [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
-    };
-    (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
-        [$($text:tt)*] [$($operand:tt)*] [$arm:ident ($($function:tt)+) in $template:literal [call]] $($rest:tt)*
-    ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(), $crate::__op_open_asm!($arguments $kind),]
-            [$($operand)* const <$backends>::$arm as ::core::primitive::u8, sym $($function)+,] $($rest)* }
-    };
-    (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
-        [$($text:tt)*] [$($operand:tt)*] [$arm:ident ($($function:tt)+) out] $($rest:tt)*
-    ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_open_asm!($arguments $kind), $crate::__op_row_asm!(),]
-            [$($operand)* sym $($function)+, const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
+macro_rules! __op_instruction_asm {
+    ($place:ident) => {
+        ""
     };
 }
 
-/// The function, with its operands.
+/// What is wrong with the length of a native instruction.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __op_function_in_place {
-    (
-        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident) [$(($argument:ident, $of:ty))*] (none))
-        [$($text:tt)*] [$($operand:tt)*]
-    ) => {
-        $($attr)*
-        #[inline(always)]
-        $vis $($unsafe)? fn $op($($argument: $of),*) {
-            $crate::__op_asm! { $table $backends [$($text)* $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
-                [$($operand)*] [$($argument = in(reg) $argument,)*] }
-        }
+macro_rules! __op_length_asm {
+    (wrong) => {
+        "<5"
     };
-    (
-        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident) [$(($argument:ident, $of:ty))*] (out $result:ty))
-        [$($text:tt)*] [$($operand:tt)*]
-    ) => {
-        $($attr)*
-        #[inline(always)]
-        $vis $($unsafe)? fn $op($($argument: $of),*) -> $result {
-            let __ret: $result;
-            $crate::__op_asm! { $table $backends [$($text)* "# {ret}", $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
-                [$($operand)*] [$($argument = in(reg) $argument,)* ret = out(reg) __ret,] }
-            __ret
-        }
-    };
-    (
-        (($table:ident $backends:ident [$($attr:tt)*] [$vis:vis] [$($unsafe:tt)?] $op:ident)
-            [($first:ident, $first_of:ty) $(($argument:ident, $of:ty))*] (inout $same:ident $result:ty))
-        [$($text:tt)*] [$($operand:tt)*]
-    ) => {
-        $($attr)*
-        #[inline(always)]
-        $vis $($unsafe)? fn $op($first: $first_of, $($argument: $of),*) -> $result {
-            let __ret: $result;
-            $crate::__op_asm! { $table $backends
-                [$($text)* ::core::concat!("# {", ::core::stringify!($first), "}"), $(::core::concat!("# {", ::core::stringify!($argument), "}"),)*]
-                [$($operand)*] [$first = inout(reg) $first => __ret, $($argument = in(reg) $argument,)*] }
-            __ret
-        }
-    };
-}
-
-/// The assembler. Operands of the user's have any name that begins in another way than those here.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_asm {
-    ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] [$($named:tt)*]) => {
-        #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
-        // SAFETY: what the templates do is for who wrote them to say; the stubs change nothing but the result.
-        unsafe {
-            ::core::arch::asm!(
-                $crate::__op_once_asm!(),
-                $($text)*
-                "# {call} {__thunk}",
-                $crate::__op_entry_asm!(),
-                $crate::__key_word_asm!("__key"),
-                ".long {__meta}\n.popsection",
-                $($operand)*
-                $($named)*
-                __count = const $crate::switch::count_of::<$backends>() as ::core::primitive::u32 + 1,
-                __key = sym $table,
-                call = const 8806,
-                __thunk = sym $crate::arch::__op_thunk,
-                __meta = const $crate::format::meta(false, $crate::format::OP, 0),
-                options(nostack),
-            );
-        }
-    };
-}
-
-/// What refers to the object's record.
-#[cfg(not(jumplabel_dylib))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_once_asm {
-    () => {
-        $crate::__once_asm!()
-    };
-}
-#[cfg(jumplabel_dylib)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_once_asm {
-    () => {
-        ::core::concat!($crate::__once_asm!(), "\n", $crate::__foreign_asm!())
+    (message) => {
+        " is shorter than 5 bytes: make it longer, by {{disp32}} or a prefix"
     };
 }
 

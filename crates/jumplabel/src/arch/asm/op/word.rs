@@ -1,0 +1,117 @@
+//! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, and no slow way: there is no stub that keeps
+//! registers and calls. If an arm has none, the operation is a static call.
+
+/// Chooses what is written for a template of this instruction set, or of another one.
+#[cfg(target_arch = "aarch64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_here {
+    (aarch64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
+    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+}
+#[cfg(target_arch = "riscv64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_here {
+    (riscv64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
+    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+}
+
+/// An operation whose native form is nothing: a nop.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_in_place {
+    ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
+        $crate::__op_if_in_place! { [$($others)*] { $op [$arm (nothing) "nop"] $($others)* } { $op [$arm (nothing) nothing] $($others)* } }
+    };
+    ($op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
+        $crate::__op_if_in_place! { [$($others)*] { $op [$arm $function $template] $($others)* }
+            { $op [$arm $function in $template []] $($others)* } }
+    };
+    ([] { $($op:tt)* } $call:tt) => { $crate::__op_in_place! { $($op)* } };
+    ([[$arm:ident $function:tt nothing] $($others:tt)*] $op:tt $call:tt) => { $crate::__op_if_in_place! { [$($others)*] $op $call } };
+    ([[$arm:ident $function:tt in $template:literal []] $($others:tt)*] $op:tt $call:tt) => {
+        $crate::__op_if_in_place! { [$($others)*] $op $call }
+    };
+    ([$arm:tt $($others:tt)*] $op:tt { $($call:tt)* }) => { $crate::__op_call! { $($call)* } };
+}
+
+/// The assembler.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_operands {
+    ($($operands:tt)*) => { $crate::__op_asm! { $($operands)* } };
+}
+
+/// What is before an instruction of a site, and its label, and what is behind it; the way back from a stub. Aligned before compressed
+/// instructions are forbidden: as at a check's site.
+#[cfg(target_arch = "aarch64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_instruction_asm {
+    (before) => {
+        ".p2align 2\n"
+    };
+    (behind) => {
+        ""
+    };
+    (back) => {
+        "b 8803b"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_instruction_asm {
+    (before) => {
+        ".option push\n.p2align 2\n.option norvc\n.option norelax\n"
+    };
+    (behind) => {
+        ".option pop\n"
+    };
+    (back) => {
+        "j 8803b"
+    };
+}
+
+/// What is wrong with the length of a native instruction.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_length_asm {
+    (wrong) => {
+        "!=4"
+    };
+    (message) => {
+        " is not one instruction of 4 bytes"
+    };
+}
+
+/// A nop as an instruction that the site may hold.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_nothing_asm {
+    () => {
+        ::core::concat!(
+            ".subsection 1\n",
+            $crate::__op_instruction_asm!(before),
+            "8811: nop\n",
+            $crate::__op_instruction_asm!(behind),
+            ".previous\n.subsection 2\n.long {}|4<<8,8811b-.\n.previous"
+        )
+    };
+}
+
+/// The stub of a backend that says what it does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_closed_asm {
+    ($template:literal) => {
+        ::core::concat!(
+            ".subsection 1\n.p2align 2\n8811:\n",
+            $template,
+            "\n",
+            $crate::__op_instruction_asm!(back),
+            "\n.previous\n"
+        )
+    };
+}
