@@ -10,6 +10,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_alternatives)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
 
@@ -41,6 +42,9 @@ fn main() {
         if arch.starts_with("x86") {
             println!("cargo::rustc-cfg=jumplabel_prefixes");
             println!("cargo::metadata=prefixes=1");
+        }
+        if arch == "x86_64" {
+            println!("cargo::rustc-cfg=jumplabel_alternatives");
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }

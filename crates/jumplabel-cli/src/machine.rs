@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Code, Kind, Op, Sites, State};
+use jumplabel::arch::{Alternative as _, Code, Kind, Op, Sites, State};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -124,6 +124,14 @@ impl Machine {
     /// What a site at `to` holds, if it does what the instruction at `from` does.
     pub fn moved(self, native: &[u8], from: u64, to: u64) -> Code {
         with_encoder!(self, A => <A as Op>::moved(native, from as usize, to as usize))
+    }
+
+    /// What changes of a site at `to`, if it does what the instructions at `from` do; `None` if that is not known.
+    pub fn alternative(self, instructions: &[u8], from: u64, to: u64, size: usize) -> Option<Code> {
+        match self {
+            Machine::X86_64 => X86::<64>::placed(instructions, from as usize, to as usize, size),
+            _ => None,
+        }
     }
 
     /// What a site does, as a number: of a check, whether it jumps; of a naked key's function, what it returns.

@@ -174,6 +174,11 @@ pub enum Error {
         /// The operation: a text that lives as long as its object is loaded.
         op: &'static str,
     },
+    /// An alternative has an instruction that is not known, or works only where it was assembled, like a short jump to elsewhere.
+    UnfitAlternative {
+        /// Address of the site.
+        address: usize,
+    },
     /// A site cannot reach its other arm with one instruction.
     OutOfRange {
         /// Address of the site.
@@ -285,6 +290,11 @@ impl fmt::Display for Error {
                 f,
                 "the operation {op} cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
                  pointer, jump, call or return; or leave its template out, and it is a static call"
+            ),
+            Error::UnfitAlternative { address } => write!(
+                f,
+                "the alternative at {address:#x} has an instruction that cannot be moved there, or that is not known: write it in another \
+                 way, or make it longer than 7 bytes, and it is jumped to"
             ),
             Error::OutOfRange { address } => write!(
                 f,

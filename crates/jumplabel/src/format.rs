@@ -56,7 +56,9 @@ pub const SWITCH: u8 = 3;
 /// The kind of a call of a static call: the displacement of an instruction that calls the trampoline, which is the entry's target.
 pub const CALL_SITE: u8 = 4;
 /// The kind of an operation in place: an instruction of the program's, or a jump to a backend's stub. The entry's target is as a switch's;
-/// of an arm that is an instruction, the mode says how long it is, too.
+/// of an arm that is an instruction, the mode says how long it is, too. An alternative is one that says how many bytes of its site change, in
+/// three bits from [`OFFSET_SHIFT`] on, with the number of a feature for a mode, 0 for the instructions that are there in a file. The bit above
+/// is set if the site jumps to all arms but that.
 pub const OP: u8 = 5;
 /// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
 pub const PREFIX: u8 = 6;
@@ -139,7 +141,7 @@ impl Entry {
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 
-    /// The arms of a switch, or of an operation in place.
+    /// The arms of a switch, an operation in place or an alternative.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
         // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
@@ -167,6 +169,18 @@ impl Entry {
     #[must_use]
     pub fn kind(&self) -> u8 {
         (self.meta >> KIND_SHIFT & KIND_MASK) as u8
+    }
+
+    /// Whether it is an alternative.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    pub(crate) fn is_alternative(&self) -> bool {
+        self.kind() == OP && self.changes().0 != 0
+    }
+
+    /// Of an alternative: how many bytes of the site change, and whether it jumps to what is not there in a file. Of others, 0.
+    pub(crate) fn changes(&self) -> (usize, bool) {
+        let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
+        ((word & 7) as usize, word & 8 != 0)
     }
 
     /// The arm, the kind, and whether it loads: all that tells sites of a key apart, beside where they are.

@@ -37,6 +37,7 @@
 //! | have keys found that are fields or elements | [`record_key!`] |
 //! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
+//! | have instructions that depend on the processor's features | [`alternative!`], [`alternatives`] |
 //! | have others look on at a place in the code | [`tracepoint!`], [`emit!`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
@@ -56,6 +57,7 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod alternatives;
 pub mod arch;
 mod batch;
 #[doc(hidden)] // Public for the macros.

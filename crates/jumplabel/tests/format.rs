@@ -12,6 +12,7 @@ const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel
 const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
 const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/lock_prefix.h");
 const PREFIX: &str = include_str!("../src/up/prefix.rs");
+const ALTERNATIVE: &str = include_str!("../src/alternatives/assembler.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
@@ -44,6 +45,14 @@ fn checks() -> Vec<Check> {
         document(format!(", {} a lock prefix, see below", jumplabel::format::PREFIX)),
         ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
         ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
+        (
+            "alternatives/assembler.rs",
+            ALTERNATIVE,
+            format!(
+                "__jumplabel_alternatives-.,{}|.Ljump_size<<{OFFSET_SHIFT}|",
+                u32::from(jumplabel::format::OP) << KIND_SHIFT
+            ),
+        ),
         ("up/prefix.rs", PREFIX, format!(".pushsection {TABLE_SECTION},")),
         document(format!("## Static call, {} bytes", size_of::<jumplabel::call::RawCall>())),
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),

@@ -5,7 +5,7 @@ mod words;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Fault, Op};
+use jumplabel::arch::{Alternative, Fault, Op};
 use proptest::prelude::*;
 
 type X64 = X86<64>;
@@ -71,12 +71,46 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// An instruction that an alternative has means the same where it is put, and a nop follows.
+fn keeps_its_meaning(bytes: &[u8]) -> Result<(), TestCaseError> {
+    const TO: usize = 0x41_2345;
+    let old = decoded(bytes);
+    if old.is_invalid() || old.len() > 7 {
+        return Ok(());
+    }
+    let sequence = [&bytes[..old.len()], &[0x90]].concat();
+    // What is refused does no harm.
+    let code = X64::placed(&sequence[..sequence.len().min(7)], 0x40_0000, TO, 7);
+    let Some(code) = code else { return Ok(()) };
+    let mut decoder = Decoder::with_ip(64, &code, TO as u64, DecoderOptions::NONE);
+    let new = decoder.decode();
+    prop_assert_eq!((new.code(), new.len()), (old.code(), old.len()), "{:02x?} {} {}", bytes, old, new);
+    if old.is_ip_rel_memory_operand() {
+        prop_assert_eq!(new.ip_rel_memory_address(), old.ip_rel_memory_address(), "{}", old);
+    }
+    if old.near_branch_target() != 0 {
+        // Inside of the sequence, or where it was.
+        let inside =
+            new.near_branch_target().wrapping_sub(TO as u64) == old.near_branch_target().wrapping_sub(0x40_0000);
+        prop_assert!(
+            new.near_branch_target() == old.near_branch_target()
+                || inside && old.near_branch_target() - 0x40_0000 <= sequence.len() as u64,
+            "{old} {new}"
+        );
+    }
+    while decoder.can_decode() {
+        prop_assert_eq!(decoder.decode().mnemonic(), iced_x86::Mnemonic::Nop, "{:02x?}", code);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes(bytes in proptest::array::uniform16(any::<u8>())) {
         agrees(&bytes)?;
+        keeps_its_meaning(&bytes)?;
     }
 
     /// With prefixes and escapes that random bytes seldom have.
@@ -89,7 +123,30 @@ proptest! {
     ) {
         let bytes: Vec<u8> = prefixes.into_iter().chain(rex).chain(escape.iter().copied()).chain(rest).collect();
         agrees(&bytes)?;
+        keeps_its_meaning(&bytes)?;
     }
+}
+
+/// Those that programs use have an alternative, padded; those that lead out of themselves by a short way have none.
+#[test]
+fn ordinary_alternatives() {
+    let placed = |bytes: &[u8]| X64::placed(bytes, 0x1000, 0x2000, 7).map(|code| code.to_vec());
+    for (bytes, expected) in [
+        (&[][..], &[0x0f, 0x1f, 0x80, 0, 0, 0, 0][..]),
+        (&[0xf3, 0x0f, 0xb8, 0xc7], &[0xf3, 0x0f, 0xb8, 0xc7, 0x0f, 0x1f, 0]),
+        (&[0xe8, 0, 0x20, 0, 0], &[0xe8, 0, 0x10, 0, 0, 0x66, 0x90]),
+        (&[0x48, 0x8b, 0x05, 0, 0x20, 0, 0], &[0x48, 0x8b, 0x05, 0, 0x10, 0, 0]),
+        (&[0x50, 0x58, 0xf3, 0xa4, 0x0f, 0x05], &[0x50, 0x58, 0xf3, 0xa4, 0x0f, 0x05, 0x90]),
+        (&[0xe3, 0x02, 0x50, 0x58], &[0xe3, 0x02, 0x50, 0x58, 0x0f, 0x1f, 0]),
+    ] {
+        assert_eq!(placed(bytes).as_deref(), Some(expected), "{bytes:02x?}");
+    }
+    for bytes in [&[0xeb, 0x10][..], &[0xe3, 0xf0], &[0x75, 1], &[0x62, 0xf1, 0x7c, 0x48, 0x28, 0x07], &[0xe8, 0, 0]] {
+        assert_eq!(placed(bytes), None, "{bytes:02x?}");
+    }
+    // As far as it changes, and no farther.
+    let long = [0x48, 0x8b, 0x05, 0, 0x20, 0, 0, 0x90, 0xeb, 0x10];
+    assert_eq!(X64::placed(&long, 0x1000, 0x2000, 5).unwrap()[..], [0x48, 0x8b, 0x05, 0, 0x10]);
 }
 
 /// Those that programs use are not refused.

@@ -169,7 +169,11 @@ fn each_backend() {
                 COUNTER.set(from).unwrap();
                 let outcome = COUNTER.set(to).unwrap();
                 assert_eq!((all(), COUNTER.query()), (expected, to));
-                assert_eq!(outcome.sites > 0, from != to && cfg!(jumplabel_trampolines), "{from:?} -> {to:?}: {outcome:?}");
+                assert_eq!(
+                    outcome.sites > 0,
+                    from != to && cfg!(jumplabel_trampolines),
+                    "{from:?} -> {to:?}: {outcome:?}"
+                );
             }
         }
         COUNTER.native().unwrap();

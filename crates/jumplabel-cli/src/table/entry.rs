@@ -59,6 +59,8 @@ pub struct Site {
     pub bytes: Code,
     /// All of its instruction: that of an operation in place may be longer than what changes.
     pub instruction: Vec<u8>,
+    /// Whether it is an alternative, whose site is like an operation's.
+    pub is_alternative: bool,
     /// What these bytes are; `None` if they are foreign.
     pub state: Option<State>,
 }
@@ -99,7 +101,9 @@ impl Site {
         {
             return Err(format!("leads to no key: {key:#x}"));
         }
-        let size = image.machine.bytes(kind);
+        // An alternative says how many bytes change.
+        let changes = if number == OP && !is_slot { (meta >> OFFSET_SHIFT & 7) as usize } else { 0 };
+        let size = if changes != 0 { changes } else { image.machine.bytes(kind) };
         let bytes = image.slice(address, size).filter(|_| image.contains_code(address, size as u64));
         let bytes = bytes.ok_or_else(|| format!("has its site where no code is: {address:#x}"))?;
         let mut site = Site {
@@ -112,6 +116,7 @@ impl Site {
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
             instruction: bytes.to_vec(),
+            is_alternative: changes != 0,
             state: None,
         };
         let mut native = None;
@@ -125,7 +130,10 @@ impl Site {
             site.target = end.wrapping_add_signed(i32::from_le_bytes(distance).into());
         }
         site.state = image.machine.decode(kind, site.bytes, address, site.target);
-        if let Some(native) = native {
+        if let Some(old) = native.filter(|_| site.is_alternative) {
+            let held = image.machine.alternative(old, site.target, address, size) == Some(site.bytes);
+            site.state = held.then_some(State::IN_PLACE);
+        } else if let Some(native) = native {
             let held = image.machine.moved(native, site.target, address) == site.bytes;
             site.state = held.then_some(State::IN_PLACE);
             site.instruction = image.slice(address, native.len()).unwrap_or_default().to_vec();
@@ -167,6 +175,7 @@ impl Site {
         let does = image.machine.does(state) != 0;
         match (is, self.kind.number()) {
             (Is::Key(on) | Is::Tracepoint(on), NAKED | PREFIX) => Some(does == on?),
+            (Is::Key(_) | Is::Mode { .. }, OP) => Some(true),
             // A jump to a stub is right whatever the key is.
             (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
             (Is::Key(on) | Is::Tracepoint(on), jumplabel::format::BRANCH) => Some(does == (on? != self.arm)),
@@ -174,7 +183,6 @@ impl Site {
             // Wherever it leads: to the trampoline, or to the default.
             (Is::Call(_), CALL_SITE) => Some(state == State::CALLS),
             (Is::Mode { .. }, SWITCH) => Some(state == State::TO_ARM),
-            (Is::Mode { .. }, OP) => Some(true),
             _ => Some(false),
         }
     }
@@ -184,6 +192,7 @@ impl Site {
         let does = image.machine.does(self.state?) != 0;
         match self.kind.number() {
             NAKED | PREFIX => Some(does),
+            OP => Some(false),
             _ if self.loads => None,
             _ => Some(does != self.arm),
         }

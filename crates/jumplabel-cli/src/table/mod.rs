@@ -167,7 +167,7 @@ impl Subject {
         };
         let is = match site.kind.number() {
             format::JUMP | format::CALL_SITE => Is::Call(None),
-            format::SWITCH | format::OP => Is::mode(image, &site.place),
+            format::SWITCH | format::OP if !site.is_alternative => Is::mode(image, &site.place),
             _ => {
                 let flags =
                     if let Place::Here(address) = site.place { image.word(address.wrapping_add(4)) } else { None };

@@ -5,6 +5,7 @@
 //!   powerpc64 loongarch64
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
 //!   call_site op prefix
+//!   alternative                       instructions at a site like an operation's
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -16,6 +17,7 @@
 //! No system calls, no policy.
 
 pub mod aarch64;
+mod alternative;
 pub mod arm;
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 pub(crate) mod asm;
@@ -41,6 +43,7 @@ mod word;
 pub mod x86;
 mod x86_op;
 
+pub use alternative::Alternative;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 #[doc(hidden)]
 pub use asm::op::x86_64::__op_thunk;

@@ -1,6 +1,8 @@
-//! Operations in place on x86-64: how long an instruction is, and what makes it unfit (Intel SDM volume 2, chapter 2 and appendix A).
+//! Instructions of the program's on x86-64, at the sites of operations and alternatives: how long one is, what in it counts from its own
+//! place, and what makes it unfit for an operation (Intel SDM volume 2, chapter 2 and appendix A).
 
 use super::Code;
+use super::alternative::{Alternative, NOPS};
 use super::op::{Fault, Op};
 use super::x86::X86;
 use crate::format::OP;
@@ -9,32 +11,62 @@ use crate::format::OP;
 const MAX: usize = 15;
 /// Bytes of a jump.
 const JUMP: usize = 5;
+/// The most bytes that change at a site.
+const LONGEST: usize = 7;
 
 impl<const BITS: u32> Op for X86<BITS> {
     /// On i686 there is none in place.
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let instruction = Instruction::of(bytes)?;
-        if BITS == 32 || bytes.len() < JUMP || instruction.len != bytes.len() { Err(Fault::Length) } else { Ok(()) }
+        if BITS == 32 || bytes.len() < JUMP || instruction.len != bytes.len() {
+            return Err(Fault::Length);
+        }
+        instruction.fault.map_or(Ok(()), Err)
     }
 
     fn moved(bytes: &[u8], from: usize, to: usize) -> Code {
         let mut moved = [0; MAX];
         moved.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
-        let relative = Instruction::of(bytes).ok().and_then(|instruction| instruction.relative);
-        if let Some(place) = relative.and_then(|at| moved.get_mut(at..at + 4)) {
-            let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
-            let distance = distance.wrapping_add(from.wrapping_sub(to) as u32);
-            place.copy_from_slice(&distance.to_le_bytes());
+        if let Ok(instruction) = Instruction::of(bytes) {
+            instruction.shift(&mut moved, from.wrapping_sub(to));
         }
         Code::new(OP, moved.get(..JUMP).unwrap_or_default())
+    }
+}
+
+impl<const BITS: u32> Alternative for X86<BITS> {
+    /// Instruction after instruction, as far as they reach into what changes.
+    fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code> {
+        let mut moved = [0; LONGEST + MAX];
+        let mut next = 0;
+        while next < bytes.len() && next < size {
+            let rest = bytes.get(next..)?;
+            let instruction = Instruction::of(rest).ok().filter(|instruction| instruction.len <= rest.len())?;
+            let place = moved.get_mut(next..)?;
+            place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
+            instruction.shift(place, from.wrapping_sub(to));
+            next += instruction.len;
+            // A short jump stays right if it leads to somewhere in the sequence.
+            if let Some(distance) = instruction.short {
+                let leads_to = next.checked_add_signed(distance.into());
+                leads_to.filter(|&leads_to| leads_to <= bytes.len() && size >= bytes.len())?;
+            }
+        }
+        let padding = NOPS.get(size.saturating_sub(next)).copied().unwrap_or_default();
+        moved.get_mut(next..)?.iter_mut().zip(padding).for_each(|(place, byte)| *place = *byte);
+        Some(Code::new(OP, moved.get(..size)?))
     }
 }
 
 /// What a decoder of lengths says of an instruction.
 struct Instruction {
     len: usize,
-    /// The offset of a displacement that counts from the instruction's end.
+    /// The offset of a displacement of four bytes that counts from the instruction's end.
     relative: Option<usize>,
+    /// A displacement of one byte that does.
+    short: Option<i8>,
+    /// What makes it unfit for an operation.
+    fault: Option<Fault>,
 }
 
 /// What follows an opcode.
@@ -44,9 +76,27 @@ enum Form {
     Plain(usize),
     /// A ModRM byte and what belongs to it, and an immediate operand.
     Memory(usize),
-    Unfit(Fault),
+    /// The displacement of a jump, of so many bytes.
+    Relative(usize),
+    /// None of those, or not known.
+    Unknown,
 }
-use Form::{Memory, Plain, Unfit};
+use Form::{Memory, Plain, Relative, Unknown};
+
+/// A form, and what makes an instruction of it unfit.
+type Unfit = (Form, Option<Fault>);
+
+const fn fit(form: Form) -> Unfit {
+    (form, None)
+}
+
+const fn jumps(form: Form) -> Unfit {
+    (form, Some(Fault::Jumps))
+}
+
+const fn stack(form: Form) -> Unfit {
+    (form, Some(Fault::Stack))
+}
 
 impl Instruction {
     fn of(bytes: &[u8]) -> Result<Instruction, Fault> {
@@ -66,19 +116,19 @@ impl Instruction {
         let opcode = at(next)?;
         let reg = |place: usize| at(place).map(|modrm| modrm >> 3 & 7);
         next += 1;
-        let form = match opcode {
+        let (form, mut fault) = match opcode {
             0x0f => {
                 let second = at(next)?;
                 next += 1;
                 match second {
                     // It writes to where a register leads, which no ModRM byte says.
-                    0x38 if at(next)? == 0xf8 => Unfit(Fault::Length),
+                    0x38 if at(next)? == 0xf8 => fit(Unknown),
                     0x38 | 0x3a => {
                         next += 1;
-                        Memory(usize::from(second == 0x3a))
+                        fit(Memory(usize::from(second == 0x3a)))
                     }
                     // Of the system; some do not come back.
-                    0x01 if at(next)? >= 0xc0 => Unfit(Fault::Jumps),
+                    0x01 if at(next)? >= 0xc0 => jumps(Memory(0)),
                     _ => of_second_map(second),
                 }
             }
@@ -90,25 +140,33 @@ impl Instruction {
                 next += length;
                 match (map, at(next - 1)?) {
                     (1, second) => of_second_map(second),
-                    (2, _) => Memory(0),
-                    (3, _) => Memory(1),
-                    _ => Unfit(Fault::Length),
+                    (2, _) => fit(Memory(0)),
+                    (3, _) => fit(Memory(1)),
+                    _ => fit(Unknown),
                 }
             }
-            0xf6 => Memory(usize::from(reg(next)? < 2)),
-            0xf7 => Memory(if reg(next)? < 2 { word } else { 0 }),
-            0xc6 | 0xc7 if reg(next)? != 0 => Unfit(Fault::Jumps),
-            0xff if matches!(reg(next)?, 2..=5) => Unfit(Fault::Jumps),
-            0xff if reg(next)? >= 6 => Unfit(Fault::Stack),
+            0xf6 => fit(Memory(usize::from(reg(next)? < 2))),
+            0xf7 => fit(Memory(if reg(next)? < 2 { word } else { 0 })),
+            0xc6 | 0xc7 if reg(next)? != 0 => jumps(Unknown),
+            0xff if matches!(reg(next)?, 2..=5) => jumps(Memory(0)),
+            0xff if reg(next)? == 6 => stack(Memory(0)),
+            0xff if reg(next)? == 7 => stack(Unknown),
             // The stack pointer in the opcode's lowest bits.
-            0x94 | 0xbc if rex & 1 == 0 => Unfit(Fault::Stack),
-            0xb8..=0xbf if wide => Plain(8),
+            0x94 if rex & 1 == 0 => stack(Plain(0)),
+            0xbc if rex & 1 == 0 => stack(Plain(if wide { 8 } else { word })),
+            0xb8..=0xbf if wide => fit(Plain(8)),
             _ => of_first_map(opcode, word),
         };
         let (immediate, has_memory) = match form {
             Plain(immediate) => (immediate, false),
             Memory(immediate) => (immediate, true),
-            Unfit(fault) => return Err(fault),
+            // With a short operand, processors differ.
+            Relative(bytes) if !short => {
+                let distance = if bytes == 1 { Some(at(next)?.cast_signed()) } else { None };
+                let relative = (bytes == 4).then_some(next);
+                return Ok(Instruction { len: next + bytes, relative, short: distance, fault });
+            }
+            Relative(_) | Unknown => return Err(fault.unwrap_or(Fault::Length)),
         };
         let mut relative = None;
         if has_memory {
@@ -126,13 +184,13 @@ impl Instruction {
             if opcode != 0x0f
                 && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && mode == 3 && names_stack(base, 1))
             {
-                return Err(Fault::Stack);
+                fault = fault.or(Some(Fault::Stack));
             }
             if mode != 3 && base == 4 {
                 let sib = at(next)?;
                 next += 1;
                 match sib & 7 {
-                    4 if rex & 1 == 0 => return Err(Fault::Stack),
+                    4 if rex & 1 == 0 => fault = fault.or(Some(Fault::Stack)),
                     5 if mode == 0 => displacement = 4,
                     _ => {}
                 }
@@ -141,24 +199,41 @@ impl Instruction {
             }
             next += displacement;
         }
-        Ok(Instruction { len: next + immediate, relative })
+        Ok(Instruction { len: next + immediate, relative, short: None, fault })
+    }
+
+    /// Has it, in `bytes`, mean what it means so much farther on.
+    fn shift(&self, bytes: &mut [u8], by: usize) {
+        if let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) {
+            let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
+            place.copy_from_slice(&distance.wrapping_add(by as u32).to_le_bytes());
+        }
     }
 }
 
 /// Opcodes of one byte. `word`: bytes of an immediate operand of the operand's size.
-fn of_first_map(opcode: u8, word: usize) -> Form {
+fn of_first_map(opcode: u8, word: usize) -> Unfit {
     match opcode {
-        0x00..=0x3f => match opcode & 7 {
+        0x00..=0x3f => fit(match opcode & 7 {
             0..=3 => Memory(0),
             4 => Plain(1),
             5 => Plain(word),
-            _ => Unfit(Fault::Length),
-        },
-        0x50..=0x5f | 0x68 | 0x6a | 0x8f | 0x9c | 0x9d | 0xc8 | 0xc9 => Unfit(Fault::Stack),
-        0x70..=0x7f | 0xc2 | 0xc3 | 0xca..=0xcf | 0xe0..=0xe3 | 0xe8 | 0xe9 | 0xeb | 0xf1 | 0xf4 => Unfit(Fault::Jumps),
-        0x63 | 0x84..=0x8e | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => Memory(0),
-        0x69 | 0x81 | 0xc7 => Memory(word),
-        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => Memory(1),
+            _ => Unknown,
+        }),
+        0x50..=0x5f | 0x9c | 0x9d | 0xc9 => stack(Plain(0)),
+        0x68 => stack(Plain(word)),
+        0x6a => stack(Plain(1)),
+        0x8f => stack(Memory(0)),
+        0xc8 => stack(Plain(3)),
+        0x70..=0x7f | 0xe0..=0xe3 | 0xeb => jumps(Relative(1)),
+        0xe8 | 0xe9 => jumps(Relative(4)),
+        0xc2 | 0xca => jumps(Plain(2)),
+        0xc3 | 0xcb | 0xcc | 0xcf | 0xf1 | 0xf4 => jumps(Plain(0)),
+        0xcd => jumps(Plain(1)),
+        0xce => jumps(Unknown),
+        0x63 | 0x84..=0x8e | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => fit(Memory(0)),
+        0x69 | 0x81 | 0xc7 => fit(Memory(word)),
+        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => fit(Memory(1)),
         0x6c..=0x6f
         | 0x90..=0x99
         | 0x9b
@@ -169,22 +244,24 @@ fn of_first_map(opcode: u8, word: usize) -> Form {
         | 0xd7
         | 0xec..=0xef
         | 0xf5
-        | 0xf8..=0xfd => Plain(0),
-        0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => Plain(1),
-        0xa9 | 0xb8..=0xbf => Plain(word),
-        0xa0..=0xa3 => Plain(8),
+        | 0xf8..=0xfd => fit(Plain(0)),
+        0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
+        0xa9 | 0xb8..=0xbf => fit(Plain(word)),
+        0xa0..=0xa3 => fit(Plain(8)),
         // EVEX, and what is none in 64-bit mode.
-        _ => Unfit(Fault::Length),
+        _ => fit(Unknown),
     }
 }
 
 /// Opcodes behind 0f.
-fn of_second_map(opcode: u8) -> Form {
+fn of_second_map(opcode: u8) -> Unfit {
     match opcode {
-        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0x80..=0x8f | 0xaa | 0xb9 | 0xff => Unfit(Fault::Jumps),
-        0xa0 | 0xa1 | 0xa8 | 0xa9 => Unfit(Fault::Stack),
-        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xc8..=0xcf => Plain(0),
-        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => Memory(1),
-        _ => Memory(0),
+        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0xaa => jumps(Plain(0)),
+        0x80..=0x8f => jumps(Relative(4)),
+        0xb9 | 0xff => jumps(Memory(0)),
+        0xa0 | 0xa1 | 0xa8 | 0xa9 => stack(Plain(0)),
+        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xc8..=0xcf => fit(Plain(0)),
+        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => fit(Memory(1)),
+        _ => fit(Memory(0)),
     }
 }

@@ -53,9 +53,19 @@ impl Found {
     ) -> Result<Self, usize> {
         let look = Look { entry, subject, aim, as_emitted, otherwise };
         // SAFETY: by the contract, the site is mapped.
-        let code = unsafe { Code::read(entry.kind(), entry.code(), entry.bytes()) };
+        let code = unsafe { held(entry) };
         subject.found(&look, code).unwrap_or_else(|| look.at(code, [None; 2]))
     }
+}
+
+/// What the site of an entry holds.
+///
+/// # Safety
+/// As for [`Found::at`].
+#[inline(never)] // Once in a program is enough.
+unsafe fn held(entry: &Entry) -> Code {
+    // SAFETY: by the contract, the site is mapped.
+    unsafe { Code::read(entry.kind(), entry.code(), entry.bytes()) }
 }
 
 /// What is asked of a site.
@@ -177,7 +187,7 @@ pub(super) unsafe fn complaint(entry: &Entry, subject: &dyn Subject, aim: usize)
         Err(error) => error,
         Ok(expected) => {
             // SAFETY: by the contract.
-            let found = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
+            let found = unsafe { held(entry) };
             Error::ForeignBytes { address, expected, found }
         }
     }

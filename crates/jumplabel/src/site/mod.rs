@@ -37,7 +37,12 @@ impl Entry {
     }
 
     /// Bytes of the site; if its kind is not known, those of a check.
+    #[inline(never)] // Once in a program is enough.
     pub(crate) fn bytes(&self) -> usize {
+        let (changes, _) = self.changes();
+        if changes != 0 {
+            return changes;
+        }
         Kind::of(self.kind()).map_or(Native::SIZE, Kind::bytes::<Native>)
     }
 }

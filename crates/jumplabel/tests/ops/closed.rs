@@ -139,7 +139,11 @@ fn each_backend() {
                 NUMBERS.set(from).unwrap();
                 let outcome = NUMBERS.set(to).unwrap();
                 assert_eq!((all(1_000), change(5, 1), NUMBERS.query()), (expected, [6, 5, 7, 4][to as usize], to));
-                assert_eq!(outcome.sites > 0, from != to && cfg!(jumplabel_trampolines), "{from:?} -> {to:?}: {outcome:?}");
+                assert_eq!(
+                    outcome.sites > 0,
+                    from != to && cfg!(jumplabel_trampolines),
+                    "{from:?} -> {to:?}: {outcome:?}"
+                );
             }
         }
     });

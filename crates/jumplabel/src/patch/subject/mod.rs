@@ -8,6 +8,8 @@
 //!   abandon   the sites are as they were
 //! ```
 
+#[cfg(jumplabel_alternatives)]
+mod alternatives;
 mod call;
 mod key;
 mod ops;
@@ -90,9 +92,15 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
+        _ if entry.is_alternative() => Some(unsafe { (Rarer::of_kind(ALTERNATIVE)?.of)(address) }),
+        // SAFETY: the same.
         kind => Some(unsafe { (Rarer::of_kind(kind)?.of)(address) }),
     }
 }
+
+/// In the list of those below, an alternative, whose entries are of the kind of operations. No kind has this number.
+#[cfg(jumplabel_sites)]
+const ALTERNATIVE: u8 = u8::MAX;
 
 /// What is linked into a program only if it changes subjects of such a kind.
 #[cfg(jumplabel_sites)]

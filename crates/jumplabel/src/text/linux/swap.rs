@@ -231,13 +231,16 @@ impl File {
         path[mapping.path_len] = 0;
         let name = CStr::from_bytes_until_nul(path).map_err(|_| rustix::io::Errno::NAMETOOLONG)?;
         let offset = mapping.offset + (start - mapping.start) as u64;
-        let open = |name: &CStr| {
-            let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-            let found = rustix::fs::fstat(&file)?;
-            let is_same = found.st_ino == mapping.inode && found.st_size as u64 > offset;
-            if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
-        };
-        open(name).or_else(|_| open(PROGRAM))
+        File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
+    }
+
+    /// If it has this inode and reaches so far.
+    #[inline(never)] // Once in a program is enough.
+    fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
+        let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let found = rustix::fs::fstat(&file)?;
+        let is_same = found.st_ino == inode && found.st_size as u64 > offset;
+        if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
     }
 
     /// A writable copy of the text at `start`.

@@ -1,0 +1,8 @@
+//! The alternatives of an object as table entries and transactions see them.
+
+use crate::key::raw::RawKey;
+
+/// A key, which is on if they were applied. One for each object that has alternatives.
+#[repr(transparent)]
+#[derive(Debug)]
+pub(crate) struct RawAlternatives(pub(crate) RawKey);
