@@ -19,6 +19,8 @@ core::arch::global_asm!(
     ".hidden jumplabel_for_each_key",
     ".hidden jumplabel_for_each_mode",
     ".hidden jumplabel_for_each_site",
+    ".hidden jumplabel_ops_seal",
+    ".hidden jumplabel_ops_set",
     ".hidden jumplabel_prepare",
     ".hidden jumplabel_inc",
     ".hidden jumplabel_register_object",

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Tables of operations: something tiny that is done in many places, and in one of 2 to 8 ways, its backends. The first one is native:
+ * while it is in force, an operation in place is its instruction, on the registers that the compiler chose. docs/ops.md says how it works,
+ * what the rules are, and when it pays.
+ *
+ *     DEFINE_PV_OPS(events, 3);                     in one file: three backends, of which 0 is in force
+ *     DECLARE_PV_OPS(events, 3);                    in others
+ *
+ *     static inline void count(unsigned *counter)   an operation: parameters only as arguments
+ *     {
+ *         PV_OP(events, count, (counter),
+ *               PV_IN_PLACE(plain, PV_DISP32 "lock incl (%[counter])"),
+ *               PV_IN_PLACE(twice, "lock addl $2, (%[counter])"),
+ *               PV_NOTHING);
+ *     }
+ *     pv_ops_set(events, 1);                        all operations of the table by backend 1, for every thread: all or nothing
+ *
+ * Each backend has an arm, in the order of their numbers:
+ *
+ *     PV_IN_PLACE(func, text)        the text of the assembler, with operands (two percent signs stand for one). Of backend 0, one
+ *                                    instruction of at least 5 bytes, which is the site; PV_DISP32 in front of it makes one of memory
+ *                                    long enough. Of another backend, a body of at most 64 bytes with its jump back: it may write the
+ *                                    result, memory and flags. func(arguments) does the same, elsewhere than on x86-64 and with
+ *                                    JUMPLABEL_FALLBACK
+ *     PV_NOTHING                     does nothing
+ *
+ * An operation with a result:
+ *
+ *     PV_OP_RESULT(ret, events, name, (arguments), arms...)     writes it to a variable: `ret`, and %[ret] in the texts
+ *     PV_OP_INOUT(events, name, (value, arguments), arms...)    changes the first argument
+ *
+ * At most six arguments, of types that fit a general register; %q[name] is all 64 bits of one. All memory counts as written.
+ *
+ *     pv_ops_set(name, backend)      0, or a negative errno as <jumplabel.h>'s functions, and nothing has changed: -EINVAL where there is
+ *                                    no such backend, and for an instruction that breaks a rule; -EAGAIN if threads run, and the writer
+ *                                    swap is refused; -EROFS
+ *     pv_ops_native(name)            the same, to backend 0
+ *     pv_ops_query(name)             the backend in force, by a load
+ *     pv_ops_seal(name)              forbids all further changes
+ */
+#ifndef JUMPLABEL_PV_OPS_H
+#define JUMPLABEL_PV_OPS_H
+
+#include "static_call.h"
+#include "static_switch.h"
+
+/* A table of operations. All members are the library's. */
+struct pv_ops {
+	struct static_mode mode;
+};
+
+/* Where a call of the table is led. All members are the library's. */
+struct jumplabel_op_call {
+	struct static_call_key *key;
+	jumplabel_function_ func, first;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As <jumplabel.h>'s functions: 0, or a negative errno. For the macros: `calls` are all those of the table. */
+int jumplabel_ops_set(struct pv_ops *ops, int backend, const struct jumplabel_op_call *calls, size_t count);
+int jumplabel_ops_seal(struct pv_ops *ops);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define DECLARE_PV_OPS(name, n)                                                                                        \
+	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8, "a table of operations has 2 to 8 backends");                          \
+	typedef char jumplabel_modes_of_##name##_[n][1];                                                               \
+	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int backend) JUMPLABEL_SHOWN_;                                 \
+	extern struct pv_ops name
+
+#define DEFINE_PV_OPS(name, n)                                                                                         \
+	JUMPLABEL_PV_OPS_(name, n, return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0))
+#define DEFINE_PV_OPS_WITH_CALLS(name, n, ...)                                                                         \
+	JUMPLABEL_PV_OPS_(name, n,                                                                                     \
+			  if (jumplabel_backend < 0 || jumplabel_backend >= (n))                                       \
+				  return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0);                         \
+			  enum { jumplabel_backends = (n) };                                                           \
+			  struct jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ };                                \
+			  return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                          \
+						   sizeof(jumplabel_calls) / sizeof(*jumplabel_calls)))
+
+#define PV_CALL(name, ...)                                                                                             \
+	__extension__({                                                                                                \
+		static JUMPLABEL_CALL_TYPE_(name) const jumplabel_functions[] = { __VA_ARGS__ };                       \
+		JUMPLABEL_ASSERT_(sizeof(jumplabel_functions) / sizeof(*jumplabel_functions) == jumplabel_backends,    \
+				  "a call of a table has one function for each backend");                              \
+		jumplabel_op_call_(JUMPLABEL_CALL_(name)(),                                                            \
+				   JUMPLABEL_CAST_(jumplabel_function_, jumplabel_functions[jumplabel_backend]));      \
+	})
+static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	struct jumplabel_op_call led = { call.key, jumplabel_function_of_(call, func), call.first };
+	return led;
+}
+
+/* Flag 4: it is a table. */
+#define JUMPLABEL_PV_OPS_(name, n, ...)                                                                                \
+	DECLARE_PV_OPS(name, n);                                                                                       \
+	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
+	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int jumplabel_backend)                                         \
+	{                                                                                                              \
+		__VA_ARGS__;                                                                                           \
+	}                                                                                                              \
+	struct pv_ops name = { { 0, 0, n, 0, 4 } }
+
+#define pv_ops_set(name, backend) jumplabel_set_##name##_(backend)
+#define pv_ops_native(name) pv_ops_set(name, 0)
+#define pv_ops_query(name) static_mode_get((name).mode)
+#define pv_ops_seal(name) jumplabel_ops_seal(&(name))
+
+#define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED_, func, text)
+#define PV_NOTHING (JUMPLABEL_NOTHING_, , )
+
+/* Among the operands of gcc's assembler, braces are for the choice of a dialect. */
+#define PV_DISP32 "%{disp32%} "
+
+#define PV_OP(table, op, arguments, ...)                                                                               \
+	JUMPLABEL_OP_(table, #op, , , "", arguments, arguments, __VA_ARGS__)
+#define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
+	JUMPLABEL_OP_(table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, __VA_ARGS__)
+#define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
+	JUMPLABEL_OP_(table, #op, JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments) =,                                     \
+		      JUMPLABEL_INOUT_(JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments)),                                 \
+		      JUMPLABEL_RESULT_(JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments)),                                \
+		      (JUMPLABEL_ARGUMENTS_BEHIND_(JUMPLABEL_UNWRAP_ arguments)), arguments, __VA_ARGS__)
+
+#define JUMPLABEL_UNWRAP_(...) __VA_ARGS__
+#define JUMPLABEL_JOIN_(a, b) JUMPLABEL_PASTE_(a, b)
+#define JUMPLABEL_ARGUMENT_1_(...) JUMPLABEL_ARGUMENT_1__(__VA_ARGS__, )
+#define JUMPLABEL_ARGUMENT_1__(first, ...) first
+#define JUMPLABEL_ARGUMENTS_BEHIND_(...) JUMPLABEL_ARGUMENTS_BEHIND__(__VA_ARGS__, )
+#define JUMPLABEL_ARGUMENTS_BEHIND__(first, ...) __VA_ARGS__
+#define JUMPLABEL_OTHER_OF_(...) JUMPLABEL_OTHER_OF__(__VA_ARGS__, )
+#define JUMPLABEL_OTHER_OF__(first, second, ...) second
+#define JUMPLABEL_INOUT_(first) JUMPLABEL_INOUT__(first)
+#define JUMPLABEL_INOUT__(first) [first] "+&r"(first)
+
+/* `m` of each argument and its place in the frame of a stub; of none, nothing. */
+#define JUMPLABEL_ARGUMENTS_(m, ...) JUMPLABEL_ARGUMENTS__(m, __VA_ARGS__, , , , , , , )
+#define JUMPLABEL_ARGUMENTS__(m, a, b, c, d, e, f, more, ...)                                                          \
+	JUMPLABEL_ARGUMENT_(m, "8", a)                                                                                 \
+	JUMPLABEL_ARGUMENT_(m, "16", b)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "24", c)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "32", d)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "40", e)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "48", f)                                                                                \
+	JUMPLABEL_ARGUMENT_(an_operation_has_six_arguments_at_most, "56", more)
+#define JUMPLABEL_ARGUMENT_(m, place, argument)                                                                        \
+	JUMPLABEL_OTHER_OF_(JUMPLABEL_NO_ARGUMENT_##argument, m)(place, argument)
+#define JUMPLABEL_NO_ARGUMENT_ , JUMPLABEL_IGNORED_
+#define JUMPLABEL_IGNORED_(place, argument)
+
+/* `m` of each arm but the first: the end of the name of a macro, which begins with the sort of the arm. */
+#define JUMPLABEL_OTHERS_(m, x, y, ...) JUMPLABEL_JOIN_(JUMPLABEL_OTHERS_, JUMPLABEL_COUNT_(__VA_ARGS__))(m, x, y, __VA_ARGS__)
+#define JUMPLABEL_COUNT_(...) JUMPLABEL_COUNT__(__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, )
+#define JUMPLABEL_COUNT__(a, b, c, d, e, f, g, count, ...) count
+#define JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 1, a)
+#define JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 2, b)
+#define JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_ARM_OF_(m, x, y, 3, c)
+#define JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_ARM_OF_(m, x, y, 4, d)
+#define JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_ARM_OF_(m, x, y, 5, e)
+#define JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f)                                                                  \
+	JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_ARM_OF_(m, x, y, 6, f)
+#define JUMPLABEL_OTHERS_7(m, x, y, a, b, c, d, e, f, g)                                                               \
+	JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f) JUMPLABEL_ARM_OF_(m, x, y, 7, g)
+#define JUMPLABEL_ARM_OF_(m, x, y, k, arm) JUMPLABEL_ARM_OF__(m, x, y, k, JUMPLABEL_UNWRAP_ arm)
+#define JUMPLABEL_ARM_OF__(...) JUMPLABEL_ARM_OF___(__VA_ARGS__)
+#define JUMPLABEL_ARM_OF___(m, x, y, k, sort, func, text) sort##m(x, y, k, func, text)
+
+#define JUMPLABEL_OP_(table, op, assign, output, back, inputs, arguments, native, ...)                                 \
+	do {                                                                                                           \
+		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) + 1 == JUMPLABEL_MODES_(table),                        \
+				  "an operation has one arm for each backend of its table");                           \
+		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, __VA_ARGS__)                \
+		switch (pv_ops_query(table)) {                                                                         \
+			JUMPLABEL_ARM_OF_(CASE_, assign, arguments, 0, native)                                         \
+			JUMPLABEL_OTHERS_(CASE_, assign, arguments, __VA_ARGS__)                                       \
+		}                                                                                                      \
+	} while (0)
+
+#define JUMPLABEL_CLOSED_CASE_(assign, arguments, k, func, text)                                                       \
+	case k:                                                                                                        \
+		assign func arguments;                                                                                 \
+		break;
+#define JUMPLABEL_NOTHING_CASE_(assign, arguments, k, func, text)                                                      \
+	case k:                                                                                                        \
+		break;
+
+#if !defined(__x86_64__) || defined(__ILP32__) || defined(JUMPLABEL_FALLBACK)
+
+#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, ...)
+
+#else
+
+/* The functions are behind it for their types: the compiler drops them. */
+#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, ...)                                \
+	__asm__ __volatile__ __inline__(                                                                               \
+		JUMPLABEL_SLOT_                                                                                        \
+		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, native)                                                            \
+		JUMPLABEL_OTHERS_(TEXT_, back, arguments, __VA_ARGS__)                                                 \
+		: output                                                                                               \
+		: [key] JUMPLABEL_KEY_CONSTRAINT_(&(table)),                                                           \
+		  [count] "i"(JUMPLABEL_MODES_(table) + 1),                                                            \
+		  [meta] "i"(20 | JUMPLABEL_INDIRECT_),                                                                \
+		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
+		  JUMPLABEL_ARGUMENTS_(JUMPLABEL_INPUT_, JUMPLABEL_UNWRAP_ inputs)                                     \
+		: "memory", "cc");                                                                                     \
+	if (0)
+
+#define JUMPLABEL_INPUT_(place, argument) , [argument] "r"(argument)
+#define JUMPLABEL_RESULT_(name) JUMPLABEL_RESULT__(name)
+#define JUMPLABEL_RESULT__(name) "{movq 8(%%rsp), %q[" #name "]|mov %q[" #name "], [rsp + 8]}\n"
+
+#define JUMPLABEL_TOO_SHORT_(op)                                                                                       \
+	"jumplabel: the native instruction of the operation " op                                                       \
+	" is shorter than 5 bytes: make it longer, by PV_DISP32 or a prefix"
+#ifdef __clang__
+/* Before version 19, its .if knows no distances. An error, which shows the line: true is -1. */
+#define JUMPLABEL_LONG_ENOUGH_(op) ".skip ((8803b - 8802b) < 5) # " JUMPLABEL_TOO_SHORT_(op) "\n"
+#else
+#define JUMPLABEL_LONG_ENOUGH_(op) ".if (8803b - 8802b) < 5\n.error \"" JUMPLABEL_TOO_SHORT_(op) "\"\n.endif\n"
+#endif
+
+/*
+ * The site, its entry, behind the function the instruction once more and the name, and the first of the arms (kind 5). Numeric labels, of
+ * which the last one counts: a text may have labels of its own.
+ */
+#define JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, text)                                                                 \
+	JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                                                  \
+	JUMPLABEL_LONG_ENOUGH_(op)                                                                                     \
+	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f\n"                                                             \
+	".pushsection " JUMPLABEL_TABLE_ "\n"                                                                          \
+	".balign 4\n"                                                                                                  \
+	"3:.long " JUMPLABEL_BACK_ " - .\n"                                                                            \
+	".long 8804f - .\n"                                                                                            \
+	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("meta") "\n"                                               \
+	".popsection\n"                                                                                                \
+	".subsection 1\n"                                                                                              \
+	"8807:\n" text "\n8808:\n"                                                                                     \
+	"8809: .ascii \"" op "\"\n8810:\n"                                                                             \
+	".previous\n"                                                                                                  \
+	".subsection 2\n"                                                                                              \
+	".balign 4\n"                                                                                                  \
+	"8804: .long " JUMPLABEL_NUMBER_("count") "\n"                                                                 \
+	".long (8808b - 8807b) << 8, 8807b - .\n"                                                                      \
+	".long 255 | (8810b - 8809b) << 8, 8809b - .\n"                                                                \
+	".previous\n"
+#define JUMPLABEL_NOTHING_NATIVE_(op, y, k, func, text)                                                                \
+	JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, ".byte 0x0f, 0x1f, 0x44, 0, 0")
+
+/* The stub of a backend that says what it does. */
+#define JUMPLABEL_CLOSED_TEXT_(back, arguments, k, func, text)                                                         \
+	".subsection 1\n"                                                                                              \
+	".p2align 6, 0xcc\n"                                                                                           \
+	"8811:\n" text "\n"                                                                                            \
+	".byte 0xe9\n"                                                                                                 \
+	"8812: .long 8803b - . - 4\n"                                                                                  \
+	"8813: .org 8811b + 64, 0xcc\n"                                                                                \
+	".previous\n"                                                                                                  \
+	JUMPLABEL_UNWIND_("0xc0", "")                                                                                  \
+	".subsection 2\n"                                                                                              \
+	".long " #k ", 8811b - .\n"                                                                                    \
+	".previous\n"
+
+/*
+ * A nop as long as the native instruction, of 5 to 10 bytes; where that is longer, a stub that jumps back. Of the nop, the bytes of the site
+ * that change are there, which say how long it is whatever lies behind; the numbers have one of them for each length:
+ *
+ *     0f 1f 44 00 00    66 0f 1f 44 00    0f 1f 80 00 00    0f 1f 84 00 00    66 0f 1f 84 00    66 66 0f 1f 84
+ */
+#define JUMPLABEL_NOTHING_TEXT_(back, arguments, k, func, text)                                                        \
+	".subsection 1\n"                                                                                              \
+	"8811: .byte 0xe9\n"                                                                                           \
+	".long 8803b - . - 4\n"                                                                                        \
+	JUMPLABEL_NOP_BYTE_("0x66660f0f660f")                                                                          \
+	JUMPLABEL_NOP_BYTE_("0x660f1f1f0f1f")                                                                          \
+	JUMPLABEL_NOP_BYTE_("0x0f1f84801f44")                                                                          \
+	JUMPLABEL_NOP_BYTE_("0x1f8400004400")                                                                          \
+	JUMPLABEL_NOP_BYTE_("0x840000000000")                                                                          \
+	".skip 5\n"                                                                                                    \
+	".previous\n"                                                                                                  \
+	".subsection 2\n"                                                                                              \
+	".long " #k " - (((8803b - 8802b) <= 10) * (8803b - 8802b) << 8)\n"                                           \
+	".long 8811b - . - ((8803b - 8802b) <= 10) * 5\n"                                                              \
+	".previous\n"
+#define JUMPLABEL_NOP_BYTE_(of_each_length) ".byte (" of_each_length " >> ((8803b - 8802b - 5) * 8)) & 255\n"
+
+/* The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
+   was called from behind the site: where its last jump leads, which the expression reads from the stub. `mask`: of its alignment. */
+#define JUMPLABEL_UNWIND_(mask, rows)                                                                                  \
+	".pushsection .eh_frame, \"a\", @unwind\n"                                                                     \
+	"8820: .long 8822f - 8821f\n"                                                                                  \
+	"8821: .long 0\n"                                                                                              \
+	".byte 1\n"                                                                                                    \
+	".asciz \"zR\"\n"                                                                                              \
+	".byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 0\n"                                                                     \
+	".p2align 3, 0\n"                                                                                              \
+	"8822: .long 8824f - 8823f\n"                                                                                  \
+	"8823: .long 8823b - 8820b\n"                                                                                  \
+	".long 8811b - .\n"                                                                                            \
+	".long 8813b - 8811b\n"                                                                                        \
+	".byte 0\n"                                                                                                    \
+	".byte 0x16, 16, 19, 0x80, 0, 0x09, " mask ", 0x1a, 0x23, 8812b - 8811b, 0x12, 0x94, 4, 8, 32\n"               \
+	".byte 0x24, 8, 32, 0x26, 0x22, 0x23, 4\n"                                                                     \
+	rows                                                                                                           \
+	".p2align 3, 0\n"                                                                                              \
+	"8824:\n"                                                                                                      \
+	".popsection\n"
+
+#endif
+
+#endif
