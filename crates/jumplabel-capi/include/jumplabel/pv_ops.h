@@ -201,7 +201,7 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 /* The functions are behind it for their types: the compiler drops them. */
 #define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, ...)                                \
 	__asm__ __volatile__ __inline__(                                                                               \
-		JUMPLABEL_SLOT_                                                                                        \
+		JUMPLABEL_STUBS_ JUMPLABEL_SLOT_                                                                       \
 		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, native)                                                            \
 		JUMPLABEL_OTHERS_(TEXT_, back, arguments, __VA_ARGS__)                                                 \
 		: output                                                                                               \
@@ -216,6 +216,37 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define JUMPLABEL_INPUT_(place, argument) , [argument] "r"(argument)
 #define JUMPLABEL_RESULT_(name) JUMPLABEL_RESULT__(name)
 #define JUMPLABEL_RESULT__(name) "{movq 8(%%rsp), %q[" #name "]|mov %q[" #name "], [rsp + 8]}\n"
+
+/*
+ * What stubs have in common, once in a file.
+ *
+ * The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
+ * was called from behind the site: where its last jump leads, which the expression reads from the stub. `mask`: of its alignment.
+ */
+#define JUMPLABEL_STUBS_                                                                                               \
+	".ifndef .Ljump_op_stubs\n"                                                                                    \
+	".set .Ljump_op_stubs, 1\n"                                                                                    \
+	".macro jumplabel_op_unwind mask, rows:vararg\n"                                                               \
+	".pushsection .eh_frame, \"a\", @unwind\n"                                                                     \
+	"8820: .long 8822f - 8821f\n"                                                                                  \
+	"8821: .long 0\n"                                                                                              \
+	".byte 1\n"                                                                                                    \
+	".asciz \"zR\"\n"                                                                                              \
+	".byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 0\n"                                                                     \
+	".p2align 3, 0\n"                                                                                              \
+	"8822: .long 8824f - 8823f\n"                                                                                  \
+	"8823: .long 8823b - 8820b\n"                                                                                  \
+	".long 8811b - .\n"                                                                                            \
+	".long 8813b - 8811b\n"                                                                                        \
+	".byte 0\n"                                                                                                    \
+	".byte 0x16, 16, 19, 0x80, 0, 0x09, \\mask, 0x1a, 0x23, 8812b - 8811b, 0x12, 0x94, 4, 8, 32\n"                 \
+	".byte 0x24, 8, 32, 0x26, 0x22, 0x23, 4\n"                                                                     \
+	"\\rows\n"                                                                                                     \
+	".p2align 3, 0\n"                                                                                              \
+	"8824:\n"                                                                                                      \
+	".popsection\n"                                                                                                \
+	".endm\n"                                                                                                      \
+	".endif\n"
 
 #define JUMPLABEL_TOO_SHORT_(op)                                                                                       \
 	"jumplabel: the native instruction of the operation " op                                                       \
@@ -263,7 +294,7 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	"8812: .long 8803b - . - 4\n"                                                                                  \
 	"8813: .org 8811b + 64, 0xcc\n"                                                                                \
 	".previous\n"                                                                                                  \
-	JUMPLABEL_UNWIND_("0xc0", "")                                                                                  \
+	"jumplabel_op_unwind 0xc0\n"                                                                                   \
 	".subsection 2\n"                                                                                              \
 	".long " #k ", 8811b - .\n"                                                                                    \
 	".previous\n"
@@ -290,28 +321,6 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	".long 8811b - . - ((8803b - 8802b) <= 10) * 5\n"                                                              \
 	".previous\n"
 #define JUMPLABEL_NOP_BYTE_(of_each_length) ".byte (" of_each_length " >> ((8803b - 8802b - 5) * 8)) & 255\n"
-
-/* The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
-   was called from behind the site: where its last jump leads, which the expression reads from the stub. `mask`: of its alignment. */
-#define JUMPLABEL_UNWIND_(mask, rows)                                                                                  \
-	".pushsection .eh_frame, \"a\", @unwind\n"                                                                     \
-	"8820: .long 8822f - 8821f\n"                                                                                  \
-	"8821: .long 0\n"                                                                                              \
-	".byte 1\n"                                                                                                    \
-	".asciz \"zR\"\n"                                                                                              \
-	".byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 0\n"                                                                     \
-	".p2align 3, 0\n"                                                                                              \
-	"8822: .long 8824f - 8823f\n"                                                                                  \
-	"8823: .long 8823b - 8820b\n"                                                                                  \
-	".long 8811b - .\n"                                                                                            \
-	".long 8813b - 8811b\n"                                                                                        \
-	".byte 0\n"                                                                                                    \
-	".byte 0x16, 16, 19, 0x80, 0, 0x09, " mask ", 0x1a, 0x23, 8812b - 8811b, 0x12, 0x94, 4, 8, 32\n"               \
-	".byte 0x24, 8, 32, 0x26, 0x22, 0x23, 4\n"                                                                     \
-	rows                                                                                                           \
-	".p2align 3, 0\n"                                                                                              \
-	"8824:\n"                                                                                                      \
-	".popsection\n"
 
 #endif
 
