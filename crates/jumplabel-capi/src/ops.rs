@@ -64,3 +64,17 @@ pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
     // SAFETY: by the contract.
     code(unsafe { subject::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
+
+/// Where the stubs of backends that are called find `jumplabel::arch::__op_thunk`.
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_op_thunk_() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "endbr64",
+        "jmp {thunk}",
+        ".cfi_endproc",
+        thunk = sym jumplabel::arch::__op_thunk,
+    )
+}

@@ -214,8 +214,6 @@ pub unsafe fn set_ops<'subject>(
     backend: usize,
     calls: impl IntoIterator<Item = (&'subject RawCall, usize)>,
 ) -> Result<Outcome, Error> {
-    #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-    crate::arch::prepare_op_stubs();
     let calls = calls.into_iter().map(|(call, target)| Request::new(call, target));
     commit_each(core::iter::once(Request::new(ops, backend)).chain(calls))
 }

@@ -23,7 +23,11 @@
  *                                    long enough. Of another backend, a body of at most 64 bytes with its jump back: it may write the
  *                                    result, memory and flags. func(arguments) does the same, elsewhere than on x86-64 and with
  *                                    JUMPLABEL_FALLBACK
- *     PV_NOTHING                     does nothing
+ *     PV_CALL(func)                  not of backend 0: calls the function, which does not unwind. All registers are kept, at the price of
+ *                                    some hundred cycles
+ *     PV_IN_PLACE_ELSE_CALL(func, text)
+ *                                    has a slow way: the text jumps to PV_SLOW_WAY, which calls the function
+ *     PV_NOTHING                     does nothing. Not of an operation with PV_OP_RESULT()
  *
  * An operation with a result:
  *
@@ -85,7 +89,7 @@ int jumplabel_ops_seal(struct pv_ops *ops);
 			  return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                          \
 						   sizeof(jumplabel_calls) / sizeof(*jumplabel_calls)))
 
-#define PV_CALL(name, ...)                                                                                             \
+#define PV_STATIC_CALL(name, ...)                                                                                             \
 	__extension__({                                                                                                \
 		static JUMPLABEL_CALL_TYPE_(name) const jumplabel_functions[] = { __VA_ARGS__ };                       \
 		JUMPLABEL_ASSERT_(sizeof(jumplabel_functions) / sizeof(*jumplabel_functions) == jumplabel_backends,    \
@@ -115,6 +119,9 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define pv_ops_seal(name) jumplabel_ops_seal(&(name))
 
 #define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED_, func, text)
+#define PV_CALL(func) (JUMPLABEL_OPEN_, func, )
+#define PV_IN_PLACE_ELSE_CALL(func, text) (JUMPLABEL_BOTH_, func, text)
+#define PV_SLOW_WAY "8806f"
 #define PV_NOTHING (JUMPLABEL_NOTHING_, , )
 
 /* Among the operands of gcc's assembler, braces are for the choice of a dialect. */
@@ -125,15 +132,15 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
 	JUMPLABEL_OP_(table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, __VA_ARGS__)
 #define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
-	JUMPLABEL_OP_(table, #op, JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments) =,                                     \
-		      JUMPLABEL_INOUT_(JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments)),                                 \
-		      JUMPLABEL_RESULT_(JUMPLABEL_ARGUMENT_1_(JUMPLABEL_UNWRAP_ arguments)),                                \
+	JUMPLABEL_OP_(table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                     \
+		      JUMPLABEL_INOUT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                 \
+		      JUMPLABEL_RESULT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                \
 		      (JUMPLABEL_ARGUMENTS_BEHIND_(JUMPLABEL_UNWRAP_ arguments)), arguments, __VA_ARGS__)
 
 #define JUMPLABEL_UNWRAP_(...) __VA_ARGS__
 #define JUMPLABEL_JOIN_(a, b) JUMPLABEL_PASTE_(a, b)
-#define JUMPLABEL_ARGUMENT_1_(...) JUMPLABEL_ARGUMENT_1__(__VA_ARGS__, )
-#define JUMPLABEL_ARGUMENT_1__(first, ...) first
+#define JUMPLABEL_ONE_OF_(...) JUMPLABEL_ONE_OF__(__VA_ARGS__, )
+#define JUMPLABEL_ONE_OF__(first, ...) first
 #define JUMPLABEL_ARGUMENTS_BEHIND_(...) JUMPLABEL_ARGUMENTS_BEHIND__(__VA_ARGS__, )
 #define JUMPLABEL_ARGUMENTS_BEHIND__(first, ...) __VA_ARGS__
 #define JUMPLABEL_OTHER_OF_(...) JUMPLABEL_OTHER_OF__(__VA_ARGS__, )
@@ -157,29 +164,31 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define JUMPLABEL_IGNORED_(place, argument)
 
 /* `m` of each arm but the first: the end of the name of a macro, which begins with the sort of the arm. */
+#define JUMPLABEL_COUNT_(...) JUMPLABEL_COUNT__(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, )
+#define JUMPLABEL_COUNT__(a, b, c, d, e, f, g, h, count, ...) count
 #define JUMPLABEL_OTHERS_(m, x, y, ...) JUMPLABEL_JOIN_(JUMPLABEL_OTHERS_, JUMPLABEL_COUNT_(__VA_ARGS__))(m, x, y, __VA_ARGS__)
-#define JUMPLABEL_COUNT_(...) JUMPLABEL_COUNT__(__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, )
-#define JUMPLABEL_COUNT__(a, b, c, d, e, f, g, count, ...) count
-#define JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 1, a)
-#define JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 2, b)
-#define JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_ARM_OF_(m, x, y, 3, c)
-#define JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_ARM_OF_(m, x, y, 4, d)
-#define JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_ARM_OF_(m, x, y, 5, e)
+#define JUMPLABEL_OTHERS_1(m, x, y, a)
+#define JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 1, b)
+#define JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_ARM_OF_(m, x, y, 2, c)
+#define JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_ARM_OF_(m, x, y, 3, d)
+#define JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_ARM_OF_(m, x, y, 4, e)
 #define JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f)                                                                  \
-	JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_ARM_OF_(m, x, y, 6, f)
+	JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_ARM_OF_(m, x, y, 5, f)
 #define JUMPLABEL_OTHERS_7(m, x, y, a, b, c, d, e, f, g)                                                               \
-	JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f) JUMPLABEL_ARM_OF_(m, x, y, 7, g)
+	JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f) JUMPLABEL_ARM_OF_(m, x, y, 6, g)
+#define JUMPLABEL_OTHERS_8(m, x, y, a, b, c, d, e, f, g, h)                                                            \
+	JUMPLABEL_OTHERS_7(m, x, y, a, b, c, d, e, f, g) JUMPLABEL_ARM_OF_(m, x, y, 7, h)
 #define JUMPLABEL_ARM_OF_(m, x, y, k, arm) JUMPLABEL_ARM_OF__(m, x, y, k, JUMPLABEL_UNWRAP_ arm)
 #define JUMPLABEL_ARM_OF__(...) JUMPLABEL_ARM_OF___(__VA_ARGS__)
 #define JUMPLABEL_ARM_OF___(m, x, y, k, sort, func, text) sort##m(x, y, k, func, text)
 
-#define JUMPLABEL_OP_(table, op, assign, output, back, inputs, arguments, native, ...)                                 \
+#define JUMPLABEL_OP_(table, op, assign, output, back, inputs, arguments, ...)                                 \
 	do {                                                                                                           \
-		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) + 1 == JUMPLABEL_MODES_(table),                        \
+		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) == JUMPLABEL_MODES_(table),                            \
 				  "an operation has one arm for each backend of its table");                           \
-		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, __VA_ARGS__)                \
+		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, __VA_ARGS__)                        \
 		switch (pv_ops_query(table)) {                                                                         \
-			JUMPLABEL_ARM_OF_(CASE_, assign, arguments, 0, native)                                         \
+			JUMPLABEL_ARM_OF_(CASE_, assign, arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                                         \
 			JUMPLABEL_OTHERS_(CASE_, assign, arguments, __VA_ARGS__)                                       \
 		}                                                                                                      \
 	} while (0)
@@ -188,21 +197,23 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	case k:                                                                                                        \
 		assign func arguments;                                                                                 \
 		break;
+#define JUMPLABEL_OPEN_CASE_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_BOTH_CASE_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_NOTHING_CASE_(assign, arguments, k, func, text)                                                      \
 	case k:                                                                                                        \
 		break;
 
 #if !defined(__x86_64__) || defined(__ILP32__) || defined(JUMPLABEL_FALLBACK)
 
-#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, ...)
+#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)
 
 #else
 
 /* The functions are behind it for their types: the compiler drops them. */
-#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, native, ...)                                \
+#define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)                                \
 	__asm__ __volatile__ __inline__(                                                                               \
 		JUMPLABEL_STUBS_ JUMPLABEL_SLOT_                                                                       \
-		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, native)                                                            \
+		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                                                            \
 		JUMPLABEL_OTHERS_(TEXT_, back, arguments, __VA_ARGS__)                                                 \
 		: output                                                                                               \
 		: [key] JUMPLABEL_KEY_CONSTRAINT_(&(table)),                                                           \
@@ -210,10 +221,15 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 		  [meta] "i"(20 | JUMPLABEL_INDIRECT_),                                                                \
 		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
 		  JUMPLABEL_ARGUMENTS_(JUMPLABEL_INPUT_, JUMPLABEL_UNWRAP_ inputs)                                     \
+		  JUMPLABEL_OTHERS_(OPERAND_, , , __VA_ARGS__)                                                         \
 		: "memory", "cc");                                                                                     \
 	if (0)
 
 #define JUMPLABEL_INPUT_(place, argument) , [argument] "r"(argument)
+#define JUMPLABEL_CLOSED_OPERAND_(x, y, k, func, text)
+#define JUMPLABEL_NOTHING_OPERAND_(x, y, k, func, text)
+#define JUMPLABEL_OPEN_OPERAND_(x, y, k, func, text) , [jumplabel_open_##k] JUMPLABEL_KEY_CONSTRAINT_(func)
+#define JUMPLABEL_BOTH_OPERAND_ JUMPLABEL_OPEN_OPERAND_
 #define JUMPLABEL_RESULT_(name) JUMPLABEL_RESULT__(name)
 #define JUMPLABEL_RESULT__(name) "{movq 8(%%rsp), %q[" #name "]|mov %q[" #name "], [rsp + 8]}\n"
 
@@ -245,6 +261,30 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	".p2align 3, 0\n"                                                                                              \
 	"8824:\n"                                                                                                      \
 	".popsection\n"                                                                                                \
+	".endm\n"                                                                                                      \
+	/* lea -184(%rsp), %rsp, which steps over the red zone */                                                      \
+	".macro jumplabel_op_open\n"                                                                                   \
+	".subsection 1\n"                                                                                              \
+	".p2align 7, 0xcc\n"                                                                                           \
+	"8806:\n"                                                                                                      \
+	"8811: .byte 0x48, 0x8d, 0xa4, 0x24, 0x48, 0xff, 0xff, 0xff\n"                                                 \
+	"8814:\n"                                                                                                      \
+	".endm\n"                                                                                                      \
+	/* Not by a PLT: a lazy one writes registers. */                                                               \
+	".macro jumplabel_op_call function\n"                                                                          \
+	"{movq %%rax, (%%rsp)|mov [rsp], rax}\n"                                                                       \
+	"{movq \\function@GOTPCREL(%%rip), %%rax|mov rax, [rip + \\function@GOTPCREL]}\n"                              \
+	"{call *jumplabel_op_thunk_@GOTPCREL(%%rip)|call [rip + jumplabel_op_thunk_@GOTPCREL]}\n"                      \
+	"{movq (%%rsp), %%rax|mov rax, [rsp]}\n"                                                                       \
+	".endm\n"                                                                                                      \
+	/* lea 184(%rsp), %rsp; jmp back */                                                                            \
+	".macro jumplabel_op_close\n"                                                                                  \
+	".byte 0x48, 0x8d, 0xa4, 0x24, 0xb8, 0, 0, 0\n"                                                                \
+	"8815: .byte 0xe9\n"                                                                                           \
+	"8812: .long 8803b - . - 4\n"                                                                                  \
+	"8813: .org 8811b + 128, 0xcc\n"                                                                               \
+	".previous\n"                                                                                                  \
+	"jumplabel_op_unwind 0x80, .byte 0x40 + 8814b - 8811b, 0x0e, 0xb8, 1, 2, 8815b - 8814b, 0x0e, 0\n"             \
 	".endm\n"                                                                                                      \
 	".endif\n"
 
@@ -285,7 +325,7 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define JUMPLABEL_NOTHING_NATIVE_(op, y, k, func, text)                                                                \
 	JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, ".byte 0x0f, 0x1f, 0x44, 0, 0")
 
-/* The stub of a backend that says what it does. */
+/* The stub of a backend that says what it does: at most 64 bytes. */
 #define JUMPLABEL_CLOSED_TEXT_(back, arguments, k, func, text)                                                         \
 	".subsection 1\n"                                                                                              \
 	".p2align 6, 0xcc\n"                                                                                           \
@@ -295,9 +335,24 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	"8813: .org 8811b + 64, 0xcc\n"                                                                                \
 	".previous\n"                                                                                                  \
 	"jumplabel_op_unwind 0xc0\n"                                                                                   \
-	".subsection 2\n"                                                                                              \
-	".long " #k ", 8811b - .\n"                                                                                    \
-	".previous\n"
+	JUMPLABEL_ROW_(#k)
+
+/* The stub of a backend that is called, at label 8806, too. */
+#define JUMPLABEL_CALLED_TEXT_(back, arguments, k)                                                                     \
+	"jumplabel_op_open\n"                                                                                          \
+	JUMPLABEL_ARGUMENTS_(JUMPLABEL_STORE_, JUMPLABEL_UNWRAP_ arguments)                                            \
+	"jumplabel_op_call " JUMPLABEL_SYMBOL_("jumplabel_open_" #k) "\n"                                              \
+	back                                                                                                           \
+	"jumplabel_op_close\n"
+#define JUMPLABEL_STORE_(place, argument)                                                                              \
+	"{movq %q[" #argument "], " place "(%%rsp)|mov [rsp + " place "], %q[" #argument "]}\n"
+#define JUMPLABEL_OPEN_TEXT_(back, arguments, k, func, text)                                                           \
+	JUMPLABEL_CALLED_TEXT_(back, arguments, k)                                                                     \
+	JUMPLABEL_ROW_(#k)
+#define JUMPLABEL_BOTH_TEXT_(back, arguments, k, func, text)                                                           \
+	JUMPLABEL_CLOSED_TEXT_(back, arguments, k, func, text)                                                         \
+	JUMPLABEL_CALLED_TEXT_(back, arguments, k)
+#define JUMPLABEL_ROW_(mode) ".subsection 2\n.long " mode ", 8811b - .\n.previous\n"
 
 /*
  * A nop as long as the native instruction, of 5 to 10 bytes; where that is longer, a stub that jumps back. Of the nop, the bytes of the site

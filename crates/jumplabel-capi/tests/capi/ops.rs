@@ -1,25 +1,26 @@
-//! Tables of operations from C and C++: tests/c/ops.c.
+//! Tables of operations from C and C++: tests/c/ops.c, ops_calls.c and ops_late.c.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-const BOTH: [&str; 2] = ["ops.c", "ops_elsewhere.c"];
-
 fn everywhere() -> impl Iterator<Item = (Compiler, Language)> {
     Compiler::ALL.into_iter().flat_map(|compiler| [(compiler, Language::C), (compiler, Language::Cxx)])
 }
 
-/// Each backend, in each way of compiling; with sites in a shared library, too.
+fn runs(program: &Path, words: &[&Path], what: &str) {
+    let said = printed(&succeeds(Command::new(program).args(words)));
+    assert!(said.starts_with("ok "), "{what}: {said}");
+}
+
+/// Each backend; what sites hold; what is refused. With sites in a shared library, too.
 #[test]
 fn each_backend() {
     let directory = scratch("ops");
     let program = directory.join("program");
-    let run = |what: &str| {
-        let said = printed(&succeeds(&mut Command::new(&program)));
-        assert!(said.starts_with("ok "), "{what}: {said}");
-    };
+    let files = ["ops.c", "ops_elsewhere.c"];
     for (compiler, language) in everywhere() {
         for flags in [
             "-O0",
@@ -29,17 +30,55 @@ fn each_backend() {
             "-O2 -masm=intel",
             "-O2 -DJUMPLABEL_FALLBACK",
         ] {
-            compiler.build(language, flags, &BOTH, "-ljumplabel", &program);
-            run(&format!("{compiler:?} {language:?} {flags}"));
+            compiler.build(language, flags, &files, "-ljumplabel", &program);
+            runs(&program, &[], &format!("{compiler:?} {language:?} {flags}"));
         }
-        let shared = directory.join("libops.so");
-        compiler.build(language, "-O2 -fPIC -shared", &["ops_elsewhere.c"], "-ljumplabel", &shared);
-        compiler.build(language, "-O2 -rdynamic", &["ops.c"], "-lops -ljumplabel", &program);
-        run(&format!("{compiler:?} {language:?} shared"));
+        let shared = directory.join("libelsewhere.so");
+        compiler.build(language, "-O2 -fPIC -shared", &files[1..], "-ljumplabel", &shared);
+        compiler.build(language, "-O2 -rdynamic", &files[..1], "-lelsewhere -ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?} {language:?} shared"));
     }
     for compiler in Compiler::others() {
-        compiler.build(Language::C, "-O2", &BOTH, "-ljumplabel", &program);
-        run(&format!("{compiler:?}"));
+        compiler.build(Language::C, "-O2", &files, "-ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?}"));
+    }
+}
+
+/// Backends that are called keep what the site has; a backtrace finds the caller; static calls change with the table.
+#[test]
+fn backends_that_are_called() {
+    let program = scratch("ops-calls").join("program");
+    let build = |compiler: Compiler, language, flags: &str| {
+        compiler.build(language, flags, &["ops_calls.c"], "-ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?} {language:?} {flags}"));
+    };
+    for (compiler, language) in everywhere() {
+        for flags in [
+            "-O0",
+            "-O2 -Wl,-z,lazy",
+            "-O2 -flto",
+            "-O2 -static",
+            "-O2 -DJUMPLABEL_FOREIGN_KEYS",
+            "-O2 -DJUMPLABEL_FALLBACK",
+        ] {
+            build(compiler, language, flags);
+        }
+    }
+    Compiler::others().for_each(|compiler| build(compiler, Language::C, "-O2"));
+}
+
+/// tests/c/ops_late.c: a plugin's sites follow the table, and its own copy of the library keeps all registers, too.
+#[test]
+fn loaded_late() {
+    let directory = scratch("ops-late");
+    let (plugin, program) = (directory.join("plugin.so"), directory.join("program"));
+    let copy = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
+    for (compiler, language) in everywhere() {
+        for of_plugin in ["-ljumplabel", copy] {
+            compiler.build(language, "-O2 -fPIC -shared -DPLUGIN", &["ops_late.c"], of_plugin, &plugin);
+            compiler.build(language, "-O2 -rdynamic", &["ops_late.c"], "-ljumplabel -ldl", &program);
+            runs(&program, &[&plugin], &format!("{compiler:?} {language:?} {of_plugin}"));
+        }
     }
 }
 
@@ -62,7 +101,7 @@ fn misuse() {
         (format!("PV_OP(table, op, (), {native});"), "one arm for each backend", true),
         (format!("PV_OP(table, op, (), {native}, PV_NOTHING, PV_NOTHING);"), "one arm for each backend", true),
         (format!("PV_OP(table, op, (a, a, a, a, a, a, a), {native}, PV_NOTHING);"), "six_arguments_at_most", false),
-        ("PV_OP(table, op, (), PV_IN_PLACE(g, \"movl $1, %%eax\"), PV_NOTHING);".to_owned(), "few", true),
+        ("PV_OP(table, op, (), PV_IN_PLACE(g, \"movl $1, %%eax\"), PV_NOTHING);".to_owned(), "argument", true),
         (
             "PV_OP(table, op, (), PV_IN_PLACE(f, \"nop\"), PV_NOTHING);".to_owned(),
             "the operation op is shorter than 5 bytes",
