@@ -242,7 +242,7 @@ DEFINE_PV_OPS(trapping, 2);
 
 static inline void trap(void)
 {
-	PV_OP(trapping, trap, (), PV_NOTHING, PV_IN_PLACE(nothing, "nop\n\tint3\n\tnop"));
+	PV_OP(trapping, trap, (), PV_NOTHING, PV_IN_PLACE(nothing, ".skip 40, 0x90\n\tint3\n\tnop"));
 }
 
 APART static void calls_trap(void)
