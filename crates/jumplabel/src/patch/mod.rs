@@ -108,6 +108,7 @@ fn repair_copy(lock: &mut Lock) {
 
 /// Has other copies of the library bring them to it, if they have changed something else than keys: those alone have what is needed for that.
 #[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
     others.for_each(|runtime| runtime.tell(0, 0));
