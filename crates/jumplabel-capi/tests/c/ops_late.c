@@ -1,4 +1,4 @@
-/* A table whose backend is in force when a plugin with sites is loaded, which may have a copy of the library of its own. */
+/* A table and a mode that are not as at first when a plugin with their sites is loaded, which may have a copy of the library of its own. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -27,8 +27,9 @@ static void writes(int x)
 #ifdef PLUGIN
 
 DECLARE_PV_OPS(late, 2);
+DECLARE_STATIC_MODE(policy, 3, 0);
 
-/* -1, if not all registers are kept; else what was called. */
+/* What was called, and of a switch; -1000, if not all registers are kept. */
 int plugged(int x)
 {
 	unsigned char vectors[2][32] = { { 0 }, { 0 } };
@@ -43,23 +44,24 @@ int plugged(int x)
 	for (int i = 0; i < 32 && __builtin_cpu_supports("avx"); i++)
 		if (vectors[1][i] != vectors[0][i])
 			return -1000;
-	return called;
+	return called + 10 * static_switch(policy, 3);
 }
 
 #else
 
 DEFINE_PV_OPS(late, 2);
+DEFINE_STATIC_MODE(policy, 3, 0);
 
 int main(int count, char **words)
 {
 	(void)count, (void)nothing, (void)writes;
-	if (pv_ops_set(late, 1) == 0) {
+	if (pv_ops_set(late, 1) == 0 && static_mode_set(policy, 2) == 0) {
 		void *plugin = dlopen(words[1], RTLD_NOW);
 		int (*function)(int) = NULL;
 
 		if (plugin)
 			*(void **)&function = dlsym(plugin, "plugged");
-		if (function && function(5) == -5 && function(6) == -6 && pv_ops_native(late) == 0 && function(7) == 7) {
+		if (function && function(5) == 15 && function(6) == 14 && pv_ops_native(late) == 0 && function(7) == 27) {
 			printf("ok %d\n", called);
 			return 0;
 		}
