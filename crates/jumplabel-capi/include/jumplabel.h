@@ -12,6 +12,7 @@
 #include "jumplabel/jump_label.h"
 #include "jumplabel/jump_label_ratelimit.h"
 #include "jumplabel/lock_prefix.h"
+#include "jumplabel/pv_ops.h"
 #include "jumplabel/static_call.h"
 #include "jumplabel/static_naked_key.h"
 #include "jumplabel/static_switch.h"

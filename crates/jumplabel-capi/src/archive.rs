@@ -19,6 +19,8 @@ core::arch::global_asm!(
     ".hidden jumplabel_for_each_key",
     ".hidden jumplabel_for_each_mode",
     ".hidden jumplabel_for_each_site",
+    ".hidden jumplabel_ops_seal",
+    ".hidden jumplabel_ops_set",
     ".hidden jumplabel_prepare",
     ".hidden jumplabel_inc",
     ".hidden jumplabel_register_object",
@@ -52,6 +54,9 @@ core::arch::global_asm!(
     ".hidden static_key_slow_inc",
     ".hidden static_key_slow_inc_cpuslocked",
 );
+
+#[cfg(all(jumplabel_archive, jumplabel_sites, target_arch = "x86_64"))]
+core::arch::global_asm!(".hidden jumplabel_op_thunk_");
 
 // Programs in C have no unwinder where the C library is musl (Debian's gcc brings glibc's), and the library has no panics that
 // would need one. With one in the program, these find it.

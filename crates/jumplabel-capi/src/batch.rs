@@ -26,7 +26,7 @@ impl Change {
 
 /// # Safety
 /// Null, misaligned, or the first of `count`.
-unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Refusal> {
+pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Refusal> {
     if first.is_null() || !first.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
         return Err(Refusal::NotAKey);
     }
@@ -90,7 +90,7 @@ impl Request {
 
 /// # Safety
 /// Null, misaligned, not mapped, or a `T` that lives as long as the result.
-unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
+pub(crate) unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
     let at = at.cast::<T>();
     let at = if at.is_aligned() && is_mapped(at) { at } else { core::ptr::null() };
     // SAFETY: by the contract.

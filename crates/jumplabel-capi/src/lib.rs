@@ -20,6 +20,7 @@ pub mod key;
 pub mod list;
 pub mod lock;
 pub mod object;
+pub mod ops;
 pub mod result;
 pub mod switch;
 pub mod trace;

@@ -28,6 +28,8 @@ mod listing;
 mod misuse;
 #[path = "capi/objects.rs"]
 mod objects;
+#[path = "capi/ops.rs"]
+mod ops;
 #[path = "capi/prefix.rs"]
 mod prefix;
 #[path = "capi/rust.rs"]

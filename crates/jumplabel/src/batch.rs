@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::key::count::Change;
 use crate::key::naked::NakedKey;
 use crate::key::{Key, RawKey};
+use crate::ops::RawOps;
 use crate::patch::{self, Outcome, Request};
 use crate::switch::{Declared, RawMode, StaticMode};
 use crate::text::{self, list::Owned};
@@ -198,6 +199,23 @@ pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'
         RawChange::Call(call, target) => Request::new(call, target),
         RawChange::Mode(mode, number) => Request::new(mode, number),
     }))
+}
+
+/// [`Ops::set`](crate::Ops::set) without types, for the C API: with the table's static calls, and without hooks.
+///
+/// # Errors
+/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`].
+///
+/// # Safety
+/// As for [`commit_all`].
+#[doc(hidden)]
+pub unsafe fn set_ops<'subject>(
+    ops: &'subject RawOps,
+    backend: usize,
+    calls: impl IntoIterator<Item = (&'subject RawCall, usize)>,
+) -> Result<Outcome, Error> {
+    let calls = calls.into_iter().map(|(call, target)| Request::new(call, target));
+    commit_each(core::iter::once(Request::new(ops, backend)).chain(calls))
 }
 
 fn commit_each<'subject>(requests: impl Iterator<Item = Request<'subject>>) -> Result<Outcome, Error> {

@@ -89,7 +89,7 @@ pub mod up;
 
 pub use batch::{Batch, Settable, set_all};
 #[doc(hidden)] // For the C API.
-pub use batch::{RawChange, commit_all};
+pub use batch::{RawChange, commit_all, set_ops};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
 pub use error::{Errno, Error, Refusals, WriterKind};

@@ -69,6 +69,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     link(object, record);
     if let Ok(mut lock) = lock {
         let _ = patch::catch_up(record, &mut lock);
+        patch::tell_others(&lock);
     }
 }
 

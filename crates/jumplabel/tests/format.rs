@@ -9,6 +9,7 @@ use jumplabel::format::{
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
 const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_switch.h");
+const OPS_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/pv_op_site.h");
 const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
 const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/lock_prefix.h");
 const PREFIX: &str = include_str!("../src/up/prefix.rs");
@@ -30,6 +31,7 @@ fn checks() -> Vec<Check> {
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
     let switch = u32::from(jumplabel::format::SWITCH) << KIND_SHIFT;
     let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
+    let op = u32::from(jumplabel::format::OP) << KIND_SHIFT;
     let prefix = u32::from(jumplabel::format::PREFIX) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
@@ -38,6 +40,7 @@ fn checks() -> Vec<Check> {
         header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::NAKED)),
         header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::JUMP)),
         ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_)")),
+        ("pv_op_site.h", OPS_HEADER, format!("\"i\"({op} | JUMPLABEL_INDIRECT_)")),
         document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
         document(format!("function of a naked key, {} a trampoline,", jumplabel::format::JUMP)),
         document(format!(", {} a call, ", jumplabel::format::CALL_SITE)),

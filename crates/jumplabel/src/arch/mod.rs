@@ -47,8 +47,6 @@ pub use alternative::Alternative;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 #[doc(hidden)]
 pub use asm::op::x86_64::__op_thunk;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-pub(crate) use asm::op::x86_64::prepare as prepare_op_stubs;
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
 pub use call_site::CallSite;

@@ -128,8 +128,6 @@ impl<D: Table> Ops<D> {
             init();
         }
         D::record();
-        #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-        crate::arch::prepare_op_stubs();
         let table = Request::new(self.raw(), usize::from(crate::switch::Modes::index(backend)));
         D::requests(table, backend, &mut |requests| patch::commit(requests))
     }

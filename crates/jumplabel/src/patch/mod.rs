@@ -103,7 +103,13 @@ pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Resul
 #[cold]
 fn repair_copy(lock: &mut Lock) {
     catch_up_all(lock);
-    // Other copies of the library that have changed something else than keys: those alone have what is needed for that.
+    tell_others(lock);
+}
+
+/// Has other copies of the library bring them to it, if they have changed something else than keys: those alone have what is needed for that.
+#[cfg(jumplabel_sites)]
+#[inline(never)] // Once in a program is enough.
+pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
     others.for_each(|runtime| runtime.tell(0, 0));
 }

@@ -157,9 +157,7 @@ impl<D: Declared> StaticMode<D> {
     /// # Errors
     /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
-        let _lock = Lock::take()?;
-        self.raw.set_sealed();
-        Ok(())
+        self.raw.seal()
     }
 
     /// Whether it was sealed.
@@ -176,6 +174,16 @@ impl RawMode {
     /// [`Error::NoSuchMode`]; [`Error::IsTable`]; otherwise as [`StaticMode::set`].
     pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
         patch::commit(&mut [Request::new(self, mode)])
+    }
+
+    /// [`StaticMode::seal`].
+    ///
+    /// # Errors
+    /// As [`StaticMode::seal`].
+    pub fn seal(&self) -> Result<(), Error> {
+        let _lock = Lock::take()?;
+        self.set_sealed();
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Operations in place on x86-64: stubs, their unwind information, and what keeps registers for backends that are called.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 /// Chooses what is written for a template of this instruction set, or of another one.
 #[doc(hidden)]
@@ -138,26 +138,12 @@ macro_rules! __op_unwind_asm {
     };
 }
 
-/// The bits of `xsave` for what a backend may write: the registers of x87, SSE, AVX and AVX-512. 0 for a processor without `xsave`.
+/// The bits of `xsave` for what a backend may write: the registers of x87, SSE, AVX and AVX-512. 0 until the first call, of each copy of
+/// the library; [`NONE`] for a processor without `xsave`. Asked once: a hypervisor answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
-/// Before the first stub may run: what the processor has. Asked once: a hypervisor answers slowly.
-pub(crate) fn prepare() {
-    if KEPT.load(Ordering::Relaxed) != 0 {
-        return;
-    }
-    const OSXSAVE: u32 = 1 << 27;
-    const REGISTERS: u32 = 0xe7;
-    #[allow(unused_unsafe)]
-    // SAFETY: every x86-64 has this leaf.
-    let has_xsave = unsafe { core::arch::x86_64::__cpuid(1) }.ecx & OSXSAVE != 0;
-    if has_xsave {
-        let enabled: u32;
-        // SAFETY: allowed where OSXSAVE is set.
-        unsafe { core::arch::asm!("xgetbv", in("ecx") 0, out("eax") enabled, out("edx") _, options(nomem, nostack)) };
-        KEPT.store(enabled & REGISTERS, Ordering::Relaxed);
-    }
-}
+/// A sign.
+const NONE: u32 = 1 << 31;
 
 /// Calls the function in rax with what lies behind the return address and a word more, up to six words, and puts what it returns into the
 /// first of them. Keeps all registers but rax and the flags. The area of `xsave` is at most 2,688 bytes for these registers (Intel SDM
@@ -167,9 +153,14 @@ pub(crate) fn prepare() {
 pub unsafe extern "C" fn __op_thunk() {
     core::arch::naked_asm!(
         ".cfi_startproc\npush rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp,-16\nmov rbp,rsp\n.cfi_def_cfa_register rbp",
-        "push rcx\npush rdx\npush rsi\npush rdi\npush r8\npush r9\npush r10\npush r11",
+        "push rcx\npush rdx\npush rsi\npush rdi\npush r8\npush r9\npush r10\npush r11\npush rbx\n.cfi_offset rbx,-88",
         "mov r11,rax\nsub rsp,2688\nand rsp,-64",
-        "mov eax,dword ptr [rip+{kept}]\ntest eax,eax\njz 2f",
+        "mov ebx,dword ptr [rip+{kept}]\ntest ebx,ebx\njnz 4f",
+        // Whether the system has enabled it (OSXSAVE), and for what.
+        "mov eax,1\ncpuid\nmov ebx,{none}\nbt ecx,27\njnc 5f",
+        "xor ecx,ecx\nxgetbv\nand eax,0xe7\nmov ebx,eax",
+        "5: mov dword ptr [rip+{kept}],ebx",
+        "4: mov eax,ebx\ntest eax,eax\njs 2f",
         "xor edx,edx",
         "mov [rsp+512],rdx\nmov [rsp+520],rdx\nmov [rsp+528],rdx\nmov [rsp+536],rdx",
         "mov [rsp+544],rdx\nmov [rsp+552],rdx\nmov [rsp+560],rdx\nmov [rsp+568],rdx",
@@ -177,12 +168,13 @@ pub unsafe extern "C" fn __op_thunk() {
         "2: fxsave64 [rsp]",
         "3: mov rdi,[rbp+24]\nmov rsi,[rbp+32]\nmov rdx,[rbp+40]\nmov rcx,[rbp+48]\nmov r8,[rbp+56]\nmov r9,[rbp+64]",
         "call r11\nmov [rbp+24],rax",
-        "mov eax,dword ptr [rip+{kept}]\ntest eax,eax\njz 2f",
+        "mov eax,ebx\ntest eax,eax\njs 2f",
         "xor edx,edx\nxrstor64 [rsp]\njmp 3f",
         "2: fxrstor64 [rsp]",
-        "3: lea rsp,[rbp-64]",
-        "pop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
+        "3: lea rsp,[rbp-72]",
+        "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         "pop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_endproc",
         kept = sym KEPT,
+        none = const NONE,
     )
 }

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Tables of operations: something tiny that is done in many places, and in one of 2 to 8 ways, its backends. The first one is native:
+ * while it is in force, an operation in place is its instruction, on the registers that the compiler chose. docs/ops.md says how it works,
+ * what the rules are, and when it pays.
+ *
+ *     DEFINE_PV_OPS(events, 3);                     in one file: three backends, of which 0 is in force
+ *     DECLARE_PV_OPS(events, 3);                    in others
+ *
+ *     static inline void count(unsigned *counter)   an operation: parameters only as arguments
+ *     {
+ *         PV_OP(events, count, (counter),
+ *               PV_IN_PLACE(plain, PV_DISP32 "lock incl (%[counter])"),
+ *               PV_IN_PLACE(twice, "lock addl $2, (%[counter])"),
+ *               PV_NOTHING);
+ *     }
+ *     pv_ops_set(events, 1);                        all operations of the table by backend 1, for every thread: all or nothing
+ *
+ * Each backend has an arm, in the order of their numbers:
+ *
+ *     PV_IN_PLACE(func, text)        the text of the assembler, with operands (two percent signs stand for one). Of backend 0, one
+ *                                    instruction of at least 5 bytes, which is the site; PV_DISP32 in front of it makes one of memory
+ *                                    long enough. Of another backend, a body of at most 64 bytes with its jump back: it may write the
+ *                                    result, memory and flags. func(arguments) does the same, elsewhere than on x86-64 and with
+ *                                    JUMPLABEL_FALLBACK
+ *     PV_CALL(func)                  not of backend 0: calls the function, which does not unwind. All registers are kept, at the price of
+ *                                    some hundred cycles
+ *     PV_IN_PLACE_ELSE_CALL(func, text)
+ *                                    has a slow way: the text jumps to PV_SLOW_WAY, which calls the function
+ *     PV_NOTHING                     does nothing. Not of an operation with PV_OP_RESULT()
+ *
+ * An operation with a result:
+ *
+ *     PV_OP_RESULT(ret, events, name, (arguments), arms...)     writes it to a variable: `ret`, and %[ret] in the texts
+ *     PV_OP_INOUT(events, name, (value, arguments), arms...)    changes the first argument
+ *
+ * At most six arguments, of types that fit a general register; %q[name] is all 64 bits of one. All memory counts as written.
+ *
+ *     pv_ops_set(name, backend)      0, or a negative errno as <jumplabel.h>'s functions, and nothing has changed: -EINVAL where there is
+ *                                    no such backend, and for an instruction that breaks a rule; -EAGAIN if threads run, and the writer
+ *                                    swap is refused; -EROFS. Costs, blocks and is safe as static_branch_enable() is. While it runs, an
+ *                                    operation is done by the old backend or by the new one
+ *     pv_ops_native(name)            the same, to backend 0
+ *     pv_ops_query(name)             the backend in force, by a load
+ *     pv_ops_seal(name)              forbids all further changes
+ *
+ * Operations that are calls in any case: static calls, which the table lists with a function for each backend, and pv_ops_set() updates with it:
+ *
+ *     DEFINE_STATIC_CALL(wait, spin);
+ *     DEFINE_PV_OPS_WITH_CALLS(locks, 2, PV_STATIC_CALL(wait, spin, block), ...);
+ */
+#ifndef JUMPLABEL_PV_OPS_H
+#define JUMPLABEL_PV_OPS_H
+
+#include "static_call.h"
+#include "static_switch.h"
+
+/* A table of operations. All members are the library's. */
+struct pv_ops {
+	struct static_mode mode;
+};
+
+/* Where a call of the table is led. All members are the library's. */
+struct jumplabel_op_call {
+	struct static_call_key *key;
+	jumplabel_function_ func, first;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As <jumplabel.h>'s functions: 0, or a negative errno. For the macros: `calls` are all those of the table. */
+int jumplabel_ops_set(struct pv_ops *ops, int backend, const struct jumplabel_op_call *calls, size_t count);
+int jumplabel_ops_seal(struct pv_ops *ops);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define DECLARE_PV_OPS(name, n)                                                                                        \
+	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8, "a table of operations has 2 to 8 backends");                          \
+	typedef char jumplabel_modes_of_##name##_[n][1];                                                               \
+	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int backend) JUMPLABEL_SHOWN_;                                 \
+	extern struct pv_ops name
+
+#define DEFINE_PV_OPS(name, n)                                                                                         \
+	JUMPLABEL_PV_OPS_(name, n, return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0))
+#define DEFINE_PV_OPS_WITH_CALLS(name, n, ...)                                                                         \
+	JUMPLABEL_PV_OPS_(name, n,                                                                                     \
+			  if (jumplabel_backend < 0 || jumplabel_backend >= (n))                                       \
+				  return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0);                         \
+			  enum { jumplabel_backends = (n) };                                                           \
+			  struct jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ };                                \
+			  return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                          \
+						   sizeof(jumplabel_calls) / sizeof(*jumplabel_calls)))
+
+#define PV_STATIC_CALL(name, ...)                                                                                      \
+	__extension__({                                                                                                \
+		static JUMPLABEL_CALL_TYPE_(name) const jumplabel_functions[] = { __VA_ARGS__ };                       \
+		JUMPLABEL_ASSERT_(sizeof(jumplabel_functions) / sizeof(*jumplabel_functions) == jumplabel_backends,    \
+				  "a call of a table has one function for each backend");                              \
+		jumplabel_op_call_(JUMPLABEL_CALL_(name)(),                                                            \
+				   JUMPLABEL_CAST_(jumplabel_function_, jumplabel_functions[jumplabel_backend]));      \
+	})
+static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+{
+	struct jumplabel_op_call led = { call.key, jumplabel_function_of_(call, func), call.first };
+	return led;
+}
+
+/* Flag 4: it is a table. */
+#define JUMPLABEL_PV_OPS_(name, n, ...)                                                                                \
+	DECLARE_PV_OPS(name, n);                                                                                       \
+	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
+	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int jumplabel_backend)                                         \
+	{                                                                                                              \
+		__VA_ARGS__;                                                                                           \
+	}                                                                                                              \
+	struct pv_ops name = { { 0, 0, n, 0, 4 } }
+
+#define pv_ops_set(name, backend) jumplabel_set_##name##_(backend)
+#define pv_ops_native(name) pv_ops_set(name, 0)
+#define pv_ops_query(name) static_mode_get((name).mode)
+#define pv_ops_seal(name) jumplabel_ops_seal(&(name))
+
+#define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED_, func, text)
+#define PV_CALL(func) (JUMPLABEL_OPEN_, func, )
+#define PV_IN_PLACE_ELSE_CALL(func, text) (JUMPLABEL_BOTH_, func, text)
+#define PV_SLOW_WAY "8806f"
+#define PV_NOTHING (JUMPLABEL_NOTHING_, , )
+
+/* Among the operands of gcc's assembler, braces are for the choice of a dialect. */
+#define PV_DISP32 "%{disp32%} "
+
+#define PV_OP(table, op, arguments, ...)                                                                               \
+	JUMPLABEL_OP_(table, #op, , , "", arguments, arguments, __VA_ARGS__)
+#define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
+	JUMPLABEL_OP_(table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, __VA_ARGS__)
+#define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
+	JUMPLABEL_OP_(table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                    \
+		      JUMPLABEL_INOUT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                \
+		      JUMPLABEL_RESULT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                               \
+		      (JUMPLABEL_ARGUMENTS_BEHIND_(JUMPLABEL_UNWRAP_ arguments)), arguments, __VA_ARGS__)
+
+#define JUMPLABEL_UNWRAP_(...) __VA_ARGS__
+#define JUMPLABEL_JOIN_(a, b) JUMPLABEL_PASTE_(a, b)
+#define JUMPLABEL_ONE_OF_(...) JUMPLABEL_ONE_OF__(__VA_ARGS__, )
+#define JUMPLABEL_ONE_OF__(first, ...) first
+#define JUMPLABEL_ARGUMENTS_BEHIND_(...) JUMPLABEL_ARGUMENTS_BEHIND__(__VA_ARGS__, )
+#define JUMPLABEL_ARGUMENTS_BEHIND__(first, ...) __VA_ARGS__
+#define JUMPLABEL_OTHER_OF_(...) JUMPLABEL_OTHER_OF__(__VA_ARGS__, )
+#define JUMPLABEL_OTHER_OF__(first, second, ...) second
+#define JUMPLABEL_INOUT_(first) JUMPLABEL_INOUT__(first)
+#define JUMPLABEL_INOUT__(first) [first] "+&r"(first)
+
+/* `m` of each argument and its place in the frame of a stub; of none, nothing. */
+#define JUMPLABEL_ARGUMENTS_(m, ...) JUMPLABEL_ARGUMENTS__(m, __VA_ARGS__, , , , , , , )
+#define JUMPLABEL_ARGUMENTS__(m, a, b, c, d, e, f, more, ...)                                                          \
+	JUMPLABEL_ARGUMENT_(m, "8", a)                                                                                 \
+	JUMPLABEL_ARGUMENT_(m, "16", b)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "24", c)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "32", d)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "40", e)                                                                                \
+	JUMPLABEL_ARGUMENT_(m, "48", f)                                                                                \
+	JUMPLABEL_ARGUMENT_(an_operation_has_six_arguments_at_most, "56", more)
+#define JUMPLABEL_ARGUMENT_(m, place, argument)                                                                        \
+	JUMPLABEL_OTHER_OF_(JUMPLABEL_NO_ARGUMENT_##argument, m)(place, argument)
+#define JUMPLABEL_NO_ARGUMENT_ , JUMPLABEL_IGNORED_
+#define JUMPLABEL_IGNORED_(place, argument)
+
+/* `m` of each arm but the first: the end of the name of a macro, which begins with the sort of the arm. */
+#define JUMPLABEL_COUNT_(...) JUMPLABEL_COUNT__(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, )
+#define JUMPLABEL_COUNT__(a, b, c, d, e, f, g, h, count, ...) count
+#define JUMPLABEL_OTHERS_(m, x, y, ...) JUMPLABEL_JOIN_(JUMPLABEL_OTHERS_, JUMPLABEL_COUNT_(__VA_ARGS__))(m, x, y, __VA_ARGS__)
+#define JUMPLABEL_OTHERS_1(m, x, y, a)
+#define JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_OTHERS_1(m, x, y, a) JUMPLABEL_ARM_OF_(m, x, y, 1, b)
+#define JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_OTHERS_2(m, x, y, a, b) JUMPLABEL_ARM_OF_(m, x, y, 2, c)
+#define JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_OTHERS_3(m, x, y, a, b, c) JUMPLABEL_ARM_OF_(m, x, y, 3, d)
+#define JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_OTHERS_4(m, x, y, a, b, c, d) JUMPLABEL_ARM_OF_(m, x, y, 4, e)
+#define JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f)                                                                  \
+	JUMPLABEL_OTHERS_5(m, x, y, a, b, c, d, e) JUMPLABEL_ARM_OF_(m, x, y, 5, f)
+#define JUMPLABEL_OTHERS_7(m, x, y, a, b, c, d, e, f, g)                                                               \
+	JUMPLABEL_OTHERS_6(m, x, y, a, b, c, d, e, f) JUMPLABEL_ARM_OF_(m, x, y, 6, g)
+#define JUMPLABEL_OTHERS_8(m, x, y, a, b, c, d, e, f, g, h)                                                            \
+	JUMPLABEL_OTHERS_7(m, x, y, a, b, c, d, e, f, g) JUMPLABEL_ARM_OF_(m, x, y, 7, h)
+#define JUMPLABEL_ARM_OF_(m, x, y, k, arm) JUMPLABEL_ARM_OF__(m, x, y, k, JUMPLABEL_UNWRAP_ arm)
+#define JUMPLABEL_ARM_OF__(...) JUMPLABEL_ARM_OF___(__VA_ARGS__)
+#define JUMPLABEL_ARM_OF___(m, x, y, k, sort, func, text) sort##m(x, y, k, func, text)
+
+#define JUMPLABEL_OP_(table, op, assign, output, back, inputs, arguments, ...)                                         \
+	do {                                                                                                           \
+		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) == JUMPLABEL_MODES_(table),                            \
+				  "an operation has one arm for each backend of its table");                           \
+		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, __VA_ARGS__)                        \
+		switch (pv_ops_query(table)) {                                                                         \
+			JUMPLABEL_ARM_OF_(CASE_, assign, arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                 \
+			JUMPLABEL_OTHERS_(CASE_, assign, arguments, __VA_ARGS__)                                       \
+		}                                                                                                      \
+	} while (0)
+
+#define JUMPLABEL_CLOSED_CASE_(assign, arguments, k, func, text)                                                       \
+	case k:                                                                                                        \
+		assign func arguments;                                                                                 \
+		break;
+#define JUMPLABEL_OPEN_CASE_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_BOTH_CASE_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_NOTHING_CASE_(assign, arguments, k, func, text)                                                      \
+	case k:                                                                                                        \
+		break;
+
+#include "pv_op_site.h"
+
+#endif

@@ -1,0 +1,80 @@
+//! Tables of operations.
+
+use core::ffi::{c_int, c_void};
+
+use jumplabel::{RawCall, RawOps};
+
+use crate::batch::{slice, subject};
+use crate::call::{Function, address, target};
+use crate::result::{Refusal, code};
+
+// What include/jumplabel/pv_ops.h declares.
+const _: () = assert!(size_of::<RawOps>() == 8 && align_of::<RawOps>() == 8);
+
+/// `struct jumplabel_op_call`.
+#[repr(C)]
+pub struct OpCall {
+    call: *const c_void,
+    function: Option<Function>,
+    /// Where the call led first.
+    first: Option<Function>,
+}
+
+impl OpCall {
+    /// # Safety
+    /// The call is null, misaligned, not mapped, or one that lives as long as the result; the function is of its type.
+    unsafe fn change<'a>(&self) -> Result<(&'a RawCall, usize), Refusal> {
+        // SAFETY: by the contract.
+        let call = unsafe { subject::<RawCall>(self.call) }?;
+        Ok((call, target(call, address(self.function), address(self.first))?))
+    }
+}
+
+/// Has all operations of the table done by a backend, and leads the table's calls to its functions.
+///
+/// # Safety
+/// `ops` is null, misaligned, not mapped, or a table; `calls` leads to `count` of them as for `OpCall::change`, or `count` is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_ops_set(
+    ops: *const c_void,
+    backend: c_int,
+    calls: *const OpCall,
+    count: usize,
+) -> c_int {
+    let set = || {
+        // SAFETY: by the contract.
+        let ops = unsafe { subject::<RawOps>(ops) }?;
+        // SAFETY: by the contract.
+        let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
+        // SAFETY: by the contract.
+        calls.iter().try_for_each(|call| unsafe { call.change() }.map(drop))?;
+        // SAFETY: by the contract; these are sound, as was found. A negative number is larger than all others.
+        unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().filter_map(|call| call.change().ok())) }?;
+        Ok(())
+    };
+    code(set())
+}
+
+/// Forbids all further changes of the table.
+///
+/// # Safety
+/// As for [`jumplabel_ops_set`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
+    // SAFETY: by the contract.
+    code(unsafe { subject::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
+}
+
+/// Where the stubs of backends that are called find `jumplabel::arch::__op_thunk`.
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_op_thunk_() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "endbr64",
+        "jmp {thunk}",
+        ".cfi_endproc",
+        thunk = sym jumplabel::arch::__op_thunk,
+    )
+}

@@ -1,0 +1,298 @@
+/* Backends that are called: what the code around an operation keeps, and who called; and operations that are static calls. */
+#include <errno.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jumplabel.h>
+
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		checks++;                                                                                              \
+		if (!(condition)) {                                                                                    \
+			printf("line %d: %s\n", __LINE__, #condition);                                                 \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+static int checks;
+
+/* A function with a frame of its own, and one copy. */
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noipa))
+#endif
+
+/* ---- Operations that are static calls, all or nothing with the table ---------------------------------------------- */
+
+static int one(int x)
+{
+	return x + 1;
+}
+
+static int two(int x)
+{
+	return x + 2;
+}
+
+static int three(int x)
+{
+	return x + 3;
+}
+
+static void started(int *x)
+{
+	*x = 7;
+}
+
+DEFINE_STATIC_CALL(step, one);
+DEFINE_STATIC_CALL_NULL(start, started);
+DEFINE_PV_OPS_WITH_CALLS(table, 3,
+			 PV_STATIC_CALL(step, one, two, three),
+			 PV_STATIC_CALL(start, NULL, started, NULL));
+/* Its second call leads nowhere in backend 1, which it must not. */
+DEFINE_STATIC_CALL(must, one);
+DEFINE_STATIC_CALL(other, one);
+DEFINE_PV_OPS_WITH_CALLS(unfit, 2, PV_STATIC_CALL(other, one, two), PV_STATIC_CALL(must, one, NULL));
+
+static void calls(int backend)
+{
+	static const int first[] = { 0, 7, 0 };
+	int x = 0;
+
+	CHECK(static_call(step)(10) == 11 + backend);
+	static_call_cond(start)(&x);
+	CHECK(x == first[backend]);
+}
+
+/* ---- Backends that are called ------------------------------------------------------------------------------------- */
+
+static void *frames[64], *caller;
+static int depth;
+
+/* Writes all registers that a function may. */
+APART static void scratch(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		__asm__ __volatile__("vpternlogd $255, %%zmm17, %%zmm17, %%zmm17\n\tkxnorw %%k1, %%k1, %%k1" ::: "memory");
+	if (__builtin_cpu_supports("avx"))
+		__asm__ __volatile__("vzeroall" ::: "memory");
+	__asm__ __volatile__("xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\tmovl $-1, %%edi\n\t"
+			     "movl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\tmovl $-1, %%r11d\n\txorps %%xmm5, %%xmm5"
+			     ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm5", "cc");
+#endif
+}
+
+static unsigned long sum(unsigned long a, unsigned long b, unsigned long c, unsigned long d, unsigned long e, unsigned long f)
+{
+	char aligned[64] __attribute__((aligned(16)));
+
+	CHECK(((uintptr_t)aligned & 15) == 0);
+	depth = backtrace(frames, 64);
+	scratch();
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+
+static unsigned long first(unsigned long a, unsigned long b, unsigned long c, unsigned long d, unsigned long e, unsigned long f)
+{
+	(void)b, (void)c, (void)d, (void)e, (void)f;
+	return a;
+}
+
+/* Its slow way is for odd numbers. */
+static inline unsigned long six(unsigned long a, unsigned long b, unsigned long c, unsigned long d, unsigned long e, unsigned long f)
+{
+	PV_OP_INOUT(table, six, (a, b, c, d, e, f),
+		    PV_NOTHING,
+		    PV_CALL(sum),
+		    PV_IN_PLACE_ELSE_CALL(first, "test $1, %b[a]\n\tjnz " PV_SLOW_WAY));
+	return a;
+}
+
+static unsigned long answer(void)
+{
+	scratch();
+	return 42;
+}
+
+static inline unsigned long ask(void)
+{
+	unsigned long result = 0;
+
+	PV_OP_RESULT(result, table, ask, (),
+		     PV_IN_PLACE(answer, "{movq $42, %[ret]|mov %[ret], 42}"), PV_CALL(answer), PV_CALL(answer));
+	return result;
+}
+
+/* A function without a frame may keep things below the stack pointer. */
+static int asked;
+
+static void note(int x)
+{
+	asked = x;
+	scratch();
+}
+
+__attribute__((always_inline)) static inline void noted(int x)
+{
+	PV_OP(table, noted, (x), PV_NOTHING, PV_CALL(note), PV_CALL(note));
+}
+
+APART static int leaf(int x)
+{
+	volatile int below[20];
+
+	for (int i = 0; i < 20; i++)
+		below[i] = x + i;
+	noted(x);
+	for (int i = 0; i < 20; i++)
+		if (below[i] != x + i)
+			return -1;
+	return below[7];
+}
+
+APART static unsigned long calls_six(unsigned long a)
+{
+	unsigned long result;
+
+	caller = __builtin_return_address(0);
+	result = six(a, 20, 300, 4000, 50000, 600000);
+	__asm__ __volatile__("" ::: "memory");
+	return result + 1;
+}
+
+#if defined(__x86_64__) && !defined(JUMPLABEL_FALLBACK)
+
+/* All registers but those of the operation's have the same value behind it. */
+static void registers(void)
+{
+	unsigned char vectors[2][64];
+	unsigned long mask = 0x5a5a, kept = 0;
+	bool avx = __builtin_cpu_supports("avx"), wide = __builtin_cpu_supports("avx512f");
+
+#define GENERAL(m) m(rax, 1) m(rcx, 2) m(rdx, 3) m(rsi, 4) m(rdi, 5) m(r8, 6) m(r9, 7) m(r10, 8) m(r11, 9)
+#define HOLDS(name, n) register unsigned long name __asm__(#name) = n * 0x1111111111111111UL;
+#define HELD(name, n) __asm__ __volatile__("" : "+r"(name));
+#define IS_HELD(name, n) held += name == n * 0x1111111111111111UL;
+	{
+		int held = 0;
+		GENERAL(HOLDS)
+
+		GENERAL(HELD)
+		noted(3);
+		GENERAL(HELD)
+		GENERAL(IS_HELD)
+		CHECK(held == 9 && asked == 3);
+	}
+	for (int i = 0; i < 64; i++)
+		vectors[0][i] = (unsigned char)(i * 7 + 1);
+	memset(vectors[1], 0, 64);
+	if (wide)
+		__asm__ __volatile__("vmovdqu64 %0, %%zmm17\n\tkmovw %k1, %%k1" :: "m"(vectors[0]), "r"(mask));
+	else if (avx)
+		__asm__ __volatile__("vmovdqu %0, %%ymm5" :: "m"(vectors[0]));
+	else
+		__asm__ __volatile__("movdqu %0, %%xmm5" :: "m"(vectors[0]));
+	noted(4);
+	if (wide)
+		__asm__ __volatile__("vmovdqu64 %%zmm17, %0\n\tkmovw %%k1, %k1" : "=m"(vectors[1]), "=r"(kept));
+	else if (avx)
+		__asm__ __volatile__("vmovdqu %%ymm5, %0" : "=m"(vectors[1]));
+	else
+		__asm__ __volatile__("movdqu %%xmm5, %0" : "=m"(vectors[1]));
+	CHECK(!memcmp(vectors[0], vectors[1], wide ? 64 : avx ? 32 : 16) && (!wide || kept == mask));
+	CHECK(asked == 4);
+	if (avx) {
+		unsigned char low[2][32];
+
+		memcpy(low[0], vectors[0], 32);
+		__asm__ __volatile__("vmovdqu %0, %%ymm5" :: "m"(low[0]));
+		noted(5);
+		__asm__ __volatile__("vmovdqu %%ymm5, %0" : "=m"(low[1]));
+		CHECK(!memcmp(low[0], low[1], 32));
+	}
+}
+
+/* The function, and its caller, in the order of a backtrace. */
+static bool came_from(uintptr_t function)
+{
+	for (int i = 1; i < depth; i++)
+		if (frames[i] == caller && (uintptr_t)frames[i - 1] - function < 512)
+			return true;
+	return false;
+}
+
+/* A signal in a body. */
+static void caught(int signal)
+{
+	(void)signal;
+	depth = backtrace(frames, 64);
+}
+
+static void nothing(void)
+{
+}
+
+DEFINE_PV_OPS(trapping, 2);
+
+static inline void trap(void)
+{
+	PV_OP(trapping, trap, (), PV_NOTHING, PV_IN_PLACE(nothing, ".skip 40, 0x90\n\tint3\n\tnop"));
+}
+
+APART static void calls_trap(void)
+{
+	caller = __builtin_return_address(0);
+	trap();
+	__asm__ __volatile__("" ::: "memory");
+}
+
+static void unwinding(void)
+{
+	signal(SIGTRAP, caught);
+	CHECK(pv_ops_native(trapping) == 0);
+	depth = 0;
+	calls_trap();
+	CHECK(depth == 0 && pv_ops_set(trapping, 1) == 0);
+	calls_trap();
+	CHECK(came_from((uintptr_t)calls_trap));
+	depth = 0;
+	CHECK(calls_six(1) == 3866942 && came_from((uintptr_t)calls_six));
+}
+
+#endif
+
+int main(void)
+{
+	calls(0);
+	CHECK(calls_six(1) == 2 && ask() == 42 && leaf(5) == 12 && asked == 0);
+	for (int time = 0; time < 3; time++) {
+		CHECK(pv_ops_set(table, 1) == 0 && pv_ops_query(table) == 1);
+		calls(1);
+		CHECK(calls_six(1) == 3866942 && ask() == 42 && leaf(5) == 12 && asked == 5);
+#if defined(__x86_64__) && !defined(JUMPLABEL_FALLBACK)
+		registers();
+		unwinding();
+#endif
+		CHECK(pv_ops_set(table, 2) == 0);
+		calls(2);
+		CHECK(calls_six(1) == 2 && calls_six(2) == 3 && ask() == 42 && leaf(6) == 13 && asked == 6);
+		CHECK(pv_ops_native(table) == 0);
+		calls(0);
+		asked = 0;
+	}
+	CHECK(pv_ops_set(table, 3) == -EINVAL && pv_ops_set(table, -1) == -EINVAL);
+	calls(0);
+	/* All or nothing: the first call, and the table, stay. */
+	CHECK(pv_ops_set(unfit, 1) == -EINVAL && pv_ops_query(unfit) == 0 && static_call(other)(1) == 2);
+	CHECK(pv_ops_set(unfit, 0) == 0);
+	CHECK(pv_ops_seal(table) == 0 && pv_ops_set(table, 1) == -EROFS);
+	calls(0);
+	printf("ok %d\n", checks);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* A table and a mode that are not as at first when a plugin with their sites is loaded, which may have a copy of the library of its own. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include <jumplabel.h>
+
+#ifdef __cplusplus
+extern "C"
+#endif
+int plugged(int x);
+
+/* The texts of the assembler name it, too. */
+static int called __asm__("called") __attribute__((used));
+
+static void nothing(int x)
+{
+	called = x;
+}
+
+static void writes(int x)
+{
+	called = -x;
+	if (__builtin_cpu_supports("avx"))
+		__asm__ __volatile__("vzeroall" ::: "memory");
+}
+
+#ifdef PLUGIN
+
+DECLARE_PV_OPS(late, 2);
+DECLARE_STATIC_MODE(policy, 3, 0);
+
+/* What was called, and of a switch; -1000, if not all registers are kept. */
+int plugged(int x)
+{
+	unsigned char vectors[2][32] = { { 0 }, { 0 } };
+
+	for (int i = 0; i < 32; i++)
+		vectors[0][i] = (unsigned char)(i + 1);
+	if (__builtin_cpu_supports("avx"))
+		__asm__ __volatile__("vmovdqu %0, %%ymm5" :: "m"(vectors[0]));
+	PV_OP(late, noted, (x), PV_IN_PLACE(nothing, "movl $7, called(%%rip)"), PV_CALL(writes));
+	if (__builtin_cpu_supports("avx"))
+		__asm__ __volatile__("vmovdqu %%ymm5, %0" : "=m"(vectors[1]));
+	for (int i = 0; i < 32 && __builtin_cpu_supports("avx"); i++)
+		if (vectors[1][i] != vectors[0][i])
+			return -1000;
+	return called + 10 * static_switch(policy, 3);
+}
+
+#else
+
+DEFINE_PV_OPS(late, 2);
+DEFINE_STATIC_MODE(policy, 3, 0);
+
+int main(int count, char **words)
+{
+	(void)count, (void)nothing, (void)writes;
+	if (pv_ops_set(late, 1) == 0 && static_mode_set(policy, 2) == 0) {
+		void *plugin = dlopen(words[1], RTLD_NOW);
+		int (*function)(int) = NULL;
+
+		if (plugin)
+			*(void **)&function = dlsym(plugin, "plugged");
+		if (function && function(5) == 15 && function(6) == 14 && pv_ops_native(late) == 0 && function(7) == 27) {
+			printf("ok %d\n", called);
+			return 0;
+		}
+	}
+	printf("failed\n");
+	return 1;
+}
+
+#endif

@@ -1,0 +1,129 @@
+//! Tables of operations from C and C++: tests/c/ops.c, ops_calls.c and ops_late.c.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::compiler::{Compiler, Language};
+use crate::prefix::{printed, scratch, succeeds};
+
+fn everywhere() -> impl Iterator<Item = (Compiler, Language)> {
+    Compiler::ALL.into_iter().flat_map(|compiler| [(compiler, Language::C), (compiler, Language::Cxx)])
+}
+
+fn runs(program: &Path, words: &[&Path], what: &str) {
+    let said = printed(&succeeds(Command::new(program).args(words)));
+    assert!(said.starts_with("ok "), "{what}: {said}");
+}
+
+/// Each backend; what sites hold; what is refused. With sites in a shared library, too.
+#[test]
+fn each_backend() {
+    let directory = scratch("ops");
+    let program = directory.join("program");
+    let files = ["ops.c", "ops_elsewhere.c"];
+    for (compiler, language) in everywhere() {
+        for flags in [
+            "-O0",
+            "-O2",
+            "-O2 -flto",
+            "-O2 -DJUMPLABEL_COMPACT_TABLE -fPIE -pie",
+            "-O2 -masm=intel",
+            "-O2 -DJUMPLABEL_FALLBACK",
+        ] {
+            compiler.build(language, flags, &files, "-ljumplabel", &program);
+            runs(&program, &[], &format!("{compiler:?} {language:?} {flags}"));
+        }
+        let shared = directory.join("libelsewhere.so");
+        compiler.build(language, "-O2 -fPIC -shared", &files[1..], "-ljumplabel", &shared);
+        compiler.build(language, "-O2 -rdynamic", &files[..1], "-lelsewhere -ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?} {language:?} shared"));
+    }
+    for compiler in Compiler::others() {
+        compiler.build(Language::C, "-O2", &files, "-ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?}"));
+    }
+}
+
+/// Backends that are called keep what the site has; a backtrace finds the caller; static calls change with the table.
+#[test]
+fn backends_that_are_called() {
+    let program = scratch("ops-calls").join("program");
+    let build = |compiler: Compiler, language, flags: &str| {
+        compiler.build(language, flags, &["ops_calls.c"], "-ljumplabel", &program);
+        runs(&program, &[], &format!("{compiler:?} {language:?} {flags}"));
+    };
+    for (compiler, language) in everywhere() {
+        for flags in [
+            "-O0",
+            "-O2 -Wl,-z,lazy",
+            "-O2 -flto",
+            "-O2 -static",
+            "-O2 -DJUMPLABEL_FOREIGN_KEYS",
+            "-O2 -DJUMPLABEL_FALLBACK",
+        ] {
+            build(compiler, language, flags);
+        }
+    }
+    Compiler::others().for_each(|compiler| build(compiler, Language::C, "-O2"));
+}
+
+/// tests/c/ops_late.c: a plugin's sites follow the table, and its own copy of the library keeps all registers, too.
+#[test]
+fn loaded_late() {
+    let directory = scratch("ops-late");
+    let (plugin, program) = (directory.join("plugin.so"), directory.join("program"));
+    let copy = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
+    for (compiler, language) in everywhere() {
+        for of_plugin in ["-ljumplabel", copy] {
+            compiler.build(language, "-O2 -fPIC -shared -DPLUGIN", &["ops_late.c"], of_plugin, &plugin);
+            compiler.build(language, "-O2 -rdynamic", &["ops_late.c"], "-ljumplabel -ldl", &program);
+            runs(&program, &[&plugin], &format!("{compiler:?} {language:?} {of_plugin}"));
+        }
+    }
+}
+
+/// What must not compile or assemble does not, and says why.
+#[test]
+fn misuse() {
+    let directory = scratch("ops-misuse");
+    let source = directory.join("source");
+    let write = |text: &str| {
+        let text = format!(
+            "#include <jumplabel.h>\nDEFINE_PV_OPS(table, 2);\nstatic inline void f(void) {{}}\n\
+             static inline void g(int a) {{ (void)a; }}\nvoid h(int a);\nvoid h(int a) {{ f(); g(a); {text} }}\n"
+        );
+        std::fs::write(&source, text).unwrap();
+        &source
+    };
+    let native = "PV_IN_PLACE(f, \"movl $1, %%eax\")";
+    let fails = [
+        ("DECLARE_PV_OPS(nine, 9);".to_owned(), "a table of operations has 2 to 8 backends", true),
+        (format!("PV_OP(table, op, (), {native});"), "one arm for each backend", true),
+        (format!("PV_OP(table, op, (), {native}, PV_NOTHING, PV_NOTHING);"), "one arm for each backend", true),
+        (format!("PV_OP(table, op, (a, a, a, a, a, a, a), {native}, PV_NOTHING);"), "six_arguments_at_most", false),
+        ("PV_OP(table, op, (), PV_IN_PLACE(g, \"movl $1, %%eax\"), PV_NOTHING);".to_owned(), "argument", true),
+        (
+            "PV_OP(table, op, (), PV_IN_PLACE(f, \"nop\"), PV_NOTHING);".to_owned(),
+            "the operation op is shorter than 5 bytes",
+            false,
+        ),
+        (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 60\"));"), ".org", false),
+    ];
+    for (compiler, language) in everywhere() {
+        for (text, words, in_fallback) in &fails {
+            let all = ["", "-DJUMPLABEL_FALLBACK"];
+            for flags in if *in_fallback { &all[..] } else { &all[..1] } {
+                let mut command = compiler.command(language, flags);
+                let output =
+                    command.arg("-c").arg(write(text)).arg("-o").arg(directory.join("object")).output().unwrap();
+                let said = printed(&output);
+                assert!(
+                    !output.status.success() && said.contains(words),
+                    "{compiler:?} {language:?} {flags} {text}: {said}"
+                );
+            }
+        }
+        let sound = write(&format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 59\"));"));
+        succeeds(compiler.command(language, "").arg("-c").arg(sound).arg("-o").arg(directory.join("object")));
+    }
+}
