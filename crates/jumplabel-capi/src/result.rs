@@ -69,7 +69,9 @@ impl Refusal {
                 Error::Sealed => -EROFS,
                 Error::NotCode { .. } => -EFAULT,
                 Error::Circular { .. } => -ELOOP,
-                Error::NoSuchMode { .. } | Error::UnfitOp { .. } | Error::IsTable => -EINVAL,
+                Error::NoSuchMode { .. } | Error::UnfitOp { .. } | Error::UnfitAlternative { .. } | Error::IsTable => {
+                    -EINVAL
+                }
                 Error::OutOfRange { .. }
                 | Error::DamagedTable { .. }
                 | Error::UnknownKind { .. }

@@ -99,6 +99,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
     ("docs/operating.md", "--json", OF_THE_TOOL),
     ("docs/ops.md", "pub static COUNTER: Counting", Rust("")),
+    ("docs/ops.md", "fn zeros_above", Rust("")),
     ("docs/ops.md", "--example contention", Commands),
     ("docs/ops.md", "nobody comes here", Excused("tests/ops.rs has a site in each state")),
     ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),

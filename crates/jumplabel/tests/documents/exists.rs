@@ -55,6 +55,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         starts(&format!("cargo build -p {package}"))?;
     }
     starts(&format!("{} {} --help", program.display(), words.copied().collect::<Vec<_>>().join(" ")))
+        .map_err(|error| format!("{error} (Is it of older sources? cargo build -p {package})"))
 }
 
 /// The package, the set of tests, and tests or modules whose names begin with the filter.
