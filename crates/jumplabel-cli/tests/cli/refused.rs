@@ -141,9 +141,21 @@ fn records() {
     let file = edited(program(), "no-table", |bytes| {
         let to = free(bytes);
         bytes[to..to + 56].fill(0);
-        let address = |name| object::File::parse(&**bytes).unwrap().section_by_name(name).unwrap().address() as i32;
-        let (data, rodata) = (address(".data") + (to - section(bytes, ".data").start) as i32, address(".rodata"));
-        let start = rodata / 16 * 16 + 16 - (data + 56);
+        let addresses = |name| {
+            let file = object::File::parse(&**bytes).unwrap();
+            let section = file.section_by_name(name).unwrap();
+            section.address() as i32..(section.address() + section.size()) as i32
+        };
+        let (data, rodata, code) = (addresses(".data").start, addresses(".rodata").start, addresses(".text"));
+        let (in_file, data) = (section(bytes, ".rodata"), data + (to - section(bytes, ".data").start) as i32);
+        // Ten entries of it: some of what is there leads to code, like the tables of a match.
+        let leads = |at: usize| {
+            let word = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            code.contains(&(rodata + (at - in_file.start) as i32).wrapping_add(word))
+        };
+        let is_no_table = |at: &usize| (*at..at + 160).step_by(16).all(|entry| !leads(entry));
+        let table = in_file.clone().step_by(16).skip(1).find(is_no_table).unwrap();
+        let start = rodata + (table - in_file.start) as i32 - (data + 56);
         let words = [start, start + 160 - 4, 0, 0, 0, 0, 0, 1];
         bytes[to + 56..to + 88].copy_from_slice(&words.map(i32::to_le_bytes).concat());
     });
