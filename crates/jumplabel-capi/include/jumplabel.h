@@ -11,6 +11,7 @@
 
 #include "jumplabel/jump_label.h"
 #include "jumplabel/jump_label_ratelimit.h"
+#include "jumplabel/alternative.h"
 #include "jumplabel/lock_prefix.h"
 #include "jumplabel/pv_ops.h"
 #include "jumplabel/static_call.h"

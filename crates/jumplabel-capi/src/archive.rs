@@ -10,6 +10,8 @@ core::arch::global_asm!(
     ".hidden jump_label_lock",
     ".hidden jump_label_text_reserved",
     ".hidden jump_label_unlock",
+    ".hidden jumplabel_alternatives_apply",
+    ".hidden jumplabel_alternatives_has",
     ".hidden jumplabel_commit",
     ".hidden jumplabel_dec",
     ".hidden jumplabel_dec_deferred",

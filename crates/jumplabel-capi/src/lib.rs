@@ -12,6 +12,7 @@
 //! Every function here checks the address of a key for null, alignment, and (but for `static_key_fast_inc_not_disabled`)
 //! whether anything is mapped there, and trusts it otherwise, as C does.
 
+pub mod alternatives;
 mod archive;
 pub mod batch;
 pub mod call;

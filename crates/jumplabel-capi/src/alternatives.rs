@@ -1,0 +1,22 @@
+//! Alternatives: applied, and what the processor has.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use crate::result::{Refusal, code};
+
+/// Applies all alternatives.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_alternatives_apply() -> c_int {
+    code(jumplabel::alternatives::apply().map_err(Refusal::Core))
+}
+
+/// Whether the processor has a feature.
+///
+/// # Safety
+/// `feature` is null, or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_alternatives_has(feature: *const c_char) -> bool {
+    // SAFETY: by the contract.
+    let name = (!feature.is_null()).then(|| unsafe { CStr::from_ptr(feature) });
+    name.and_then(|name| name.to_str().ok()).is_some_and(jumplabel::alternatives::has)
+}
