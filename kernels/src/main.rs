@@ -14,6 +14,7 @@ mod arch;
 mod bad;
 mod checks;
 mod machine;
+mod memory;
 mod two;
 
 use jumplabel::Error;
