@@ -16,7 +16,7 @@ pub static STACKS: Stacks = Stacks(UnsafeCell::new([[0; STACK]; 2]));
 pub struct Table(pub [AtomicU64; 512]);
 
 impl Table {
-    const fn new() -> Table {
+    pub const fn new() -> Table {
         Table([const { AtomicU64::new(0) }; 512])
     }
 }
