@@ -71,7 +71,7 @@ fn flip(number: u32) -> Result<[u32; 2], Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
     let outcome = Batch::new().set(&TRACE, on).set(&ROUTE, on).commit()?;
-    if number % 4 == 0 {
+    if number.is_multiple_of(4) {
         operations::set(twice(number))?;
     }
     EPOCH.store(2 * number, SeqCst);
@@ -98,9 +98,9 @@ pub fn run() -> Result<(), Error> {
     for _ in 0..FLIPS {
         number += 1;
         let counts = flip(number)?;
-        let changes = if number % 4 == 0 { 2 } else { 1 };
+        let changes = if number.is_multiple_of(4) { 2 } else { 1 };
         assert!(counts == [changes, 3 * changes], "serialised {counts:?} times in a flip");
-        if number % 16 == 0 {
+        if number.is_multiple_of(16) {
             let runs = RUNS.load(Relaxed);
             until(|| RUNS.load(Relaxed).wrapping_sub(runs) >= 2);
         }
