@@ -19,4 +19,8 @@ fn main() {
     let used = PathBuf::from(of("OUT_DIR")).join("link.ld");
     std::fs::write(&used, text).expect("the directory is cargo's");
     println!("cargo::rustc-link-arg-bins=-T{}", used.display());
+    if arch == "x86_64" {
+        // The compiler takes this target for one whose programs are moved when they start.
+        println!("cargo::rustc-link-arg-bins=--no-pie");
+    }
 }

@@ -10,10 +10,13 @@
 
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64/mod.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "arch/riscv64/mod.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "arch/x86_64/mod.rs")]
 mod arch;
 mod bad;
 mod checks;
 mod machine;
+mod memory;
+mod operations;
 mod two;
 
 use jumplabel::Error;
@@ -42,13 +45,15 @@ fn run() -> Result<(), Error> {
         return Ok(()); // Built to have no bounds.
     }
     checks::run()?;
-    say!("early: flips");
+    operations::run()?;
+    say!("early: flips, operations");
 
     arch::map();
     bad::store_to_text();
     checks::run()?;
     checks::calls()?;
-    say!("text is read-only: flips, static calls");
+    operations::run()?;
+    say!("text is read-only: flips, static calls, operations");
 
     two::run()?;
     bad::run()?;

@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen};
 use crate::machine::{KERNEL, serialised};
-use crate::{arch, bad, say};
+use crate::{arch, bad, operations, say};
 
 static_key! { static PER_CPU: false; }
 
@@ -40,12 +40,12 @@ pub fn other() {
     ONLINE.store(true, Release);
     while !DONE.load(Acquire) {
         let before = EPOCH.load(SeqCst);
-        let seen = seen();
+        let seen = (seen(), operations::seen());
         let after = EPOCH.load(SeqCst);
         RUNS.fetch_add(1, Relaxed);
         if before == after && before & 1 == 0 {
             COMPARED.fetch_add(1, Relaxed);
-            STALE.fetch_add(u32::from(seen != [before & 2 != 0; 4]), Relaxed);
+            STALE.fetch_add(u32::from(seen != ([before & 2 != 0; 4], twice(before / 2))), Relaxed);
         }
     }
     bad::other();
@@ -58,13 +58,22 @@ pub fn until(done: impl Fn() -> bool) {
     }
 }
 
-/// One flip of all sites that the other CPU runs through. How often this CPU and the other one serialised for it.
+/// Whether an event counts twice behind this flip.
+fn twice(number: u32) -> bool {
+    number & 4 != 0
+}
+
+/// Flips all sites that the other CPU runs through; every fourth time, changes its operations. How often this CPU and the other one
+/// serialised for it.
 fn flip(number: u32) -> Result<[u32; 2], Error> {
     let cpus = [arch::cpu(), 1 - arch::cpu()];
     let before = cpus.map(serialised);
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
     let outcome = Batch::new().set(&TRACE, on).set(&ROUTE, on).commit()?;
+    if number.is_multiple_of(4) {
+        operations::set(twice(number))?;
+    }
     EPOCH.store(2 * number, SeqCst);
     assert!(outcome.sites == 4 && outcome.visibility == Visibility::Immediate);
     let after = cpus.map(serialised);
@@ -84,13 +93,14 @@ pub fn run() -> Result<(), Error> {
     assert!(PER_CPU.is_enabled() && static_branch_unlikely!(PER_CPU));
     say!("the other CPU came after {number} flips");
 
-    // A flip of primed sites is one step. This CPU serialises behind it; the other one when it stops, behind the step, and when it goes.
-    let steps = arch::STEPS;
+    // A flip of primed sites is one step, and so is a change of operations. For each, this CPU serialises once; the other one when it
+    // stops, behind the step, and when it goes.
     for _ in 0..FLIPS {
         number += 1;
         let counts = flip(number)?;
-        assert!(counts == [steps, steps + 2], "serialised {counts:?} times in a flip");
-        if number % 16 == 0 {
+        let changes = if number.is_multiple_of(4) { 2 } else { 1 };
+        assert!(counts == [changes, 3 * changes], "serialised {counts:?} times in a flip");
+        if number.is_multiple_of(16) {
             let runs = RUNS.load(Relaxed);
             until(|| RUNS.load(Relaxed).wrapping_sub(runs) >= 2);
         }

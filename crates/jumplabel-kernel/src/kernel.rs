@@ -173,6 +173,11 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.phase.load(Ordering::Acquire) == LIVE
     }
 
+    /// Whether no other CPU has come yet. At the end there may be some: nobody stops them any more, and they run.
+    pub(crate) fn is_early(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == EARLY
+    }
+
     /// Does something while all other CPUs stand still. Whether all went on again, too.
     fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Errno> {
         if !self.is_live() {
@@ -243,7 +248,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M
     }
 
     fn is_alone(&self, _: &mut Held) -> bool {
-        !self.is_live()
+        self.is_early()
     }
 
     fn place(&self, record: usize) -> Place {

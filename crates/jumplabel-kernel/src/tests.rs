@@ -249,4 +249,9 @@ fn modules() {
     // SAFETY: the same.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
+
+    // The boot CPU is alone until others may run; whoever was there is there after the end.
+    assert!(KERNEL.is_early());
+    KERNEL.end();
+    assert!(!KERNEL.is_early());
 }

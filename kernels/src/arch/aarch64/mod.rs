@@ -1,16 +1,13 @@
 //! QEMU's `virt`, two cores at EL1, with a GICv2.
 
 use core::arch::{asm, global_asm};
-use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-const STACK: usize = 64 << 10;
+use crate::memory::{STACK, STACKS};
 
-#[repr(align(4096))]
-struct Stacks(#[expect(dead_code, reason = "assembler uses it")] UnsafeCell<[[u8; STACK]; 2]>);
-// SAFETY: each core has its own.
-unsafe impl Sync for Stacks {}
-static STACKS: Stacks = Stacks(UnsafeCell::new([[0; STACK]; 2]));
+mod paging;
+
+use paging::translate;
+pub use paging::{alias, map};
 
 global_asm!(
     ".pushsection .text.start, \"ax\", %progbits",
@@ -200,9 +197,6 @@ pub fn nanoseconds() -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(frequency)) as u64
 }
 
-/// Steps of a flip of primed sites.
-pub const STEPS: u32 = 1;
-
 /// What no check may hold: an instruction that is none of a site's.
 pub const FOREIGN: [u8; 4] = 0xd420_0020_u32.to_le_bytes(); // brk #1
 
@@ -246,60 +240,4 @@ fn trap_on() {
 pub fn store_to_text(address: usize) {
     // SAFETY: the handler goes on behind it, and nothing was stored.
     unsafe { asm!("strb wzr, [{}]", in(reg) address, options(nostack)) };
-}
-
-#[repr(align(4096))]
-struct Table([AtomicU64; 512]);
-static ROOT: Table = Table([const { AtomicU64::new(0) }; 512]);
-/// The gibibyte that the kernel is in.
-static IMAGE: Table = Table([const { AtomicU64::new(0) }; 512]);
-/// Text cannot be written where it runs.
-static PROTECTED: AtomicBool = AtomicBool::new(false);
-
-const GIB: u64 = 1 << 30;
-/// Physical memory from 1 GiB on, writable.
-const ALIAS: u64 = 8 * GIB;
-
-/// From now on text can be executed and not written, and constants can be read.
-pub fn map() {
-    translate(true);
-    PROTECTED.store(true, Relaxed);
-}
-
-/// Turns translation on, for this core.
-fn translate(protect: bool) {
-    const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
-    const DEVICE: u64 = 1 << 2;
-    const READ_ONLY: u64 = 1 << 7;
-    const NO_CODE: u64 = 3 << 53;
-    ROOT.0[0].store(BLOCK | DEVICE | NO_CODE, Relaxed);
-    ROOT.0[1].store((&raw const IMAGE) as u64 | 3, Relaxed);
-    ROOT.0[(ALIAS / GIB) as usize].store(GIB | BLOCK | NO_CODE, Relaxed);
-    let read_only = if protect { READ_ONLY } else { 0 };
-    for (at, entry) in (0..).zip(&IMAGE.0) {
-        let rights = match at {
-            1 => read_only,
-            2 => read_only | NO_CODE,
-            _ => NO_CODE,
-        };
-        entry.store((GIB + (at << 21)) | BLOCK | rights, Relaxed);
-    }
-    let kinds: u64 = 0x04_ff; // 0: memory, 1: device
-    // 39 bits, tables in shared and cached memory, no upper half, 40 bits physical.
-    let control: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
-    // SAFETY: what runs stays where it is. Bits 0, 2 and 12: translation, and both caches.
-    unsafe {
-        asm!(
-            "dsb ish", "msr mair_el1, {kinds}", "msr tcr_el1, {control}", "msr ttbr0_el1, {root}", "isb",
-            "tlbi vmalle1is", "dsb ish", "isb",
-            "mrs {bits}, sctlr_el1", "orr {bits}, {bits}, #1", "orr {bits}, {bits}, #4", "orr {bits}, {bits}, #0x1000", "msr sctlr_el1, {bits}", "isb",
-            kinds = in(reg) kinds, control = in(reg) control, root = in(reg) &raw const ROOT, bits = out(reg) _,
-            options(nostack),
-        );
-    }
-}
-
-/// Where the byte of the image at `address` can be written.
-pub fn alias(address: usize) -> usize {
-    if PROTECTED.load(Relaxed) { address - GIB as usize + ALIAS as usize } else { address }
 }

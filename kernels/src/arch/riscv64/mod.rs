@@ -1,16 +1,12 @@
 //! QEMU's `virt`, two harts in S-mode above OpenSBI.
 
 use core::arch::{asm, global_asm};
-use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const STACK: usize = 64 << 10;
+use crate::memory::{STACK, STACKS};
 
-#[repr(align(16))]
-struct Stacks(#[expect(dead_code, reason = "assembler uses it")] UnsafeCell<[[u8; STACK]; 2]>);
-// SAFETY: each hart has its own.
-unsafe impl Sync for Stacks {}
-static STACKS: Stacks = Stacks(UnsafeCell::new([[0; STACK]; 2]));
+mod paging;
+
+pub use paging::{alias, map};
 
 // Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says.
 global_asm!(
@@ -150,9 +146,6 @@ pub fn nanoseconds() -> u64 {
     ticks * 100
 }
 
-/// Steps of a flip of primed sites.
-pub const STEPS: u32 = 1;
-
 /// What no check may hold: an instruction that is none of a site's.
 pub const FOREIGN: [u8; 4] = 0x0010_0073_u32.to_le_bytes(); // ebreak
 
@@ -193,44 +186,4 @@ pub fn store_to_text(address: usize) {
     unsafe {
         asm!(".option push", ".option norvc", "sb zero, 0({})", ".option pop", in(reg) address, options(nostack));
     }
-}
-
-#[repr(align(4096))]
-struct Table([AtomicU64; 512]);
-static ROOT: Table = Table([const { AtomicU64::new(0) }; 512]);
-/// The gibibyte that the kernel is in.
-static IMAGE: Table = Table([const { AtomicU64::new(0) }; 512]);
-
-const GIB: u64 = 1 << 30;
-/// Physical memory from 2 GiB on, writable.
-const ALIAS: u64 = 4 * GIB;
-
-/// Turns translation on, for this hart: text can be executed and not written, constants can be read.
-pub fn map() {
-    const READ: u64 = 2;
-    const WRITE: u64 = 4;
-    const EXECUTE: u64 = 8;
-    let leaf = |physical: u64, rights: u64| physical >> 2 | rights | 0xc1; // valid, accessed, dirty
-    ROOT.0[0].store(leaf(0, READ | WRITE), Relaxed); // devices
-    ROOT.0[2].store((&raw const IMAGE) as u64 >> 2 | 1, Relaxed);
-    ROOT.0[(ALIAS / GIB) as usize].store(leaf(2 * GIB, READ | WRITE), Relaxed);
-    for (at, entry) in (0..).zip(&IMAGE.0) {
-        let rights = match at {
-            1 => READ | EXECUTE,
-            2 => READ,
-            _ => READ | WRITE,
-        };
-        entry.store(leaf(2 * GIB + (at << 21), rights), Relaxed);
-    }
-    let root = 8 << 60 | (&raw const ROOT) as u64 >> 12;
-    // SAFETY: what runs stays where it is.
-    unsafe { asm!("sfence.vma", "csrw satp, {}", "sfence.vma", in(reg) root) };
-}
-
-/// Where the byte of the image at `address` can be written.
-pub fn alias(address: usize) -> usize {
-    let translation: u64;
-    // SAFETY: reads a register.
-    unsafe { asm!("csrr {}, satp", out(reg) translation, options(nomem, nostack)) };
-    if translation == 0 { address } else { address - 2 * GIB as usize + ALIAS as usize }
 }

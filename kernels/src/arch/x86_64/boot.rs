@@ -1,0 +1,124 @@
+//! From the loader, or from the other CPU's reset, to 64-bit mode.
+//!
+//! ```text
+//!   loader, by the PVH note ─► start, 32 bits: bss, tables ───┐
+//!   reset ─► trampoline, 16 bits, below 1 MiB ─► start_other ─┴─► enter, 64 bits ─► first, other
+//! ```
+
+use core::arch::global_asm;
+use core::ptr::copy_nonoverlapping;
+
+use super::{first, other};
+use crate::memory::{IMAGE, ROOT, STACK, STACKS, Table};
+
+/// Above [`ROOT`]: its first entry leads there.
+static TOP: Table = Table::new();
+
+global_asm!(
+    // What the loader looks for (Xen's note 18): the address to go to.
+    ".pushsection .note.pvh, \"a\", @note",
+    ".balign 4",
+    ".long 4, 8, 18",
+    ".asciz \"Xen\"",
+    ".quad start",
+    ".popsection",
+    ".pushsection .text.start, \"ax\", @progbits",
+    ".code32",
+    ".globl start",
+    "start: cli",
+    "cld",
+    "lgdt gdt_pointer",
+    "ljmp $8, $0f",
+    "0: mov $__bss, %edi",
+    "mov $__bss_end, %ecx",
+    "sub %edi, %ecx",
+    "xor %eax, %eax",
+    "rep stosb",
+    // Each gibibyte of memory that the kernel uses: itself, devices (not cached), and the alias. All of it may be written and executed.
+    "movl ${root} + 3, {top}",
+    "movl ${image} + 3, {root}",
+    "movl $0xc000009b, {root} + 3 * 8",
+    "movl $0x83, {root} + 4 * 8",
+    "movl $0x80000000, {root} + 4 * 8 + 4",
+    "mov $0x83, %eax",
+    "mov ${image}, %edi",
+    "0: mov %eax, (%edi)",
+    "add $0x200000, %eax",
+    "add $8, %edi",
+    "cmp ${image} + 4096, %edi",
+    "jb 0b",
+    "mov ${stacks} + {stack}, %esp",
+    "mov ${first}, %esi",
+    "jmp enter",
+    "start_other: mov ${stacks} + 2 * {stack}, %esp",
+    "mov ${other}, %esi",
+    "enter: mov $0x10, %eax",
+    "mov %eax, %ds",
+    "mov %eax, %es",
+    "mov %eax, %ss",
+    "mov $0x220, %eax", // addresses of 64 bits; fxsave
+    "mov %eax, %cr4",
+    "mov ${top}, %eax",
+    "mov %eax, %cr3",
+    "mov $0xc0000080, %ecx",
+    "mov $0x900, %eax", // 64-bit mode, and pages without code
+    "xor %edx, %edx",
+    "wrmsr",
+    "mov $0x80010033, %eax", // translation; who is privileged must not write to what is read-only, either
+    "mov %eax, %cr0",
+    "ljmp ${code}, $0f",
+    ".code64",
+    "0: mov %esp, %esp",
+    "mov %esi, %esi",
+    "push $0", // as if it were called
+    "jmp *%rsi",
+    // It runs elsewhere: a copy of it, at {low}.
+    ".code16",
+    "trampoline: cli",
+    "xor %ax, %ax",
+    "mov %ax, %ds",
+    "lgdtl {low} + trampoline_pointer - trampoline",
+    "mov %cr0, %eax",
+    "or $1, %eax",
+    "mov %eax, %cr0",
+    "ljmpl $8, $start_other",
+    ".code64",
+    "trampoline_pointer: .word 31",
+    ".long gdt",
+    "trampoline_end:",
+    "gdt_pointer: .word 31",
+    ".long gdt",
+    // Code of 32 bits, data, code of 64 bits; each was accessed: nobody has to write that here.
+    ".balign 8",
+    "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00af9b000000ffff",
+    ".popsection",
+    top = sym TOP,
+    root = sym ROOT,
+    image = sym IMAGE,
+    stacks = sym STACKS,
+    stack = const STACK,
+    low = const LOW,
+    code = const CODE,
+    first = sym first,
+    other = sym other,
+    options(att_syntax),
+);
+
+/// The descriptor of code of 64 bits.
+pub const CODE: u64 = 0x18;
+
+/// Where the other CPU begins: a page below 1 MiB that nobody uses.
+const LOW: usize = 0x8000;
+/// The same, as it is told.
+pub const START_PAGE: u32 = (LOW >> 12) as u32;
+
+/// Puts the trampoline there.
+pub fn put_trampoline() {
+    unsafe extern "C" {
+        static trampoline: u8;
+        static trampoline_end: u8;
+    }
+    let (from, end) = (&raw const trampoline, &raw const trampoline_end);
+    // SAFETY: the page is nobody's.
+    unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
+}

@@ -1,0 +1,183 @@
+//! QEMU's PC, two CPUs, each with a local APIC.
+
+use core::arch::asm;
+use core::arch::x86_64::{__cpuid, _rdtsc};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+mod boot;
+mod paging;
+mod traps;
+
+pub use paging::{alias, map};
+
+extern "C" fn first() -> ! {
+    // SAFETY: no interrupt of a device.
+    unsafe {
+        out(0x21, 0xff);
+        out(0xa1, 0xff);
+    }
+    measure_clock();
+    begin(0);
+    crate::first()
+}
+
+extern "C" fn other() -> ! {
+    begin(1);
+    crate::other()
+}
+
+/// This CPU has a number, and interrupts of the other one get through.
+fn begin(cpu: usize) {
+    const GS_BASE: u32 = 0xc000_0101;
+    static NUMBERS: [usize; 2] = [0, 1];
+    let number = (&raw const NUMBERS[cpu]) as u32;
+    traps::handle();
+    // SAFETY: nobody else uses gs; there are handlers. Bit 8: this APIC is on.
+    unsafe {
+        asm!("wrmsr", in("ecx") GS_BASE, in("eax") number, in("edx") 0, options(nostack));
+        apic(0xf0).write_volatile(0x100 | traps::SPURIOUS);
+        asm!("sti", options(nostack));
+    }
+}
+
+/// # Safety
+/// By what the device does then.
+unsafe fn out(port: u16, value: u8) {
+    // SAFETY: the caller's.
+    unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
+}
+
+/// Prints by the UART, whose speed does not matter here.
+pub fn put(byte: u8) {
+    // SAFETY: its data register.
+    unsafe { out(0x3f8, byte) };
+}
+
+/// Ends QEMU by the device isa-debug-exit. QEMU's own status is 33 for 0, and never 0.
+pub fn exit(status: u32) -> ! {
+    loop {
+        // SAFETY: ends here.
+        unsafe { out(0xf4, 0x10 | status as u8) };
+    }
+}
+
+/// A register of this CPU's interrupt controller.
+fn apic(offset: usize) -> *mut u32 {
+    (0xfee0_0000 + offset) as *mut u32
+}
+
+/// Neither this nor the time is a register of a device: while one CPU reads such registers in a loop, QEMU interrupts no other.
+pub fn cpu() -> usize {
+    let cpu;
+    // SAFETY: what `begin` has put there.
+    unsafe { asm!("mov {}, gs:[0]", out(reg) cpu, options(readonly, nostack, preserves_flags)) };
+    cpu
+}
+
+/// Has the other CPU's controller do something.
+fn command(cpu: usize, command: u32) {
+    // SAFETY: registers, with interrupts off: nobody comes between the two.
+    unsafe {
+        apic(0x310).write_volatile((cpu as u32) << 24);
+        apic(0x300).write_volatile(command);
+        while apic(0x300).read_volatile() & 1 << 12 != 0 {}
+    }
+}
+
+/// Starts the other CPU: reset, 10 ms, the page where it begins. Old ones had to be told twice.
+pub fn start_other_cpu() {
+    const RESET: u32 = 0x4500;
+    const START: u32 = 0x4600 | boot::START_PAGE;
+    boot::put_trampoline();
+    let interrupts = interrupts_off();
+    command(1 - cpu(), RESET);
+    let reset = nanoseconds();
+    while nanoseconds() - reset < 10_000_000 {}
+    command(1 - cpu(), START);
+    restore(interrupts);
+}
+
+/// An interrupt of the number that the handler waits for.
+pub fn interrupt(cpu: usize) {
+    command(cpu, traps::INTERRUPT);
+}
+
+/// The controller may deliver the next interrupt. Then, whether this one is for `crate::interrupted`.
+fn acknowledge() -> bool {
+    // SAFETY: a register.
+    unsafe { apic(0xb0).write_volatile(0) };
+    !WAITS[cpu()].load(Relaxed)
+}
+
+/// Whether a CPU is in [`wait`]: its handler has nothing to do then but to end it.
+static WAITS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending:
+/// `sti` lets it through only when `hlt` has begun.
+pub fn wait() {
+    let waits = &WAITS[cpu()];
+    waits.store(true, Relaxed);
+    // SAFETY: the handler returns at once.
+    unsafe { asm!("sti", "hlt", "cli") };
+    waits.store(false, Relaxed);
+}
+
+pub fn interrupts_off() -> u64 {
+    let flags: u64;
+    // SAFETY: the caller turns them on again.
+    unsafe { asm!("pushfq", "pop {}", "cli", out(reg) flags) };
+    flags & 1 << 9
+}
+
+pub fn restore(interrupts: u64) {
+    if interrupts != 0 {
+        // SAFETY: as they were.
+        unsafe { asm!("sti", options(nostack)) };
+    }
+}
+
+/// What this CPU has fetched ahead is forgotten.
+pub fn serialise() {
+    let _ = __cpuid(0);
+}
+
+/// Fetches see stores.
+pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
+
+/// How often this CPU counts in a millisecond.
+static SPEED: AtomicU64 = AtomicU64::new(0);
+
+pub fn nanoseconds() -> u64 {
+    // SAFETY: every x86-64 has this counter.
+    let ticks = unsafe { _rdtsc() };
+    (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
+}
+
+/// How fast the CPU counts, by the HPET: its first register has the femtoseconds of a tick.
+fn measure_clock() {
+    let register = |offset: usize| (0xfed0_0000 + offset) as *mut u64;
+    // SAFETY: its registers: the period, whether it runs, its count.
+    unsafe {
+        let period = register(0).read_volatile() >> 32;
+        register(0x10).write_volatile(1);
+        let count = || register(0xf0).read_volatile();
+        let (ticks, start) = (_rdtsc(), count());
+        while (count() - start) * period < 10_000_000_000_000 {}
+        SPEED.store((_rdtsc() - ticks) / 10, Relaxed);
+    }
+}
+
+/// What no check may hold: an instruction that is none of a site's.
+pub const FOREIGN: [u8; 4] = [0xcc; 4]; // int3
+
+/// Runs the handler of a fault, with interrupts off.
+pub fn fault() {
+    // SAFETY: the handler goes on behind it.
+    unsafe { asm!("int3", options(nostack)) };
+}
+
+/// Stores to text, where that is not allowed. Three bytes long, for the handler.
+pub fn store_to_text(address: usize) {
+    // SAFETY: the handler goes on behind it, and nothing was stored.
+    unsafe { asm!("mov byte ptr [rax], 0", in("rax") address, options(nostack)) };
+}

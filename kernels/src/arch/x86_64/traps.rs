@@ -1,0 +1,87 @@
+//! Interrupts and faults.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::{acknowledge, boot};
+
+/// What [`interrupt`](super::interrupt) sends.
+pub const INTERRUPT: u32 = 48;
+/// What comes if an interrupt went away.
+pub const SPURIOUS: u32 = 47;
+
+const VECTORS: usize = 49;
+
+global_asm!(
+    ".pushsection .text, \"ax\", @progbits",
+    // Some exceptions push an error code; the others get one.
+    ".balign 16",
+    "vectors:",
+    ".set vector, 0",
+    ".rept {vectors}",
+    ".balign 16",
+    ".if !(0x60227d00 >> vector & 1)",
+    "push 0",
+    ".endif",
+    "push vector",
+    "jmp trap_entry",
+    ".set vector, vector + 1",
+    ".endr",
+    // Saves what a function of Rust's may change, and goes on where that function says. The target has no other registers.
+    "trap_entry: cld",
+    ".irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11; push \\register; .endr",
+    "mov rdi, [rsp + 72]",
+    "mov rsi, [rsp + 80]",
+    "mov rdx, [rsp + 88]",
+    "call {trap}",
+    "mov [rsp + 88], rax",
+    ".irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax; pop \\register; .endr",
+    "add rsp, 16",
+    "iretq",
+    ".popsection",
+    vectors = const VECTORS,
+    trap = sym trap,
+);
+
+extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
+    const BREAKPOINT: u32 = 3;
+    const PAGE_FAULT: u32 = 14;
+    const WRITE_TO_READ_ONLY: usize = 3;
+    match vector {
+        INTERRUPT => {
+            // Before the order is looked at: the next one interrupts again.
+            if acknowledge() {
+                crate::interrupted();
+            }
+            address
+        }
+        SPURIOUS => address,
+        BREAKPOINT => {
+            crate::faulted();
+            address
+        }
+        PAGE_FAULT if error & 3 == WRITE_TO_READ_ONLY && crate::stored_to_text() => address + 3,
+        _ => panic!("exception {vector}, {error:#x}, at {address:#x}"),
+    }
+}
+
+/// The table of handlers.
+static HANDLERS: [AtomicU64; 2 * VECTORS] = [const { AtomicU64::new(0) }; 2 * VECTORS];
+
+/// Handlers for this CPU, with interrupts off in each.
+pub fn handle() {
+    unsafe extern "C" {
+        static vectors: [[u8; 16]; VECTORS];
+    }
+    for (at, [low, high]) in HANDLERS.as_chunks().0.iter().enumerate() {
+        const GATE: u64 = 0x8e << 40;
+        let handler = (&raw const vectors) as u64 + 16 * at as u64;
+        low.store(handler & 0xffff | boot::CODE << 16 | GATE | handler >> 16 << 48, Relaxed);
+        high.store(handler >> 32, Relaxed);
+    }
+    #[repr(C, packed(2))]
+    struct Pointer(u16, *const AtomicU64);
+    let pointer = Pointer(size_of_val(&HANDLERS) as u16 - 1, HANDLERS.as_ptr());
+    // SAFETY: the table above.
+    unsafe { asm!("lidt [{}]", in(reg) &raw const pointer, options(nostack)) };
+}
