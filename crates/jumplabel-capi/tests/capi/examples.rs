@@ -36,3 +36,14 @@ fn guard() {
         }
     }
 }
+
+#[test]
+fn paravirt() {
+    for compiler in Compiler::ALL {
+        for flags in ["-O0", "-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
+            let said = printed(&succeeds(&mut example(compiler, Language::C, flags, "c/paravirt.c")));
+            let counts: Vec<_> = said.lines().filter(|line| line.ends_with(" 200000 of 200000")).collect();
+            assert_eq!(counts.len(), 3, "{compiler:?} {flags}: {said}");
+        }
+    }
+}
