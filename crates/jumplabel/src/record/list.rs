@@ -131,7 +131,10 @@ macro_rules! __constructor {
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
         // In front of constructors that flip; Miri runs those without a number only.
         #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
-        #[cfg_attr(not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))), unsafe(link_section = ".init_array"))]
+        #[cfg_attr(
+            not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
+            unsafe(link_section = ".init_array")
+        )]
         static __JUMPLABEL_CONSTRUCTOR: extern "C" fn() = {
             extern "C" fn construct() {
                 __JUMPLABEL_NODE.link();
