@@ -78,6 +78,9 @@ fn child() {
     let count = PACKETS.count();
     jumplabel_agent::startup(); // The second call does nothing.
     assert_eq!(PACKETS.count(), count);
+    if let Ok(key) = jumplabel::find_key("wal.fsync") {
+        println!("library: {}", key.enabled);
+    }
     // SAFETY: no condition.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) };
     println!("seen: {} hash {} secure {secure}", SEEN.get().unwrap(), HASH(1));
@@ -248,4 +251,20 @@ fn ignored_with_more_rights() {
         }
     }
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Keys of a library that is loaded with the program, by the object that they are in.
+#[test]
+fn of_a_library() {
+    if cfg!(jumplabel_fallback) || jumplabel_testing::scenario::emulator().is_some() {
+        return eprintln!("skipped: the library is built for this machine, with sites");
+    }
+    let built = jumplabel_testing::cargo::Build::of("operated").results_in("preloaded", &["liboperated.so"]);
+    for (value, state) in [("obj:liboperated.so=off", "library: false"), ("obj:startup-*=off", "library: true")] {
+        let mut command = this();
+        command.env("LD_PRELOAD", &built[0]);
+        let ran = run(command, value);
+        assert_eq!((ran.status, ran.err), (Some(0), vec![]), "{value}");
+        assert!(ran.out.contains(state), "{value}: {}", ran.out);
+    }
 }
