@@ -26,7 +26,7 @@ pub use startup::startup;
 /// # fn main() {}
 /// ```
 ///
-/// It is [`startup`] as a constructor: behind those that register the keys of the program, and in front of the program's own. Costs a look at
+/// It is [`startup()`] as a constructor: behind those that register the keys of the program, and in front of the program's own. Costs a look at
 /// the environment if the variable is not set.
 #[macro_export]
 macro_rules! startup {
