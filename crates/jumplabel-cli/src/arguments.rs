@@ -1,8 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
-
-use crate::selector::Selector;
+use jumplabel_selector::Selector;
 
 const AFTER: &str = "\
 Selectors:

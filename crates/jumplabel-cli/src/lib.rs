@@ -4,8 +4,8 @@
 //!   commands     list, sites, disasm, check
 //!   selection    what the selectors choose of a target
 //!   target       objects, each with its tables
-//!   selector     the grammar of selectors            table    keys, calls, modes, sites
-//!   machine      instruction sets, their encoders    image    bytes by addresses, symbols, lines
+//!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
+//!   machine      instruction sets, their encoders
 //! ```
 //!
 //! A target is never executed, and nothing in it is believed: each address and length is looked up before it is used.
@@ -17,7 +17,6 @@ mod image;
 mod machine;
 mod report;
 mod selection;
-mod selector;
 mod table;
 mod target;
 

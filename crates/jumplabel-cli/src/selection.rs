@@ -1,8 +1,9 @@
 //! What the selectors choose of a target.
 
+use jumplabel_selector::{Glob, Selector, What};
+
 use crate::image::lines::Lines;
 use crate::report::Report;
-use crate::selector::{Selector, What};
 use crate::table::Subject;
 use crate::target::{Object, Target};
 
@@ -60,7 +61,7 @@ pub fn by_any<'target>(
     report: &mut Report,
 ) -> (Vec<Chosen<'target>>, bool) {
     if selectors.is_empty() {
-        let all = by(target, &Selector { what: What::Name(crate::selector::Glob::new("*")), assignment: None });
+        let all = by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None });
         if all.is_empty() {
             report.error(&format_args!("{}: no keys", target.name));
         }

@@ -97,6 +97,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "sites ./server", OF_THE_TOOL),
     ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
     ("docs/operating.md", "--json", OF_THE_TOOL),
     ("docs/ops.md", "pub static COUNTER: Counting", Rust("")),
     ("docs/ops.md", "fn zeros_above", Rust("")),

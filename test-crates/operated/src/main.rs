@@ -1,5 +1,7 @@
 //! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold.
 
+jumplabel_agent::startup!();
+
 unsafe extern "C" {
     /// Where the program lies: address 0 of its file.
     static __ehdr_start: u8;

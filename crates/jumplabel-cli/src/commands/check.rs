@@ -1,11 +1,12 @@
 //! `check`: whether keys are what they are to be, and whether code and tables agree.
 
+use jumplabel_selector::Assignment;
+
 use super::code;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
-use crate::selector::Assignment;
 use crate::table::Is;
 use crate::target::Target;
 
@@ -33,18 +34,6 @@ pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> 
         }
     }
     Ok(code(report, &target, is_so))
-}
-
-impl Assignment {
-    fn value(&self) -> &str {
-        match self {
-            Assignment::On => "on",
-            Assignment::Off => "off",
-            Assignment::Inc => "+1",
-            Assignment::Dec => "-1",
-            Assignment::Target(target) => target,
-        }
-    }
 }
 
 impl Chosen<'_> {

@@ -2,13 +2,13 @@
 
 use jumplabel::arch::State;
 use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SWITCH};
+use jumplabel_selector::Assignment;
 
 use super::code;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
-use crate::selector::Assignment;
 use crate::table::{Is, Site};
 use crate::target::Target;
 

@@ -5,9 +5,10 @@ pub mod disasm;
 pub mod list;
 pub mod sites;
 
+use jumplabel_selector::Selector;
+
 use crate::failure::{DIFFERS, DONE, Failure};
 use crate::report::Report;
-use crate::selector::Selector;
 use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
 

@@ -129,7 +129,12 @@ macro_rules! __constructor {
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
-        #[cfg_attr(not(any(target_vendor = "apple", windows)), unsafe(link_section = ".init_array"))]
+        // In front of constructors that flip; Miri runs those without a number only.
+        #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
+        #[cfg_attr(
+            not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
+            unsafe(link_section = ".init_array")
+        )]
         static __JUMPLABEL_CONSTRUCTOR: extern "C" fn() = {
             extern "C" fn construct() {
                 __JUMPLABEL_NODE.link();

@@ -49,7 +49,9 @@ pub enum What {
 /// What something is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
+    /// A key that is enabled.
     On,
+    /// A key that is disabled.
     Off,
     /// One user more.
     Inc,
@@ -57,6 +59,19 @@ pub enum Assignment {
     Dec,
     /// A function of a static call, or a mode's number.
     Target(String),
+}
+
+impl Assignment {
+    /// As it is written, without `=`.
+    pub fn value(&self) -> &str {
+        match self {
+            Assignment::On => "on",
+            Assignment::Off => "off",
+            Assignment::Inc => "+1",
+            Assignment::Dec => "-1",
+            Assignment::Target(target) => target,
+        }
+    }
 }
 
 impl FromStr for Selector {
@@ -142,11 +157,8 @@ impl fmt::Display for Selector {
         }?;
         match &self.assignment {
             None => Ok(()),
-            Some(Assignment::On) => f.write_str("=on"),
-            Some(Assignment::Off) => f.write_str("=off"),
-            Some(Assignment::Inc) => f.write_str("+1"),
-            Some(Assignment::Dec) => f.write_str("-1"),
-            Some(Assignment::Target(target)) => write!(f, "={target}"),
+            Some(user @ (Assignment::Inc | Assignment::Dec)) => f.write_str(user.value()),
+            Some(set) => write!(f, "={}", set.value()),
         }
     }
 }

@@ -1,0 +1,103 @@
+//! Keys, static calls and modes as selectors see them.
+
+use std::ffi::{CStr, c_void};
+
+use jumplabel::{CallInfo, Error, KeyInfo, ModeInfo, RawKey, RawMode};
+use jumplabel_selector::What;
+
+/// One of them.
+pub struct Subject {
+    /// As introspection displays it.
+    pub name: String,
+    pub file: &'static str,
+    pub line: u32,
+    column: u32,
+    pub sites: usize,
+    address: usize,
+    pub kind: Kind,
+}
+
+/// What it is, and its state.
+pub enum Kind {
+    Key(&'static RawKey),
+    /// Where it leads.
+    Call(String),
+    Mode(&'static RawMode, ModeInfo),
+}
+
+impl Subject {
+    fn of_key(info: KeyInfo) -> Subject {
+        let KeyInfo { file, line, column, sites, key, .. } = info;
+        Subject { name: info.to_string(), file, line, column, sites, address: key.address(), kind: Kind::Key(key) }
+    }
+
+    fn of_call(info: CallInfo) -> Subject {
+        let CallInfo { file, line, column, sites, call, .. } = info;
+        let target = info.target.map_or("default".to_owned(), |address| {
+            info.symbol().map_or_else(|| format!("{address:#x}"), |name| name.to_string_lossy().into_owned())
+        });
+        let (name, address) = (info.path.to_owned(), call.address());
+        Subject { name, file, line, column, sites, address, kind: Kind::Call(target) }
+    }
+
+    fn of_mode(info: ModeInfo) -> Subject {
+        let ModeInfo { file, line, column, sites, mode, .. } = info;
+        let (name, address) = (info.path.to_owned(), mode.address());
+        Subject { name, file, line, column, sites, address, kind: Kind::Mode(mode, info) }
+    }
+
+    /// All that are loaded, by their names.
+    pub fn all() -> Result<Vec<Subject>, Error> {
+        let mut all = Vec::new();
+        jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
+        jumplabel::for_each_call(|info| all.push(Subject::of_call(info)))?;
+        jumplabel::for_each_mode(|info| all.push(Subject::of_mode(info)))?;
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+
+    /// As the tool prints it.
+    pub fn state(&self) -> String {
+        match &self.kind {
+            Kind::Key(key) => if key.is_enabled() { "on" } else { "off" }.to_owned(),
+            Kind::Call(target) => target.clone(),
+            Kind::Mode(_, info) => format!("{}/{}", info.number, info.arms),
+        }
+    }
+
+    /// Whether it is chosen; an error if this process cannot know.
+    pub fn is(&self, what: &What) -> Result<bool, &'static str> {
+        Ok(match what {
+            What::Name(glob) => {
+                let Subject { name, file, line, column, .. } = self;
+                glob.matches(name) || glob.matches(&format!("{name}@{file}:{line}:{column}"))
+            }
+            What::File(glob, lines) => {
+                glob.matches_end(self.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&self.line))
+            }
+            What::Object(glob) => object(self.address).is_some_and(|path| glob.matches_end(&path, "/")),
+            What::Function(_) => return Err("the process does not know functions: choose by name, file: or obj:"),
+        })
+    }
+}
+
+/// The path of the object that `address` is in.
+fn object(address: usize) -> Option<String> {
+    let found = |address: usize| {
+        let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: a place for the result. Of the address it only compares the number.
+        let any = unsafe { libc::dladdr(address as *const c_void, info.as_mut_ptr()) };
+        // SAFETY: all zeros are one, and a result another.
+        (any != 0).then(|| unsafe { info.assume_init() })
+    };
+    // SAFETY: no condition.
+    let headers = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+    match (found(address), found(headers)) {
+        (Some(object), Some(program)) if object.dli_fbase != program.dli_fbase && !object.dli_fname.is_null() => {
+            // SAFETY: the loader's name of an object that is loaded.
+            Some(unsafe { CStr::from_ptr(object.dli_fname) }.to_string_lossy().into_owned())
+        }
+        // The loader has no path of the program; in a static one there is no other object.
+        _ => Some(std::env::current_exe().ok()?.to_string_lossy().into_owned()),
+    }
+}
