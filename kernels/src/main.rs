@@ -16,6 +16,7 @@ mod bad;
 mod checks;
 mod machine;
 mod memory;
+mod modules;
 mod operations;
 mod two;
 
@@ -55,6 +56,7 @@ fn run() -> Result<(), Error> {
     operations::run()?;
     say!("text is read-only: flips, static calls, operations");
 
+    modules::run()?;
     two::run()?;
     bad::run()?;
     Ok(())

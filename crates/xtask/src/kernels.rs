@@ -20,6 +20,8 @@ pub struct Machine {
     pub packages: &'static [&'static str],
     /// What the program says of its status, for a kernel that has passed.
     passed: i32,
+    /// What a module is built with: where it can, it has sites of the kernel's keys.
+    module_flags: &'static str,
 }
 
 /// All of them.
@@ -31,6 +33,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M virt -bios default",
         packages: &["qemu-system-misc", "opensbi"],
         passed: 0,
+        module_flags: "",
     },
     Machine {
         name: "aarch64",
@@ -39,6 +42,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native",
         packages: &["qemu-system-arm"],
         passed: 0,
+        module_flags: "",
     },
     Machine {
         name: "x86_64",
@@ -47,6 +51,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
         packages: &["qemu-system-x86"],
         passed: 33,
+        module_flags: "--cfg jumplabel_dylib",
     },
 ];
 
@@ -97,16 +102,19 @@ pub fn run(sh: &Shell, flips: Option<u32>) -> Result<()> {
         let here = crate::root();
         let built = |root: &Path, variables: &[(&str, String)]| build(sh, machine, root, variables);
         let flips = flips.map(|flips| ("KERNEL_FLIPS", flips.to_string()));
-        let (said, passed) = boot(machine, &built(&here, flips.as_slice())?, 1 + flips.iter().len() as u64 * 100)?;
+        let kernel = built(&here, flips.as_slice())?;
+        let module = module(sh, machine, &kernel)?;
+        let (said, passed) = boot(machine, &kernel, Some(&module), 1 + flips.iter().len() as u64 * 100)?;
         print!("{said}");
         ensure!(passed && said.ends_with("\nok\n"), "the kernel for {name} failed");
+        ensure!(said.contains("\na module: loaded, flipped, unloaded"), "the kernel for {name} found no module");
 
-        let (said, passed) = boot(machine, &built(&here, &[("MERGED_TABLE", "1".into())])?, 1)?;
+        let (said, passed) = boot(machine, &built(&here, &[("MERGED_TABLE", "1".into())])?, None, 1)?;
         ensure!(passed && said.contains(UNBOUNDED), "a table without bounds was not found out:\n{said}");
         println!("kernel {name}, without bounds of its table: refused");
         for twin in TWINS {
             let copy = broken(sh, &here, twin)?;
-            let (said, passed) = boot(machine, &built(&copy, &[])?, 1)?;
+            let (said, passed) = boot(machine, &built(&copy, &[])?, None, 1)?;
             ensure!(!passed && said.contains("panicked"), "a kernel that {} passed:\n{said}", twin.what);
             let reason = said.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
             println!("kernel {name}, a twin that {}: found out ({reason})", twin.what);
@@ -128,15 +136,41 @@ fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)
     Ok(directory.join(target).join("release/kernel"))
 }
 
-/// Boots a kernel: what it said, behind what the firmware said, and whether it has passed.
-fn boot(machine: &Machine, kernel: &Path, times: u64) -> Result<(String, bool)> {
+/// A module, linked behind the kernel with its copy of the library. Not optimised as a whole: nothing of the library may be inside.
+fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
+    const BEHIND: u64 = 6 << 20; // Text, constants, data of the kernel: at a large page each.
+    let symbols = cmd!(sh, "readelf --syms --wide {kernel}").quiet().read()?;
+    let address = |name: &str| {
+        let line = symbols.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let found = line.into_iter().find(|words| words.last() == Some(&name)).with_context(|| format!("no {name}"))?;
+        anyhow::Ok(u64::from_str_radix(found[1], 16)?)
+    };
+    let mut symbols = format!("__module={:#x}", address("__text")? + BEHIND);
+    for name in ["kernel_key", "__jumplabel_register_object", "__jumplabel_unregister_object"] {
+        symbols += &format!(" {name}={:#x}", address(name)?);
+    }
+    let (target, flags, manifest) =
+        (machine.target, machine.module_flags, crate::root().join("kernels/module/Cargo.toml"));
+    let directory = crate::root().join("target/kernels");
+    let build =
+        cmd!(sh, "cargo build --quiet --release --manifest-path {manifest} --target {target} --target-dir {directory}");
+    let build = build.env("RUSTFLAGS", flags).env("KERNEL_SYMBOLS", symbols).env("CARGO_PROFILE_RELEASE_LTO", "off");
+    let said = printed(build)?;
+    ensure!(said.is_empty(), "{said}");
+    Ok(directory.join(target).join("release/module"))
+}
+
+/// Boots a kernel, with a module in memory or without: what it said, behind what the firmware said, and whether it has passed.
+fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> Result<(String, bool)> {
     let sh = Shell::new()?;
     let (program, arguments) = (machine.program, machine.arguments.split(' '));
+    let module = module.map(|module| format!("loader,file={}", module.display()));
+    let module: Vec<_> = module.iter().flat_map(|module| ["-device", module]).collect();
     let seconds = (SECONDS * times).to_string();
     let start = Instant::now();
     let boot = cmd!(
         sh,
-        "timeout {seconds} {program} {arguments...} -smp 2 -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel}"
+        "timeout {seconds} {program} {arguments...} -smp 2 -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel} {module...}"
     );
     let output = boot.quiet().stdin("").ignore_status().output()?;
     let said = String::from_utf8_lossy(&output.stdout).replace('\r', "");
@@ -152,7 +186,7 @@ fn boot(machine: &Machine, kernel: &Path, times: u64) -> Result<(String, bool)> 
 /// A copy of the sources in which one thing is broken.
 fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     let copy = here.join("target/kernels/twin");
-    for part in ["crates/jumplabel/src", "crates/jumplabel-kernel/src", "kernels/src"] {
+    for part in ["crates/jumplabel/src", "crates/jumplabel-kernel/src", "kernels/src", "kernels/module"] {
         sh.remove_path(copy.join(part))?;
         let parent = copy.join(part);
         sh.create_dir(&parent)?;

@@ -29,8 +29,8 @@ pub fn translate(protect: bool) {
     let read_only = if protect { READ_ONLY } else { 0 };
     for (at, entry) in (0..).zip(&IMAGE.0) {
         let rights = match at {
-            1 => read_only,
-            2 => read_only | NO_CODE,
+            1 | 4 => read_only,
+            2 | 5 => read_only | NO_CODE,
             _ => NO_CODE,
         };
         entry.store((GIB + (at << 21)) | BLOCK | rights, Relaxed);

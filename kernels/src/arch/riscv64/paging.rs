@@ -19,8 +19,8 @@ pub fn map() {
     ROOT.0[(ALIAS / GIB) as usize].store(leaf(2 * GIB, READ | WRITE), Relaxed);
     for (at, entry) in (0..).zip(&IMAGE.0) {
         let rights = match at {
-            1 => READ | EXECUTE,
-            2 => READ,
+            1 | 4 => READ | EXECUTE,
+            2 | 5 => READ,
             _ => READ | WRITE,
         };
         entry.store(leaf(2 * GIB + (at << 21), rights), Relaxed);

@@ -18,8 +18,8 @@ pub fn map() {
     const NO_CODE: u64 = 1 << 63;
     for (at, entry) in (0..).zip(&IMAGE.0) {
         let rights = match at {
-            1 => 0,
-            2 => NO_CODE,
+            1 | 4 => 0,
+            2 | 5 => NO_CODE,
             _ => NO_CODE | WRITE,
         };
         entry.store(at << 21 | LARGE | rights, Relaxed);
