@@ -1,7 +1,7 @@
 //! The assembler of an alternative.
 //!
 //! ```text
-//!    .subsection 2 8804: how many   feature and length, place; of each arm
+//!    .subsection 2 8804: how many   feature and length, place; of each arm   8805:
 //!    .subsection 1 8840: new  8841: jmp 8803      for each feature, behind the function
 //!  8802: old 8806: nops  8803:                    the site, as long as the longest of them, and 4 bytes at least
 //!    .subsection 1 8807: old  8808:               what it holds in a file, once more
@@ -48,8 +48,7 @@
 macro_rules! alternative {
     ($old:literal $(, $feature:ident => $new:literal)+ $(,)?) => {
         ::core::concat!(
-            $crate::__alternative_begin_asm!(), ".subsection 2\n.balign 4\n8804: .long 1", $("+", $crate::__alternative_feature!($feature), "/",
-            $crate::__alternative_feature!($feature),)+ "\n.previous\n",
+            $crate::__alternative_begin_asm!(),
             $($crate::__alternative_new_asm!($feature, $new),)+
             $crate::__alternative_old_asm!($old)
         )
@@ -65,7 +64,7 @@ macro_rules! alternative {
     };
 }
 
-/// What an assembler file has once: the object's record and key, and the macros. The length of what is between two labels becomes a number by
+/// What an assembler file has once: the object's record and key, and the macros; and the beginning of the arms. The length of what is between two labels becomes a number by
 /// counting, because a symbol that has a difference of labels for its value is looked at too late.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
@@ -73,23 +72,16 @@ macro_rules! alternative {
 macro_rules! __alternative_begin_asm {
     () => {
         ::core::concat!(
-            ".ifndef .Ljump_alternatives\n.set .Ljump_alternatives, 0\n",
+            ".ifndef .Ljump_size\n",
             $crate::__once_asm!(),
-            "\n.macro jumplabel_alternatives\n\
-            .pushsection .data.__jumplabel_alternatives, \"awG\", %progbits, __jumplabel_alternatives, comdat\n\
-            .balign 8\n.weak __jumplabel_alternatives\n.hidden __jumplabel_alternatives\n.type __jumplabel_alternatives, %object\n\
-            .size __jumplabel_alternatives, 8\n__jumplabel_alternatives\\():\n.long 0, 0\n.popsection\n.endm\njumplabel_alternatives\n",
-            ".macro jumplabel_alternative n\n.Ljump_alternative_\\n\\():\n.endm\n.macro jumplabel_alternative_entry n\n\
-            .reloc .Ljump_alternative_\\n,BFD_RELOC_NONE,.Ljump_alternative_entry_\\n\n\
-            .pushsection __jump_table,\"ao?\",%progbits,.Ljump_alternative_\\n\n.balign 4\n\
-            .Ljump_alternative_entry_\\n\\(): .long .Ljump_alternative_\\n-.,8804b-.,__jumplabel_alternatives-.,20|.Ljump_size<<8|.Ljump_far<<11\n\
-            .popsection\n.endm\n",
+            "\n",
+            $crate::__own_key_asm!("__jumplabel_alternatives"),
             ".macro jumplabel_longer b\n.set .Ljump_len,0\n.rept \\b\n.set .Ljump_len,.Ljump_len+1\n.endr\n\
             .if .Ljump_len>.Ljump_size\n.set .Ljump_size,.Ljump_len\n.endif\n.endm\n",
             ".macro jumplabel_nops n\n.if \\n==1\n.byte 0x90\n.elseif \\n==2\n.byte 0x66,0x90\n.elseif \\n==3\n.byte 0x0f,0x1f,0\n\
             .elseif \\n==4\n.byte 0x0f,0x1f,0x40,0\n.elseif \\n==5\n.byte 0x0f,0x1f,0x44,0,0\n.elseif \\n==6\n.byte 0x66,0x0f,0x1f,0x44,0,0\n\
             .elseif \\n==7\n.byte 0x0f,0x1f,0x80,0,0,0,0\n.endif\n.endm\n.endif\n",
-            ".set .Ljump_alternatives,.Ljump_alternatives+1\n.set .Ljump_size,4\n.set .Ljump_far,0\n"
+            ".set .Ljump_size,4\n.set .Ljump_far,0\n.subsection 2\n.balign 4\n8804: .long (8805f-8804b-4)/8\n.previous\n"
         )
     };
 }
@@ -118,15 +110,17 @@ macro_rules! __alternative_new_asm {
 macro_rules! __alternative_old_asm {
     ($old:literal) => {
         ::core::concat!(
-            ".altmacro\njumplabel_alternative %.Ljump_alternatives\n.noaltmacro\n8802:\n",
+            $crate::__op_begin_asm!(),
+            "8802:\n",
             $old,
             "\n8806:\n\
             jumplabel_longer 8806b-8802b\n.if .Ljump_size>7\n.set .Ljump_size,5\n.set .Ljump_far,1\n.endif\n\
             .altmacro\njumplabel_nops %(.Ljump_size-.Ljump_len)\n.noaltmacro\n8803:\n\
             .subsection 1\n8807:\n",
             $old,
-            "\n8808:\n.previous\n.subsection 2\n.long (8808b-8807b)<<8,8807b-.\n.previous\n\
-            .altmacro\njumplabel_alternative_entry %.Ljump_alternatives\n.noaltmacro\n"
+            "\n8808:\n.previous\n.subsection 2\n.long (8808b-8807b)<<8,8807b-.\n8805:\n.previous\n",
+            $crate::__op_entry_asm!(),
+            "\n.long __jumplabel_alternatives-.,20|.Ljump_size<<8|.Ljump_far<<11\n.popsection\n"
         )
     };
 }

@@ -54,7 +54,7 @@ macro_rules! __lock_prefix_asm {
             ".ifndef .Ljump_prefixes\n.set .Ljump_prefixes, 0\n",
             $crate::__once_asm!(),
             "\n",
-            $crate::__up_key_asm!(),
+            $crate::__own_key_asm!("__jumplabel_up"),
             ".macro jumplabel_prefix n\n",
             ".Ljump_prefix_\\n\\(): .byte 0x3e\n",
             ".reloc .Ljump_prefix_\\n, BFD_RELOC_NONE, .Ljump_locked_\\n\n",
@@ -64,19 +64,6 @@ macro_rules! __lock_prefix_asm {
             ".popsection\n.endm\n.endif\n",
             ".set .Ljump_prefixes, .Ljump_prefixes + 1\n.altmacro\njumplabel_prefix %.Ljump_prefixes\n.noaltmacro\n",
         )
-    };
-}
-
-/// The key of an object's prefixes, once in an assembler file and in an object.
-#[cfg(jumplabel_prefixes)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __up_key_asm {
-    () => {
-        ".ifndef .Ljumplabel_up_key\n.set .Ljumplabel_up_key, 1\n.macro jumplabel_up_key\n\
-        .pushsection .data.__jumplabel_up, \"awG\", %progbits, __jumplabel_up, comdat\n\
-        .balign 8\n.weak __jumplabel_up\n.hidden __jumplabel_up\n.type __jumplabel_up, %object\n.size __jumplabel_up, 8\n\
-        __jumplabel_up\\():\n.long 0, 0\n.popsection\n.endm\njumplabel_up_key\n.endif\n"
     };
 }
 

@@ -89,6 +89,41 @@ macro_rules! __once_asm {
     };
 }
 
+/// A key that an object has once, for patch points which are changed together: in an assembler file, too, however often this is there. In
+/// a macro, or the compiler would take the label for the user's.
+#[cfg(jumplabel_prefixes)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __own_key_asm {
+    ($key:literal) => {
+        ::core::concat!(
+            ".ifndef .Lkey",
+            $key,
+            "\n.set .Lkey",
+            $key,
+            ",1\n.macro .Lmake",
+            $key,
+            "\n.pushsection .data.",
+            $key,
+            ",\"awG\",%progbits,",
+            $key,
+            ",comdat\n.balign 8\n.weak ",
+            $key,
+            "\n.hidden ",
+            $key,
+            "\n.type ",
+            $key,
+            ",%object\n.size ",
+            $key,
+            ",8\n",
+            $key,
+            "\\():\n.long 0,0\n.popsection\n.endm\n.Lmake",
+            $key,
+            "\n.endif\n"
+        )
+    };
+}
+
 /// Words of the size of a pointer.
 #[cfg(target_pointer_width = "64")]
 #[doc(hidden)]
