@@ -6,3 +6,10 @@ use crate::key::raw::RawKey;
 #[repr(transparent)]
 #[derive(Debug)]
 pub(crate) struct RawAlternatives(pub(crate) RawKey);
+
+impl RawAlternatives {
+    pub(crate) fn of(key: &RawKey) -> &RawAlternatives {
+        // SAFETY: the one has the layout of the other.
+        unsafe { &*core::ptr::from_ref(key).cast() }
+    }
+}

@@ -78,12 +78,6 @@ pub(crate) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// What it is to do.
-    #[cfg(jumplabel_sites)]
-    pub(super) fn goal(&self) -> usize {
-        self.subject.goal(self.aim, self.entry)
-    }
-
     /// [`Found::at`] where the site holds `code`. `own`: of what it may hold beside the states of its kind, what it holds, and what it
     /// shall hold.
     #[inline(always)] // For most subjects there is nothing of that.
@@ -111,6 +105,13 @@ impl Look<'_> {
         let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
         let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
         Ok(Found { state, to, edit: (!is_there).then(edit), can_stay: own.is_some() && may_leave })
+    }
+
+    /// The same, where it may hold one of `all`, too.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn among<All: Iterator<Item = Own>>(&self, code: Code, all: impl Fn() -> All) -> Result<Found, usize> {
+        let goal = self.subject.goal(self.aim, self.entry);
+        self.at(code, [all().find(|own| own.code == code), all().find(|own| own.goal == goal)])
     }
 }
 

@@ -3,6 +3,8 @@
 use core::mem::ManuallyDrop;
 
 use super::in_flight;
+#[cfg(jumplabel_prefixes)]
+use crate::error::Errno;
 use crate::error::Error;
 use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 
@@ -64,6 +66,15 @@ impl Lock {
 
     pub(crate) fn text(&self) -> &'static dyn Text {
         self.text
+    }
+
+    /// Refuses if the process has other threads, or the system does not tell.
+    #[cfg(jumplabel_prefixes)]
+    pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
+        if self.text.is_alone(&mut self.platform) {
+            return Ok(());
+        }
+        Err(Error::MultiThreaded { core_sync: Errno::NONE, swap: Errno::NONE })
     }
 }
 

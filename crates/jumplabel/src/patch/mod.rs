@@ -22,6 +22,8 @@ mod plan;
 mod prepare;
 mod steps;
 pub(crate) mod subject;
+#[cfg(jumplabel_prefixes)]
+mod together;
 
 use core::time::Duration;
 
@@ -35,6 +37,8 @@ use plan::{Plan, Work};
 pub use prepare::{prepare, probe};
 pub use subject::Request;
 pub(crate) use subject::Subject;
+#[cfg(jumplabel_prefixes)]
+pub(crate) use together::commit_all;
 
 /// What is kept between transactions, and what an unfinished one leaves.
 struct State {

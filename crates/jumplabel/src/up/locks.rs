@@ -2,14 +2,11 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::error::{Errno, Error};
+use crate::error::Error;
 use crate::format::{LOCKED, Object, PREFIX};
-use crate::key::RawKey;
 use crate::key::count::Change;
-use crate::patch::{self, Lock, Outcome, Request};
-use crate::site::{index, object};
-use crate::text::list::Owned;
-use crate::text::{Held, Objects};
+use crate::patch::{self, Lock, Outcome};
+use crate::site::object;
 
 pub(super) fn leave() -> Result<Outcome, Error> {
     // Objects that come later follow: their constructors see to it.
@@ -18,10 +15,8 @@ pub(super) fn leave() -> Result<Outcome, Error> {
 
 pub(super) fn enter() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
-    if lock.text().is_alone(&mut lock.platform) {
-        return change(Change::Disable, &mut lock);
-    }
-    Err(Error::MultiThreaded { core_sync: Errno::NONE, swap: Errno::NONE })
+    lock.demand_one_thread()?;
+    change(Change::Disable, &mut lock)
 }
 
 pub(super) fn is_on() -> bool {
@@ -37,23 +32,10 @@ fn own() -> &'static Object {
     unsafe { &__jumplabel_object }
 }
 
-/// The keys of all objects that have prefixes: one for each prefix.
-fn keys(held: &Held<Objects>) -> impl Iterator<Item = &'static RawKey> {
-    let prefixes = object::all(held).flat_map(|object| index::sound(object, held));
-    let keys = prefixes.filter(|(entry, _)| entry.kind() == PREFIX).map(|(_, key)| key);
-    // SAFETY: the macro emits such a key for entries of this kind. The lock, which keeps its object loaded, is held as long as they are used.
-    keys.map(|key| unsafe { &*(key as *const RawKey) })
-}
-
 /// In one transaction: if it is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
-    let mut requests = Owned::new(lock.text());
-    let mut last = 0;
-    while let Some(next) = keys(&lock.objects).filter(|key| key.address() > last).min_by_key(|key| key.address()) {
-        requests.push(Request::of_key(next, change))?;
-        last = next.address();
-    }
-    let outcome = patch::commit_locked(requests.list.as_mut_slice(), lock)?;
+    // SAFETY: the macro emits a key for entries of this kind.
+    let outcome = unsafe { patch::commit_all(|entry| entry.kind() == PREFIX, |key| key, change, lock) }?;
     let are_in = change == Change::Enable;
     for object in object::all(&lock.objects) {
         let flags = &object.flags;

@@ -1,13 +1,12 @@
 //! The alternatives of an object as a subject: a key, whose sites hold instructions of the program's.
 
-use super::{ALTERNATIVE, Own, Rarer, Subject};
+use super::{ALTERNATIVE, Own, Rarer, Subject, examine_all};
 use crate::alternatives::features::is_present;
 use crate::alternatives::raw::RawAlternatives;
 use crate::arch::{Alternative, Code, Native, State};
 use crate::error::Error;
 use crate::format::{Arm, Entry};
 use crate::patch::edit::{Found, Look};
-use crate::site::{index, object};
 use crate::text::{Held, Objects};
 
 impl Subject for RawAlternatives {
@@ -17,9 +16,7 @@ impl Subject for RawAlternatives {
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
         ALTERNATIVES.know();
-        for object in object::all(held) {
-            index::entries(object, self.address(), held)?.iter().try_for_each(examine)?;
-        }
+        examine_all(self, held, examine)?;
         self.0.begin(change, held)
     }
 
@@ -35,8 +32,7 @@ impl Subject for RawAlternatives {
     }
 
     fn found(&self, look: &Look<'_>, code: Code) -> Option<Result<Found, usize>> {
-        let (all, goal) = (|| own(look.entry), look.goal());
-        Some(look.at(code, [all().find(|own| own.code == code), all().find(|own| own.goal == goal)]))
+        Some(look.among(code, || own(look.entry)))
     }
 
     fn own(&self, entry: &Entry, goal: usize) -> Option<Code> {

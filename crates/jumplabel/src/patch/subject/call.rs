@@ -69,8 +69,7 @@ impl Subject for RawCall {
     #[cfg(jumplabel_sites)]
     fn found(&self, look: &Look<'_>, code: Code) -> Option<Result<Found, usize>> {
         let own = home(look.entry)?;
-        let goal = look.goal();
-        Some(look.at(code, [Some(own).filter(|own| own.code == code), Some(own).filter(|own| own.goal == goal)]))
+        Some(look.among(code, || core::iter::once(own)))
     }
 
     fn expose(&self, aim: usize) {

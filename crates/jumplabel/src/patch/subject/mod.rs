@@ -27,6 +27,7 @@ use {
     super::Lock,
     crate::arch::Kind,
     crate::format::{BRANCH, NAKED, PREFIX},
+    crate::site::{index, object},
     crate::text::RUNTIME,
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
@@ -157,6 +158,17 @@ impl Rarer {
 #[cfg(jumplabel_sites)]
 pub(super) fn in_copy(kind: Kind, code: Code) -> Option<State> {
     (Rarer::of_kind(kind.number())?.in_copy)(kind, code)
+}
+
+/// Under the lock: refuses a subject that has an entry which is not fit.
+#[cfg(jumplabel_sites)]
+fn examine_all(
+    subject: &dyn Subject,
+    held: &Held<Objects>,
+    examine: fn(&Entry) -> Result<(), Error>,
+) -> Result<(), Error> {
+    object::all(held)
+        .try_for_each(|object| index::entries(object, subject.address(), held)?.iter().try_for_each(examine))
 }
 
 /// What another copy of the library says with [`Runtime::tell`](crate::format::Runtime). The lock is held.

@@ -7,11 +7,10 @@ use crate::ops::raw::RawOps;
 use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
-    super::{Own, Rarer},
+    super::{Own, Rarer, examine_all},
     crate::arch::{Code, Kind, Native, Op, State},
     crate::format::{Arm, NAME, OP},
     crate::patch::edit::{Found, Look},
-    crate::site::{index, object},
 };
 
 impl Subject for RawOps {
@@ -25,9 +24,7 @@ impl Subject for RawOps {
         #[cfg(jumplabel_sites)]
         {
             OPS.know();
-            for object in object::all(held) {
-                index::entries(object, self.address(), held)?.iter().try_for_each(examine)?;
-            }
+            examine_all(self, held, examine)?;
         }
         self.mode().aim_of(change)
     }
@@ -42,8 +39,7 @@ impl Subject for RawOps {
 
     #[cfg(jumplabel_sites)]
     fn found(&self, look: &Look<'_>, code: Code) -> Option<Result<Found, usize>> {
-        let (all, goal) = (|| own(look.entry), look.goal());
-        Some(look.at(code, [all().find(|own| own.code == code), all().find(|own| own.goal == goal)]))
+        Some(look.among(code, || own(look.entry)))
     }
 
     #[cfg(jumplabel_sites)]
