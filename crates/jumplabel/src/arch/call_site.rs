@@ -19,9 +19,10 @@ pub(super) const NAMES: &[&str] = &["calls"];
 /// Bytes of a site.
 const BYTES: usize = size_of::<i32>();
 
-/// A processor fetches four bytes old or new, and no mixture, if one store wrote them, and they lie in so many aligned bytes: a line of
-/// its cache. (The displacements of calls in Java methods change so in HotSpot, `NativeCall::set_destination_mt_safe`.)
-const LINE: usize = 64;
+/// A processor fetches four bytes old or new, and no mixture, if one store wrote them, and they lie in so many aligned bytes (AMD64
+/// Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). A line of the cache is not enough: Zen 4 executes mixtures
+/// of what lies across two halves of one. (HotSpot has the same limit, `NativeCall::set_destination_mt_safe`.)
+const ALIGNED: usize = 8;
 
 /// An instruction set's calls.
 pub trait CallSite: Jump {
@@ -30,7 +31,11 @@ pub trait CallSite: Jump {
 
     /// Where a site at this address may lead.
     fn leads(address: usize) -> Leads {
-        if Self::TAIL.is_some() && address % LINE <= LINE - BYTES { Leads::AnywhereInReach } else { Leads::ToTarget }
+        if Self::TAIL.is_some() && address % ALIGNED <= ALIGNED - BYTES {
+            Leads::AnywhereInReach
+        } else {
+            Leads::ToTarget
+        }
     }
 
     /// The displacement.

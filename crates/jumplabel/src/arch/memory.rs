@@ -3,7 +3,7 @@
 /// Stores `bytes` at `address`: by one store, if they are `whole`, a word.
 ///
 /// # Safety
-/// The bytes are writable, and a word is aligned, or, on x86, in one line of a cache.
+/// The bytes are writable, and a word is aligned, or, on x86, in eight aligned bytes.
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
     if let (true, &[a, b, c, d]) = (whole, bytes) {

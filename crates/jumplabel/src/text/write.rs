@@ -17,7 +17,7 @@ impl Write {
     /// Nothing, nowhere.
     pub(crate) const NONE: Write = Write { address: 0, bytes: [0; 15], len: 0 };
 
-    /// At most 15 bytes. `whole`: they are a word of which no thread may see a part. It is aligned, or, on x86, in one line of a cache.
+    /// At most 15 bytes. `whole`: they are a word of which no thread may see a part. It is aligned, or, on x86, in eight aligned bytes.
     #[must_use]
     #[inline]
     pub fn new(address: usize, bytes: &[u8], whole: bool) -> Write {
