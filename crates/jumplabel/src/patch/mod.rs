@@ -80,10 +80,7 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let requests = plan::last_wins(requests);
     let mut commit = |shortcuts| {
-        let outcome = transaction(requests, lock, &|requests, plan, held| {
-            requests.iter_mut().try_for_each(|request| request.begin(held))?;
-            plan.collect(requests, shortcuts, held)
-        });
+        let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, shortcuts, held));
         let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
         (outcome, refused && STATE.get(&mut lock.patch).plan.has_shortcuts())
     };
@@ -91,6 +88,18 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
         (_, true) => commit(false).0,
         (outcome, _) => outcome,
     }
+}
+
+/// What the closure does. A closure that is called through a pointer may be in the program several times, with all that is inline in it.
+#[inline(never)]
+fn begin_all(
+    requests: &mut [Request<'_>],
+    plan: &mut Plan,
+    shortcuts: bool,
+    held: &Held<Objects>,
+) -> Result<(), Error> {
+    requests.iter_mut().try_for_each(|request| request.begin(held))?;
+    plan.collect(requests, shortcuts, held)
 }
 
 /// Brings the sites of an object that was just loaded to the state of their keys.
@@ -254,14 +263,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     'list: loop {
         let writers = text.writers(&summary, held);
         for kind in writers.iter() {
-            // If another writer could not undo, this one undoes first, and then goes on as if nothing had been.
-            let mut body = |writer: &mut dyn Writer| {
-                if stuck.is_some() {
-                    steps::undo(edits, writer)?;
-                    stuck = None;
-                }
-                steps::run(edits, steps, writer)
-            };
+            let mut body = |writer: &mut dyn Writer| steps::go_on(edits, steps, &mut stuck, writer);
             // SAFETY: the extents of verified sites of loaded objects, in order.
             match unsafe { text.open(kind, extents, held, &mut body) } {
                 Ok(written) => {

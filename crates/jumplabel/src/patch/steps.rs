@@ -42,6 +42,22 @@ pub(super) fn run(edits: &mut [Edit], steps: u8, writer: &mut dyn Writer) -> Res
     Ok(())
 }
 
+/// The same with the next writer. If the one before it was `stuck` and could not undo, this one undoes first, and then goes on as if nothing
+/// had been.
+#[inline(never)] // Once in a program is enough.
+pub(super) fn go_on(
+    edits: &mut [Edit],
+    steps: u8,
+    stuck: &mut Option<usize>,
+    writer: &mut dyn Writer,
+) -> Result<(), Failure> {
+    if stuck.is_some() {
+        undo(edits, writer)?;
+        *stuck = None;
+    }
+    run(edits, steps, writer)
+}
+
 /// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step
 /// ([`Arch::undo`]).
 pub(super) fn undo(edits: &mut [Edit], writer: &mut dyn Writer) -> Result<(), Failure> {
