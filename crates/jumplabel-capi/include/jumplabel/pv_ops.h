@@ -27,7 +27,7 @@
  *                                    some hundred cycles
  *     PV_IN_PLACE_ELSE_CALL(func, text)
  *                                    has a slow way: the text jumps to PV_SLOW_WAY, which calls the function
- *     PV_NOTHING                     does nothing. Not of an operation with PV_OP_RESULT()
+ *     PV_NOTHING                     does nothing. Not of an operation with PV_OP_RESULT(): its result would be nothing's
  *
  * An operation with a result:
  *
@@ -48,6 +48,15 @@
  *
  *     DEFINE_STATIC_CALL(wait, spin);
  *     DEFINE_PV_OPS_WITH_CALLS(locks, 2, PV_STATIC_CALL(wait, spin, block), ...);
+ *
+ * What a backend has done beside its operations: functions, of which any may be NULL. pv_ops_set() calls `init` first (Linux:
+ * xen_init_spinlocks). Threads that use the operations say when they begin, and again behind a change of the backend, and when they end:
+ *
+ *     static const struct pv_hooks hooks[2] = { { NULL, NULL, NULL }, { init, thread_start, thread_exit } };
+ *     DEFINE_PV_OPS_WITH_HOOKS(locks, 2, hooks);                                     one for each backend; calls may follow
+ *
+ *     struct pv_thread thread = pv_ops_thread_start(locks);                          of the backend that is in force
+ *     pv_ops_thread_exit(thread);                                                    of the same, whatever is in force then
  */
 #ifndef JUMPLABEL_PV_OPS_H
 #define JUMPLABEL_PV_OPS_H
@@ -66,6 +75,18 @@ struct jumplabel_op_call {
 	jumplabel_function_ func, first;
 };
 
+/* What a backend has done beside its operations; any may be NULL. */
+struct pv_hooks {
+	void (*init)(void);
+	void (*thread_start)(void);
+	void (*thread_exit)(void);
+};
+
+/* A thread that a backend was told of. The member is the library's. */
+struct pv_thread {
+	void (*exit)(void);
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -82,18 +103,25 @@ int jumplabel_ops_seal(struct pv_ops *ops);
 	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8, "a table of operations has 2 to 8 backends");                          \
 	typedef char jumplabel_modes_of_##name##_[n][1];                                                               \
 	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int backend) JUMPLABEL_SHOWN_;                                 \
+	JUMPLABEL_EXTERN_C_ const struct pv_hooks *jumplabel_hooks_##name##_(int backend) JUMPLABEL_SHOWN_;            \
 	extern struct pv_ops name
 
 #define DEFINE_PV_OPS(name, n)                                                                                         \
-	JUMPLABEL_PV_OPS_(name, n, return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0))
+	JUMPLABEL_PV_OPS_(name, n, NULL, return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0))
 #define DEFINE_PV_OPS_WITH_CALLS(name, n, ...)                                                                         \
-	JUMPLABEL_PV_OPS_(name, n,                                                                                     \
-			  if (jumplabel_backend < 0 || jumplabel_backend >= (n))                                       \
-				  return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0);                         \
-			  enum { jumplabel_backends = (n) };                                                           \
-			  struct jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ };                                \
-			  return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                          \
-						   sizeof(jumplabel_calls) / sizeof(*jumplabel_calls)))
+	JUMPLABEL_PV_OPS_(name, n, NULL, JUMPLABEL_SET_CALLS_(name, n, __VA_ARGS__, ))
+#define DEFINE_PV_OPS_WITH_HOOKS(name, n, ...)                                                                         \
+	JUMPLABEL_ASSERT_(sizeof(JUMPLABEL_ONE_OF_(__VA_ARGS__)) == (n) * sizeof(struct pv_hooks),                     \
+			  "a table of operations has hooks for each backend");                                         \
+	JUMPLABEL_PV_OPS_(name, n, JUMPLABEL_ONE_OF_(__VA_ARGS__) + jumplabel_backend,                                 \
+			  JUMPLABEL_SET_CALLS_(name, n, JUMPLABEL_ARGUMENTS_BEHIND_(__VA_ARGS__)))
+
+/* A comma is behind each call. There may be none: the array has one more. */
+#define JUMPLABEL_SET_CALLS_(name, n, ...)                                                                             \
+	enum { jumplabel_backends = (n) };                                                                             \
+	struct jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ { NULL, NULL, NULL } };                             \
+	return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                                            \
+				 sizeof(jumplabel_calls) / sizeof(*jumplabel_calls) - 1)
 
 #define PV_STATIC_CALL(name, ...)                                                                                      \
 	__extension__({                                                                                                \
@@ -110,18 +138,47 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 }
 
 /* Flag 4: it is a table. */
-#define JUMPLABEL_PV_OPS_(name, n, ...)                                                                                \
+#define JUMPLABEL_PV_OPS_(name, n, hooks, ...)                                                                         \
 	DECLARE_PV_OPS(name, n);                                                                                       \
 	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
+	JUMPLABEL_EXTERN_C_ const struct pv_hooks *jumplabel_hooks_##name##_(int jumplabel_backend)                    \
+	{                                                                                                              \
+		(void)jumplabel_backend;                                                                               \
+		return hooks;                                                                                          \
+	}                                                                                                              \
 	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int jumplabel_backend)                                         \
 	{                                                                                                              \
+		if (jumplabel_backend < 0 || jumplabel_backend >= (n))                                                 \
+			return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0);                                   \
+		jumplabel_pv_init_(jumplabel_hooks_##name##_(jumplabel_backend));                                      \
 		__VA_ARGS__;                                                                                           \
 	}                                                                                                              \
 	struct pv_ops name = { { 0, 0, n, 0, 4 } }
 
+static inline void jumplabel_pv_init_(const struct pv_hooks *hooks)
+{
+	if (hooks && hooks->init)
+		hooks->init();
+}
+
+static inline struct pv_thread jumplabel_pv_thread_(const struct pv_hooks *hooks)
+{
+	struct pv_thread thread = { hooks ? hooks->thread_exit : NULL };
+	if (hooks && hooks->thread_start)
+		hooks->thread_start();
+	return thread;
+}
+
+static inline void pv_ops_thread_exit(struct pv_thread thread)
+{
+	if (thread.exit)
+		thread.exit();
+}
+
 #define pv_ops_set(name, backend) jumplabel_set_##name##_(backend)
 #define pv_ops_native(name) pv_ops_set(name, 0)
 #define pv_ops_query(name) static_mode_get((name).mode)
+#define pv_ops_thread_start(name) jumplabel_pv_thread_(jumplabel_hooks_##name##_(pv_ops_query(name)))
 #define pv_ops_seal(name) jumplabel_ops_seal(&(name))
 
 #define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED_, func, text)
@@ -134,11 +191,12 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define PV_DISP32 "%{disp32%} "
 
 #define PV_OP(table, op, arguments, ...)                                                                               \
-	JUMPLABEL_OP_(table, #op, , , "", arguments, arguments, __VA_ARGS__)
+	JUMPLABEL_OP_(CASE_, table, #op, , , "", arguments, arguments, __VA_ARGS__)
 #define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
-	JUMPLABEL_OP_(table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, __VA_ARGS__)
+	JUMPLABEL_OP_(RESULT_, table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, \
+		      __VA_ARGS__)
 #define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
-	JUMPLABEL_OP_(table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                    \
+	JUMPLABEL_OP_(CASE_, table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                    \
 		      JUMPLABEL_INOUT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                \
 		      JUMPLABEL_RESULT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                               \
 		      (JUMPLABEL_ARGUMENTS_BEHIND_(JUMPLABEL_UNWRAP_ arguments)), arguments, __VA_ARGS__)
@@ -188,14 +246,14 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define JUMPLABEL_ARM_OF__(...) JUMPLABEL_ARM_OF___(__VA_ARGS__)
 #define JUMPLABEL_ARM_OF___(m, x, y, k, sort, func, text) sort##m(x, y, k, func, text)
 
-#define JUMPLABEL_OP_(table, op, assign, output, back, inputs, arguments, ...)                                         \
+#define JUMPLABEL_OP_(cases, table, op, assign, output, back, inputs, arguments, ...)                                         \
 	do {                                                                                                           \
 		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) == JUMPLABEL_MODES_(table),                            \
 				  "an operation has one arm for each backend of its table");                           \
 		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, __VA_ARGS__)                        \
 		switch (pv_ops_query(table)) {                                                                         \
-			JUMPLABEL_ARM_OF_(CASE_, assign, arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                 \
-			JUMPLABEL_OTHERS_(CASE_, assign, arguments, __VA_ARGS__)                                       \
+			JUMPLABEL_ARM_OF_(cases, assign, arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                 \
+			JUMPLABEL_OTHERS_(cases, assign, arguments, __VA_ARGS__)                                       \
 		}                                                                                                      \
 	} while (0)
 
@@ -207,6 +265,15 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 #define JUMPLABEL_BOTH_CASE_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_NOTHING_CASE_(assign, arguments, k, func, text)                                                      \
 	case k:                                                                                                        \
+		break;
+
+/* Those of an operation with a result. */
+#define JUMPLABEL_CLOSED_RESULT_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_OPEN_RESULT_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_BOTH_RESULT_ JUMPLABEL_CLOSED_CASE_
+#define JUMPLABEL_NOTHING_RESULT_(assign, arguments, k, func, text)                                                    \
+	case k:                                                                                                        \
+		assign an_operation_with_a_result_is_never_PV_NOTHING;                                                 \
 		break;
 
 #include "pv_op_site.h"

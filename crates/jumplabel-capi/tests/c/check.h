@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the C test programs share: checks that say where they failed, warnings that are expected, and the bytes of every site
+ * What the C test programs share: checks, warnings that are expected, and the bytes of every site
  * of the object, compared with what its key calls for after each step. Part of each program, not a library.
  */
 #ifndef CHECK_H
 #define CHECK_H
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jumplabel.h>
 
-static int checks;
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		checks++;                                                                                              \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "checked.h"
 
 /* ---- Warnings: none but those that are expected ------------------------------------------------------------------ */
 

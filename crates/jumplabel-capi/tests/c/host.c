@@ -3,26 +3,17 @@
  * A program that loads plugins while keys flip. Its first argument is the case, the second the plugin, the third a library
  * of keys for those cases that load it. Prints "ok".
  */
+#include "checked.h"
 #include "objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 DEFINE_STATIC_KEY_FALSE(program_off);
 DEFINE_STATIC_KEY_TRUE(program_on);
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static const char *plugin_path, *keys_path;
 

@@ -1,24 +1,12 @@
 /* A table of operations: each backend, each sort of operation, and what is refused. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "checked.h"
 #include "ops.h"
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		checks++;                                                                                              \
-		if (!(condition)) {                                                                                    \
-			printf("line %d: %s\n", __LINE__, #condition);                                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-static int checks;
 
 DEFINE_PV_OPS(events, 3);
 DEFINE_PV_OPS(unfit, 2);

@@ -2,23 +2,12 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <jumplabel.h>
 
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		checks++;                                                                                              \
-		if (!(condition)) {                                                                                    \
-			printf("line %d: %s\n", __LINE__, #condition);                                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-static int checks;
+#include "checked.h"
 
 /* A function with a frame of its own, and one copy. */
 #ifdef __clang__
@@ -67,6 +56,54 @@ static void calls(int backend)
 	CHECK(static_call(step)(10) == 11 + backend);
 	static_call_cond(start)(&x);
 	CHECK(x == first[backend]);
+}
+
+/* ---- What a backend has done beside its operations ---------------------------------------------------------------- */
+
+DECLARE_PV_OPS(hooked, 3);
+
+static int prepared, threads;
+
+static void prepare(void)
+{
+	CHECK(pv_ops_query(hooked) == 0); /* Nothing has changed yet. */
+	prepared++;
+}
+
+static void thread_start(void)
+{
+	threads++;
+}
+
+static void thread_exit(void)
+{
+	threads += 10;
+}
+
+static const struct pv_hooks hooks[3] = { { NULL, NULL, NULL }, { prepare, thread_start, thread_exit }, { NULL, thread_start, NULL } };
+DEFINE_STATIC_CALL(led, one);
+DEFINE_PV_OPS_WITH_HOOKS(hooked, 3, hooks, PV_STATIC_CALL(led, one, two, three));
+DEFINE_PV_OPS_WITH_HOOKS(only_hooked, 3, hooks);
+
+static void hooks_of_backends(void)
+{
+	struct pv_thread native, thread, other;
+
+	prepared = threads = 0;
+	native = pv_ops_thread_start(hooked);
+	CHECK(threads == 0 && pv_ops_set(hooked, 1) == 0 && prepared == 1 && static_call(led)(1) == 3);
+	thread = pv_ops_thread_start(hooked);
+	CHECK(threads == 1 && pv_ops_set(hooked, 2) == 0 && static_call(led)(1) == 4);
+	other = pv_ops_thread_start(hooked);
+	CHECK(threads == 2 && pv_ops_native(hooked) == 0 && static_call(led)(1) == 2);
+	pv_ops_thread_exit(other);
+	CHECK(threads == 2);
+	pv_ops_thread_exit(thread);
+	pv_ops_thread_exit(native);
+	CHECK(threads == 12 && prepared == 1);
+	CHECK(pv_ops_set(hooked, 3) == -EINVAL && pv_ops_set(hooked, -1) == -EINVAL && prepared == 1);
+	prepared = 0;
+	CHECK(pv_ops_set(only_hooked, 1) == 0 && prepared == 1 && pv_ops_native(only_hooked) == 0);
 }
 
 /* ---- Backends that are called ------------------------------------------------------------------------------------- */
@@ -291,6 +328,8 @@ int main(void)
 	/* All or nothing: the first call, and the table, stay. */
 	CHECK(pv_ops_set(unfit, 1) == -EINVAL && pv_ops_query(unfit) == 0 && static_call(other)(1) == 2);
 	CHECK(pv_ops_set(unfit, 0) == 0);
+	hooks_of_backends();
+	hooks_of_backends();
 	CHECK(pv_ops_seal(table) == 0 && pv_ops_set(table, 1) == -EROFS);
 	calls(0);
 	printf("ok %d\n", checks);

@@ -1,20 +1,8 @@
 /* N-way switches: each number of modes, from each first mode; in another file than the mode's. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "checked.h"
 #include "switches.h"
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		checks++;                                                                                              \
-		if (!(condition)) {                                                                                    \
-			printf("line %d: %s\n", __LINE__, #condition);                                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-static int checks;
 
 DEFINE_STATIC_MODE(two, 2, 1);
 DEFINE_STATIC_MODE(four, 4, 0);

@@ -90,7 +90,7 @@ fn misuse() {
     let write = |text: &str| {
         let text = format!(
             "#include <jumplabel.h>\nDEFINE_PV_OPS(table, 2);\nstatic inline void f(void) {{}}\n\
-             static inline void g(int a) {{ (void)a; }}\nvoid h(int a);\nvoid h(int a) {{ f(); g(a); {text} }}\n"
+             static inline void g(int a) {{ (void)a; }}\nstatic inline int same(int a) {{ return a; }}\nvoid h(int a);\nvoid h(int a) {{ f(); g(same(a)); {text} }}\n"
         );
         std::fs::write(&source, text).unwrap();
         &source
@@ -108,6 +108,16 @@ fn misuse() {
             false,
         ),
         (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 60\"));"), ".org", false),
+        (
+            "PV_OP_RESULT(a, table, op, (a), PV_IN_PLACE(same, \"mov %[a], %[ret]\"), PV_NOTHING);".to_owned(),
+            "an_operation_with_a_result_is_never_PV_NOTHING",
+            true,
+        ),
+        (
+            "static const struct pv_hooks one[1] = {}; DEFINE_PV_OPS_WITH_HOOKS(two, 2, one);".to_owned(),
+            "hooks for each backend",
+            true,
+        ),
     ];
     for (compiler, language) in everywhere() {
         for (text, words, in_fallback) in &fails {

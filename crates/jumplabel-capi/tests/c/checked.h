@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Checks that say where they failed, and how many there were. */
+#ifndef CHECKED_H
+#define CHECKED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int checks;
+
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		checks++;                                                                                              \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+#endif
