@@ -1,5 +1,6 @@
 //! What is compared: a way to do the operations, and the backend that does them.
 
+use jumplabel::up;
 use jumplabel_paravirt::irq::{IRQ, Interrupts};
 use jumplabel_paravirt::lock::{LOCK, Locking};
 use jumplabel_paravirt::pte::{DISTANCE, PTE, Paging};
@@ -10,25 +11,39 @@ use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
 use crate::Result;
 use crate::site::loops::Loop;
 
-/// Which backend the tables have.
+/// Which backend the tables have, in UP mode or not.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Backend {
     Native,
     Closed,
     Open,
+    /// Native, and the lock prefixes are in.
+    Locked,
 }
 
-pub const BACKENDS: [Backend; 3] = [Backend::Native, Backend::Closed, Backend::Open];
+pub const BACKENDS: [Backend; 4] = [Backend::Native, Backend::Closed, Backend::Open, Backend::Locked];
 
 impl Backend {
     pub fn set(self) -> Result<()> {
-        let at = self as usize;
+        let at = self as usize % 3;
         LOCK.set([Locking::Ticket, Locking::Byte, Locking::Called][at])?;
         IRQ.set([Interrupts::Native, Interrupts::Masked, Interrupts::Called][at])?;
         PTE.set([Paging::Native, Paging::Moved, Paging::Called][at])?;
-        sites::point(self == Backend::Native);
+        sites::point(self.is_native());
+        if self == Backend::Locked {
+            up::leave()?
+        } else {
+            up::enter()?
+        };
+        if up::is_on() == (self == Backend::Locked) {
+            return Err("the lock prefixes are not as they were set".into());
+        }
         reset();
         Ok(())
+    }
+
+    fn is_native(self) -> bool {
+        matches!(self, Backend::Native | Backend::Locked)
     }
 }
 
@@ -69,8 +84,9 @@ impl Column {
         let Some(loops) = self.loops(load) else { return Ok(()) };
         for run in loops {
             reset();
-            let (read, is_native) = (run(3), self.backend == Backend::Native);
-            let expected = if is_native { (3, 0x0003_0003) } else { (3_u64.wrapping_sub(3 * DISTANCE), 0) };
+            let read = run(3);
+            let expected =
+                if self.backend.is_native() { (3, 0x0003_0003) } else { (3_u64.wrapping_sub(3 * DISTANCE), 0) };
             if (read, word()) != expected {
                 return Err(format!("{}, {:?}: read {read:#x}, lock {:#x}", self.name, self.backend, word()).into());
             }
@@ -145,15 +161,16 @@ pub const CLOSED: usize = 8;
 pub const OPEN: usize = 9;
 /// The first of those that lock only, or unlock only.
 pub const PARTS: usize = 10;
+pub const LOCKED: usize = 14;
 
-pub static COLUMNS: [Column; 18] = [
+pub static COLUMNS: [Column; 19] = [
     column! { "no table" Native Plain, 0 },
     column! { "all but lock ops" Native Mixed<Plain, Plain, Direct>, 1 },
     column! { "direct calls" Native Direct, 2 },
     column! { "table indirect" Native Indirect, 3 },
     column! { "static call" Native Static, 4 },
     column! { "native in place" Native InPlace, 5 },
-    column! { "UP, as compiled" Native Mixed<Up, Plain, Plain>, 14 },
+    column! { "UP mode" Native Mixed<Up, Plain, Plain>, 14 },
     column! { "table indirect" Closed dense Indirect, 3 },
     column! { "closed arms" Closed dense InPlace, 5 },
     column! { "open arms" Open dense InPlace, 5 },
@@ -161,6 +178,7 @@ pub static COLUMNS: [Column; 18] = [
     column! { "lock: table indirect" Native dense Mixed<Indirect, Plain, Plain>, 7 },
     column! { "lock: static call" Native dense Mixed<Static, Plain, Plain>, 8 },
     column! { "lock: native in place" Native dense Mixed<InPlace, Plain, Plain>, 9 },
+    column! { "lock: UP mode left" Locked dense Mixed<Up, Plain, Plain>, 14 },
     column! { "unlock: direct call" Native dense Mixed<Plain, Direct, Plain>, 10 },
     column! { "unlock: table indirect" Native dense Mixed<Plain, Indirect, Plain>, 11 },
     column! { "unlock: static call" Native dense Mixed<Plain, Static, Plain>, 12 },

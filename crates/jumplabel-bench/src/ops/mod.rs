@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::samples::Samples;
 use crate::site::decode::Path;
 use crate::step;
-use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, Load};
+use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, LOCKED, Load, UP};
 use load::LAYOUTS;
 use simulated::Events;
 pub use simulated::simulated;
@@ -70,7 +70,9 @@ pub fn run(quick: bool) -> Result<Report> {
         Err(error) => report.note(format!("n/a: no callgrind here ({error})")),
     }
     report.note("a row with less than 0.05 a turn counts where a sample begins and ends: its per cent say nothing");
-    report.note("UP, as compiled: without a table, the lock prefix f0 is 3e, as UP mode has it; nothing is patched");
+    report.note(
+        "UP mode: no table; the lock prefix of the same instruction is a site, and is out. UP mode left: it is in",
+    );
     report.fact("layouts", json!(LAYOUTS));
     report.fact("rounds", json!(rounds));
     report.fact("optimised", json!(!cfg!(debug_assertions)));
@@ -106,18 +108,22 @@ fn find(cells: &[Cell], column: usize, load: Load) -> Option<&Cell> {
 }
 
 /// Stops where the compiler made something else of the loops: what is decoded of the plain one is what is executed, and in place there is
-/// an instruction for an instruction.
+/// an instruction for an instruction; and if UP mode does not take the one `lock` away.
 fn assert_code(cells: &[Cell]) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
     }
-    columns::Backend::Native.set()?;
-    let path = |column: usize| -> Result<[usize; 2]> {
+    let path = |column: usize| -> Result<[usize; 3]> {
+        COLUMNS[column].backend.set()?;
         let [run, ..] = COLUMNS[column].loops(Load::Inlined).ok_or("no loop")?;
         let path = Path::of_loop(run as usize)?;
-        Ok([path.len(), path.loads()])
+        Ok([path.len(), path.loads(), path.locked()])
     };
-    let (plain, in_place) = (path(0)?, path(IN_PLACE)?);
+    let (plain, in_place, locked) = (path(0)?, path(IN_PLACE)?, path(LOCKED)?);
+    let up = path(UP)?;
+    if [plain[2], locked[2], up[2]] != [1, 1, 0] || locked[..2] != up[..2] {
+        return Err(format!("without a table {plain:?}, UP mode {up:?}, left {locked:?}").into());
+    }
     let stepped = find(cells, 0, Load::Inlined).map_or(f64::NAN, |cell| cell.instructions);
     if plain != in_place || !stepped.is_nan() && stepped != plain[0] as f64 {
         return Err(format!(

@@ -194,11 +194,7 @@ pub fn targets(report: &mut Report, cells: &[Cell], (switches, sites): (Samples,
     }
     for load in [Load::Dense, Load::Inlined] {
         let (Some(native), Some(up)) = (find(cells, IN_PLACE, load), find(cells, UP, load)) else { continue };
-        rows.push((
-            format!("UP, as compiled, % of native in place: {}", load.name()),
-            100.0 * up.over(native)[0],
-            60.0,
-        ));
+        rows.push((format!("UP mode, % of native in place: {}", load.name()), 100.0 * up.over(native)[0], 60.0));
     }
     rows.push((format!("switch of a lock's {sites} sites, us, median"), switches.median(), 30.0));
     let mut table = Table::new("targets", &["", "figure", "target", ""]);

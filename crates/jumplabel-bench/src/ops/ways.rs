@@ -29,7 +29,7 @@ pub struct Mixed<Lock, Unlock, Others>(Lock, Unlock, Others);
 
 /// The native instruction, without a table.
 pub struct Plain;
-/// Without the lock prefix: in its place what UP mode writes there.
+/// The same, with a lock prefix that is a site: UP mode takes it out.
 pub struct Up;
 /// Calls by a table of pointers, and the same after they were patched.
 pub struct Indirect;
@@ -82,8 +82,10 @@ mod plain {
         ticket
     }
     #[inline(always)]
-    pub unsafe fn enter_alone(mut ticket: u64, lock: *mut u32) -> u64 {
-        unsafe { asm!(".byte 0x3e\nxadd dword ptr [{}], {:e}", in(reg) lock, inout(reg) ticket, options(nostack)) };
+    pub unsafe fn enter_up(mut ticket: u64, lock: *mut u32) -> u64 {
+        unsafe {
+            asm!(jumplabel::lock_prefix!(), "xadd dword ptr [{}], {:e}", in(reg) lock, inout(reg) ticket, options(nostack));
+        }
         ticket
     }
     #[inline(always)]
@@ -187,7 +189,7 @@ jumplabel::static_call! {
 }
 
 way! { Plain: plain::enter, plain::leave, plain::save, plain::disable, plain::restore, plain::set, plain::read }
-way! { Up: plain::enter_alone, plain::leave, plain::save, plain::disable, plain::restore, plain::set, plain::read }
+way! { Up: plain::enter_up, plain::leave, plain::save, plain::disable, plain::restore, plain::set, plain::read }
 way! { Indirect: indirect::enter, indirect::leave, indirect::save, indirect::disable, indirect::restore, indirect::set, indirect::read }
 way! { Direct: direct::enter, direct::leave, direct::save, direct::disable, direct::restore, direct::set, direct::read }
 way! { Static: ENTER, LEAVE, SAVE, DISABLE, RESTORE, SET, READ }

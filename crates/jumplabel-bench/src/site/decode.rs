@@ -71,6 +71,11 @@ impl Path {
         self.0.len()
     }
 
+    /// Instructions with a `lock` prefix.
+    pub fn locked(&self) -> usize {
+        self.0.iter().filter(|instruction| instruction.has_lock_prefix()).count()
+    }
+
     /// Instructions that read memory, but for those that call and return.
     pub fn loads(&self) -> usize {
         let mut factory = InstructionInfoFactory::new();

@@ -22,7 +22,7 @@ fn ops() {
             "table indirect",
             "static call",
             "native in place",
-            "UP, as compiled",
+            "UP mode",
         ];
         for load in ["lock-dense, out of line", "lock-dense, inlined", "sparse, out of line"] {
             for way in ways {
@@ -44,6 +44,7 @@ fn ops() {
             for (name, backend) in [("table indirect", "Closed"), ("closed arms", "Closed"), ("open arms", "Open")] {
                 ensure(find(load, name, backend)?["of_table"].is_number(), "backends beside the table")?;
             }
+            ensure(find(load, "lock: UP mode left", "Locked")?["cycles"].is_number(), "UP mode left")?;
             for part in ["lock", "unlock"] {
                 for way in &ways[2..6] {
                     let way = way.trim_end_matches('s');

@@ -6,7 +6,7 @@
  *     one thread                          jumplabel_up_leave()           several threads
  *     3e 48 0f c1 07   xadd %rax, (%rdi)  ──────────────────►            f0 48 0f c1 07   lock xadd %rax, (%rdi)
  *
- * An atomic instruction costs several times as much as the same one without lock, and needs lock only if another processor can reach
+ * On many processors an atomic instruction costs several times as much as the same one without lock. It needs lock only if another one can reach
  * its memory. Each lock here is a site of one byte. A process starts without them.
  *
  * The rules:

@@ -7,7 +7,7 @@
 //!                                     ◄── enter() ──
 //! ```
 //!
-//! An atomic instruction costs several times as much as the same one without `lock`, and needs `lock` only if another processor can
+//! On many processors an atomic instruction costs several times as much as the same one without `lock`. It needs `lock` only if another processor can
 //! reach its memory. Here, each `lock` is a site of one byte. A process starts without them. [`leave`] puts all of them in; call it
 //! *before* the second thread exists. [`spawn`] does.
 //!
