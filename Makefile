@@ -38,6 +38,7 @@ lint:
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
+	cargo clippy -p jumplabel-capi --features kernel --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
@@ -52,6 +53,7 @@ sets = cargo test --workspace$(foreach set,$(1), --test $(set))
 unit:
 	cargo xtask sets "$(PROJECTS)" $(BUILDING)
 	$(call sets,$(ALONE)) --lib --bins
+	cargo test -p jumplabel-capi --features kernel --lib
 	cargo test --workspace --doc
 
 # Other instruction sets, under qemu-user: docs/porting.md.

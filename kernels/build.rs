@@ -1,4 +1,4 @@
-//! Hands the linker its script.
+//! Hands the linker its script, and has the part that is in C compiled.
 
 use std::env::var;
 use std::path::PathBuf;
@@ -22,5 +22,17 @@ fn main() {
     if arch == "x86_64" {
         // The compiler takes this target for one whose programs are moved when they start.
         println!("cargo::rustc-link-arg-bins=--no-pie");
+        compile();
     }
+}
+
+/// A kernel uses no red zone, because interrupts write there, and no vector registers.
+fn compile() {
+    println!("cargo::rerun-if-changed=src/unit.c");
+    let mut compiler = cc::Build::new();
+    compiler.compiler("cc").file("src/unit.c").include("../crates/jumplabel-capi/include").pic(false).opt_level(2);
+    for flag in ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-mno-red-zone", "-mgeneral-regs-only"] {
+        compiler.flag(flag);
+    }
+    compiler.compile("unit");
 }

@@ -1,8 +1,7 @@
-//! Names the shared library by its ABI, whatever the file is called; and whether the core has sites (`cfg(jumplabel_sites)`).
+//! Whether the core has sites (`cfg(jumplabel_sites)`), and lock prefixes.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libjumplabel.so.0");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_archive)"); // set by install/libraries
     println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");

@@ -5,7 +5,10 @@ use jumplabel::{
     static_branch_unlikely, static_key,
 };
 
+use crate::unit;
+
 static_key! {
+    #[unsafe(export_name = "kernel_trace")]
     pub static TRACE: false;
     static VERIFY: true;
     static HOOKS: [false; 3];
@@ -36,13 +39,13 @@ fn others() -> [bool; 3] {
 pub fn run() -> Result<(), Error> {
     for _ in 0..3 {
         let outcome = TRACE.enable()?;
-        assert!(outcome.sites == 3 && outcome.writer == Some(WriterKind::Custom));
-        assert!(seen() == [true, true, true, false] && others() == [true, true, false]);
+        assert!(outcome.sites == 3 + unit::SITES && outcome.writer == Some(WriterKind::Custom));
+        assert!(seen() == [true, true, true, false] && others() == [true, true, false] && unit::agrees(true));
         assert!(TRACE.enable()?.sites == 0);
         Batch::new().disable(&TRACE).enable(&ROUTE).disable(&VERIFY).enable(&HOOKS[2]).commit()?;
         assert!(seen() == [false, false, false, true] && others() == [false, false, true]);
         Batch::new().disable(&ROUTE).enable(&VERIFY).disable(&HOOKS[2]).commit()?;
-        assert!(seen() == [false; 4] && others() == [true, true, false]);
+        assert!(seen() == [false; 4] && others() == [true, true, false] && unit::agrees(false));
     }
     TRACE.inc()?;
     TRACE.inc()?;
@@ -51,7 +54,7 @@ pub fn run() -> Result<(), Error> {
     assert!(TRACE.dec() == Err(Error::Underflow));
     let found = find_key("kernel::checks::HOOKS[2]")?;
     assert!(core::ptr::eq(found.key, HOOKS[2].raw()));
-    assert!(for_each_site(&TRACE, |_| {})? == 3);
+    assert!(for_each_site(&TRACE, |_| {})? == 3 + unit::SITES);
     Ok(())
 }
 

@@ -19,6 +19,7 @@ mod memory;
 mod modules;
 mod operations;
 mod two;
+mod unit;
 
 use jumplabel::Error;
 use machine::KERNEL;
@@ -56,6 +57,7 @@ fn run() -> Result<(), Error> {
     operations::run()?;
     say!("text is read-only: flips, static calls, operations");
 
+    unit::run()?;
     modules::run()?;
     two::run()?;
     bad::run()?;

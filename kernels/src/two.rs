@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen};
 use crate::machine::{KERNEL, serialised};
-use crate::{arch, bad, operations, say};
+use crate::{arch, bad, operations, say, unit};
 
 static_key! { static PER_CPU: false; }
 
@@ -40,12 +40,13 @@ pub fn other() {
     ONLINE.store(true, Release);
     while !DONE.load(Acquire) {
         let before = EPOCH.load(SeqCst);
-        let seen = (seen(), operations::seen());
+        let on = before & 2 != 0;
+        let seen = (seen(), operations::seen(), unit::agrees(on));
         let after = EPOCH.load(SeqCst);
         RUNS.fetch_add(1, Relaxed);
         if before == after && before & 1 == 0 {
             COMPARED.fetch_add(1, Relaxed);
-            STALE.fetch_add(u32::from(seen != ([before & 2 != 0; 4], twice(before / 2))), Relaxed);
+            STALE.fetch_add(u32::from(seen != ([on; 4], twice(before / 2), true)), Relaxed);
         }
     }
     bad::other();
@@ -75,7 +76,7 @@ fn flip(number: u32) -> Result<[u32; 2], Error> {
         operations::set(twice(number))?;
     }
     EPOCH.store(2 * number, SeqCst);
-    assert!(outcome.sites == 4 && outcome.visibility == Visibility::Immediate);
+    assert!(outcome.sites == 4 + unit::SITES && outcome.visibility == Visibility::Immediate);
     let after = cpus.map(serialised);
     Ok([after[0] - before[0], after[1] - before[1]])
 }

@@ -5,7 +5,8 @@ use core::ffi::{c_int, c_uchar, c_void};
 use jumplabel::{RawCall, RawChange, RawKey, RawMode};
 
 use crate::call::{Function, address, target};
-use crate::result::{Key, Refusal, code, is_mapped, key};
+use crate::result::{Key, Refusal, code, key};
+use crate::system::is_mapped;
 
 /// `struct jumplabel_change`.
 #[repr(C)]

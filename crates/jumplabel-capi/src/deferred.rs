@@ -1,8 +1,11 @@
 //! Keys with a deferred dec, as C lays them out: `struct static_key_deferred`.
 
+use core::ffi::c_int;
+
 use jumplabel::DeferredKey;
 
-use crate::result::{Refusal, is_mapped};
+use crate::result::{Refusal, code};
+use crate::system::is_mapped;
 use crate::warn::warn;
 
 /// `struct static_key_deferred`. The default is in the key's flags; the type's is not used.
@@ -49,4 +52,14 @@ pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
     if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.flush()?)) {
         warn("static_key_deferred_flush", at.cast(), refusal);
     }
+}
+
+/// One user less; the last one leaves when the interval has passed.
+///
+/// # Safety
+/// As for [`key`], with a `struct static_key_deferred`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
+    // SAFETY: by the contract.
+    code(unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)))
 }

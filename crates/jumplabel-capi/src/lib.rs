@@ -4,6 +4,7 @@
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
 //!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn
+//!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
 //! ```
 //!
 //! Functions with Linux's names return what Linux returns; where Linux has a WARN, and where something is refused that
@@ -12,11 +13,19 @@
 //! Every function here checks the address of a key for null, alignment, and (but for `static_key_fast_inc_not_disabled`)
 //! whether anything is mapped there, and trusts it otherwise, as C does.
 
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(not(any(feature = "std", feature = "kernel")))]
+compile_error!("the C API is for programs (feature `std`) or for kernels (feature `kernel`)");
+
 pub mod alternatives;
 mod archive;
 pub mod batch;
 pub mod call;
+#[cfg(feature = "std")]
 pub mod deferred;
+#[cfg(feature = "kernel")]
+pub mod kernel;
 pub mod key;
 pub mod list;
 pub mod lock;
@@ -24,6 +33,8 @@ pub mod object;
 pub mod ops;
 pub mod result;
 pub mod switch;
+mod system;
+#[cfg(feature = "std")]
 pub mod trace;
 pub mod up;
 pub mod warn;

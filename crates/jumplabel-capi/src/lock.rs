@@ -6,30 +6,28 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
-use core::ptr::null;
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use jumplabel::Lock;
 
 use crate::result::Refusal;
+use crate::system::me;
 use crate::warn::warn;
 
 struct Held {
-    /// [`me`] of the thread that took the lock by `jump_label_lock`, else 0.
-    owner: AtomicI32,
+    /// [`me`] of the thread that took the lock by `jump_label_lock`, or that it was lent to, else 0.
+    owner: AtomicUsize,
     /// Touched by the owner only.
     lock: UnsafeCell<Option<Lock>>,
+    /// That one, or the one that was lent.
+    used: AtomicPtr<Lock>,
 }
 
 // SAFETY: `lock` is touched by the thread that holds the process-wide lock only.
 unsafe impl Sync for Held {}
 
-static HELD: Held = Held { owner: AtomicI32::new(0), lock: UnsafeCell::new(None) };
-
-/// Names the calling thread.
-fn me() -> i32 {
-    rustix::thread::gettid().as_raw_nonzero().get()
-}
+static HELD: Held = Held { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None), used: AtomicPtr::new(null_mut()) };
 
 /// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
 pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
@@ -37,7 +35,16 @@ pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
         return body(None);
     }
     // SAFETY: this thread is the owner, and no `body` calls this.
-    body(unsafe { &mut *HELD.lock.get() }.as_mut())
+    body(unsafe { HELD.used.load(Ordering::Relaxed).as_mut() })
+}
+
+/// Has `body` call the `*_cpuslocked` forms with a lock that is the caller's.
+#[cfg(feature = "kernel")]
+pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
+    HELD.used.store(lock, Ordering::Relaxed);
+    HELD.owner.store(me(), Ordering::Relaxed);
+    body();
+    HELD.owner.store(0, Ordering::Relaxed);
 }
 
 /// Takes the lock that flips take.
@@ -46,8 +53,9 @@ pub extern "C" fn jump_label_lock() {
     match Lock::take() {
         Ok(lock) => {
             // SAFETY: the lock is held.
-            let copied = unsafe { (*HELD.lock.get()).replace(lock) };
-            core::mem::forget(copied); // The parent's, which is not this process's to release.
+            let own = unsafe { &mut *HELD.lock.get() };
+            core::mem::forget(own.take()); // The parent's, which is not this process's to release.
+            HELD.used.store(own.insert(lock), Ordering::Relaxed);
             HELD.owner.store(me(), Ordering::Relaxed);
         }
         Err(error) => warn("jump_label_lock", null(), error.into()),

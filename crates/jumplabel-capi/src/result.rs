@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int};
 
 use jumplabel::{Error, RawKey};
 
-use crate::deferred::Deferred;
+use crate::system::is_mapped;
 
 /// A key as C passes it.
 pub type Key = *const RawKey;
@@ -166,16 +166,6 @@ pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     }
 }
 
-/// False where nothing is mapped at an address: a key whose object was unloaded. A look, no promise: it may go at once.
-/// What the system refuses to tell is taken for mapped.
-pub(crate) fn is_mapped<T>(at: *const T) -> bool {
-    let page = jumplabel::text::builtin().page_size();
-    let start = (at as usize & !(page - 1)) as *mut core::ffi::c_void;
-    // SAFETY: MS_ASYNC writes nothing and changes nothing; the kernel checks the range.
-    let looked = unsafe { rustix::mm::msync(start, page, rustix::mm::MsyncFlags::ASYNC) };
-    looked != Err(rustix::io::Errno::NOMEM)
-}
-
 /// 0, or the error number.
 pub(crate) fn code<T>(result: Result<T, Refusal>) -> c_int {
     result.err().map_or(0, Refusal::code)
@@ -207,16 +197,6 @@ change! {
     jumplabel_seal: RawKey::seal;
     /// Back to the pristine instruction.
     jumplabel_settle: jumplabel::settle;
-}
-
-/// One user less; the last one leaves when the interval has passed.
-///
-/// # Safety
-/// As for [`key`], with a `struct static_key_deferred`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
-    // SAFETY: by the contract.
-    code(unsafe { crate::deferred::key(at) }.and_then(|key| Ok(key.dec_deferred()?)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The warning hook: what Linux says with a WARN, and what a function without a result has to say.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ struct Slot {
     data: AtomicPtr<c_void>,
 }
 
-/// Sets the hook. Null: one line on standard error.
+/// Sets the hook. Null: one line on standard error; in a kernel, nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_warn(hook: Option<Hook>, data: *mut c_void) {
     // One at a time. Where this thread holds the lock already, it is the one.
@@ -57,7 +57,10 @@ pub(crate) fn warn(function: &str, key: Key, refusal: Refusal) {
     match chosen() {
         // SAFETY: the program says so. The message is terminated: `Message` leaves the last byte alone.
         (Some(hook), data) => unsafe { hook(message.bytes.as_ptr().cast(), data) },
-        (None, _) => message.print(),
+        (None, _) => {
+            message.bytes[message.len] = b'\n';
+            crate::system::print(&message.bytes[..=message.len]);
+        }
     }
 }
 
@@ -65,17 +68,6 @@ pub(crate) fn warn(function: &str, key: Key, refusal: Refusal) {
 struct Message {
     bytes: [u8; 320],
     len: usize,
-}
-
-impl Message {
-    fn print(&mut self) {
-        unsafe extern "C" {
-            fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize;
-        }
-        self.bytes[self.len] = b'\n';
-        // SAFETY: inside of the buffer. Nothing can be done where standard error is closed.
-        unsafe { write(2, self.bytes.as_ptr().cast(), self.len + 1) };
-    }
 }
 
 impl Write for Message {

@@ -24,6 +24,8 @@ mod examples;
 mod exports;
 #[path = "capi/install.rs"]
 mod install;
+#[path = "capi/kernel.rs"]
+mod kernel;
 #[path = "capi/listing.rs"]
 mod listing;
 #[path = "capi/misuse.rs"]

@@ -13,6 +13,7 @@ mod manual;
 #[path = "documents/markdown.rs"]
 mod markdown;
 
+use std::path::Path;
 use std::process::Command;
 
 use desk::{example, install, package, prefix, printed, read, repository, scratch, shell, succeeds, write};
@@ -25,8 +26,10 @@ enum Rule {
     Rust(&'static str),
     /// A whole program in C: it is compiled by the README's command against an installation, and prints this.
     C(&'static str),
-    /// A whole kernel in Rust: it is built of the document's blocks, and booted.
+    /// A whole kernel: it is built of the document's blocks, and booted.
     Kernel(fn(&str)),
+    /// The same, in C.
+    KernelInC(fn(&str)),
     /// Commands, one a line: `COMMANDS` says what is done with each.
     Commands,
     /// Something of its own.
@@ -34,7 +37,7 @@ enum Rule {
     /// Nothing prints it, and nothing reads it.
     Excused(&'static str),
 }
-use Rule::{C, Commands, Excused, Kernel, Rust, Tried};
+use Rule::{C, Commands, Excused, Kernel, KernelInC, Rust, Tried};
 
 const FIGURE: Rule = Excused("a figure, drawn by hand");
 const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
@@ -88,7 +91,9 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/kernels.md", "[build]", OF_THE_KERNEL),
     ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
     ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
-    ("docs/kernels.md", "-nographic", OF_THE_KERNEL),
+    ("docs/kernels.md", "cargo build --release\nqemu", OF_THE_KERNEL),
+    ("docs/kernels.md", "#include <jumplabel/kernel.h>", KernelInC(tiny_kernel_in_c)),
+    ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
     ("docs/mutants.md", "--shard", Commands),
     ("docs/ops.md", "up::leave()    several", Excused("tests/up.rs reads the bytes in both modes")),
     ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
@@ -236,12 +241,16 @@ fn try_document(document: &str) {
             matches!(rule, Rust(_) | Kernel(_)),
             "all of a program in Rust, and nothing else"
         );
-        assert_eq!(block.language == "c", matches!(rule, C(_)), "all of a program in C, and nothing else");
+        assert_eq!(
+            block.language == "c",
+            matches!(rule, C(_) | KernelInC(_)),
+            "all of a program in C, and nothing else"
+        );
         match rule {
             Rust(prints) => rust(block.line, &block.text, prints),
             C(prints) => c(&block.text, prints),
             Commands => lines(&block.text).iter().for_each(|line| command(line).unwrap()),
-            Tried(function) | Kernel(function) => function(&block.text),
+            Tried(function) | Kernel(function) | KernelInC(function) => function(&block.text),
             Excused(reason) => println!("  not tried: {reason}"),
         }
     }
@@ -331,10 +340,26 @@ fn tiny_kernel(program: &str) {
     let files = [(".cargo/config.toml", "[build]"), ("link.ld", "ENTRY(start)")];
     files.iter().for_each(|(file, words)| write(&directory.join(file), &text(words)));
     write(&directory.join("src/main.rs"), program);
-    let commands = text("-nographic");
-    let [build, boot] = commands.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
-    printed(build, &directory);
-    let said = printed(&format!("timeout 60 {boot}"), &directory).replace('\r', "");
+    build_and_boot(&text("cargo build --release\nqemu"), &directory);
+}
+
+/// The one in C, which lies beside the repository.
+fn tiny_kernel_in_c(program: &str) {
+    let directory = scratch("kernel-in-c-of-documents").join("tiny");
+    write(&directory.join("tiny.c"), program);
+    write(&directory.join("link.ld"), &desk::block("docs/kernels.md", "ENTRY(start)").text);
+    let beside = directory.with_file_name("jumplabel");
+    if !beside.exists() {
+        std::os::unix::fs::symlink(repository("."), beside).unwrap();
+    }
+    build_and_boot(&desk::block("docs/kernels.md", "--features kernel-alone").text, &directory);
+}
+
+/// The last command boots.
+fn build_and_boot(commands: &str, directory: &Path) {
+    let (build, boot) = commands.trim_end().rsplit_once('\n').expect("commands");
+    build.lines().for_each(|line| drop(printed(line, directory)));
+    let said = printed(&format!("timeout 60 {boot}"), directory).replace('\r', "");
     assert!(said.ends_with("off\non\n"), "{said}");
 }
 

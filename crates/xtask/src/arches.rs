@@ -74,7 +74,7 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
 
 /// The semantics of the C API (crates/jumplabel-capi), with gcc and clang, or with zig; prints how many checks were made.
 fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
-    programs::c_library(sh, target)?;
+    programs::c_library(sh, target, "staticlib")?;
     let mut compilers = vec![(format!("{} {}", target.cc(), c.gcc), Some(""))];
     if let (Compiler::Gcc(gnu, _), Some(options)) = (&target.compiler, c.clang) {
         compilers.push((format!("clang-16 --target={gnu} {options}"), c.clang_lto));
@@ -101,6 +101,7 @@ fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()>
     let (cc, sources) = (target.cc(), "crates/jumplabel-capi/tests/c");
     let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-O2", "-Icrates/jumplabel-capi/include"];
     let built = "target/arches/guarded";
+    programs::c_library(sh, target, "cdylib")?;
     sh.create_dir(built)?;
     sh.copy_file(programs::results(target).join("libjumplabel_capi.so"), format!("{built}/libjumplabel.so.0"))?;
     for protection in ["standard", "none"] {

@@ -169,7 +169,7 @@ fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> 
         list += &format!("/tests/{test} --test-threads=1\n");
     }
     if let Some(c) = &target.c {
-        programs::c_library(sh, target)?;
+        programs::c_library(sh, target, "staticlib")?;
         let program = root.join("tests/conformance").display().to_string();
         programs::conformance(sh, target, &format!("{} {} -O2 -DREAL_KERNEL", target.cc(), c.gcc), &program)?;
         list += "/tests/conformance\n";

@@ -22,6 +22,8 @@ pub struct Machine {
     passed: i32,
     /// What a module is built with: where it can, it has sites of the kernel's keys.
     module_flags: &'static str,
+    /// What it says of its part in C, if it has one.
+    in_c: &'static str,
 }
 
 /// All of them.
@@ -34,6 +36,7 @@ pub const MACHINES: &[Machine] = &[
         packages: &["qemu-system-misc", "opensbi"],
         passed: 0,
         module_flags: "",
+        in_c: "",
     },
     Machine {
         name: "aarch64",
@@ -43,6 +46,7 @@ pub const MACHINES: &[Machine] = &[
         packages: &["qemu-system-arm"],
         passed: 0,
         module_flags: "",
+        in_c: "",
     },
     Machine {
         name: "x86_64",
@@ -52,6 +56,7 @@ pub const MACHINES: &[Machine] = &[
         packages: &["qemu-system-x86"],
         passed: 33,
         module_flags: "--cfg jumplabel_dylib",
+        in_c: "\nflips from C\n",
     },
 ];
 
@@ -107,6 +112,7 @@ pub fn run(sh: &Shell, flips: Option<u32>) -> Result<()> {
         let (said, passed) = boot(machine, &kernel, Some(&module), 1 + flips.iter().len() as u64 * 100)?;
         print!("{said}");
         ensure!(passed && said.ends_with("\nok\n"), "the kernel for {name} failed");
+        ensure!(said.contains(machine.in_c), "the kernel for {name} has no part in C");
         ensure!(said.contains("\na module: loaded, flipped, unloaded"), "the kernel for {name} found no module");
 
         let (said, passed) = boot(machine, &built(&here, &[("MERGED_TABLE", "1".into())])?, None, 1)?;
@@ -186,7 +192,14 @@ fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> 
 /// A copy of the sources in which one thing is broken.
 fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     let copy = here.join("target/kernels/twin");
-    for part in ["crates/jumplabel/src", "crates/jumplabel-kernel/src", "kernels/src", "kernels/module"] {
+    for part in [
+        "crates/jumplabel/src",
+        "crates/jumplabel-kernel/src",
+        "crates/jumplabel-capi/src",
+        "crates/jumplabel-capi/include",
+        "kernels/src",
+        "kernels/module",
+    ] {
         sh.remove_path(copy.join(part))?;
         let parent = copy.join(part);
         sh.create_dir(&parent)?;
@@ -197,6 +210,8 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
         "Cargo.toml",
         "crates/jumplabel/build.rs",
         "crates/jumplabel-kernel/Cargo.toml",
+        "crates/jumplabel-capi/Cargo.toml",
+        "crates/jumplabel-capi/build.rs",
         "kernels/build.rs",
         "kernels/Cargo.toml",
         "kernels/Cargo.lock",

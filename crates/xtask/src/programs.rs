@@ -42,9 +42,11 @@ pub fn results(target: &Target) -> PathBuf {
     ["target/arches", target.rust, "release"].iter().collect()
 }
 
-/// The C library.
-pub fn c_library(sh: &Shell, target: &Target) -> Result<()> {
-    Ok(cargo(sh, target, "build", "").args(["--quiet", "--release", "-p", "jumplabel-capi"]).run()?)
+/// The C library, as `staticlib` or `cdylib`.
+pub fn c_library(sh: &Shell, target: &Target, sort: &str) -> Result<()> {
+    let build = cargo(sh, target, "rustc", "").args(["--quiet", "--release", "-p", "jumplabel-capi", "--lib"]);
+    let name = ["--", "-C", "link-arg=-Wl,-soname,libjumplabel.so.0"].iter().filter(|_| sort == "cdylib");
+    Ok(build.args(["--crate-type", sort]).args(name).run()?)
 }
 
 /// The conformance suite of the C API, by this compiler with these options. What glibc's static library warns of is shown only

@@ -43,8 +43,8 @@
 #error "jumplabel needs a compiler that understands GNU C: gcc or clang"
 #elif !defined(JUMPLABEL_FALLBACK)
 #include "arch.h"
-#if !defined(__ELF__) || !defined(__linux__)
-#pragma GCC warning "jumplabel has sites on Linux only: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#if !defined(__ELF__) || (!defined(__linux__) && __STDC_HOSTED__)
+#pragma GCC warning "jumplabel has sites on Linux, and in kernels (-ffreestanding): checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
 #define JUMPLABEL_FALLBACK
 #elif !defined(JUMP_LABEL_NOP_SIZE)
 #pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"

@@ -1,0 +1,54 @@
+/* The part of the kernel that is in C, on x86-64: sites of a key of its own and of a key in Rust, a static call, and flips. */
+#include <jumplabel.h>
+
+/* In checks.rs. */
+extern struct static_key_false kernel_trace;
+
+static DEFINE_STATIC_KEY_TRUE(counting);
+
+static int once(int number)
+{
+	return number + 1;
+}
+
+static int twice(int number)
+{
+	return number + 2;
+}
+
+DEFINE_STATIC_CALL(count, once);
+
+/* Bit 0 and 1: whether the kernel's key is on. Bit 2: whether ours is. Once: sites are counted. */
+__attribute__((noinline)) unsigned int unit_seen(void)
+{
+	unsigned int seen = 0;
+
+	if (static_branch_unlikely(&kernel_trace))
+		seen |= 1;
+	if (static_branch_likely(&kernel_trace))
+		seen |= 2;
+	if (static_branch_likely(&counting))
+		seen |= 4;
+	return seen;
+}
+
+/* Flips all that is the unit's. 0, or a negative errno. */
+int unit_check(void)
+{
+	int error = jumplabel_disable(jumplabel_key(&counting));
+
+	if (error || unit_seen() & 4 || static_call(count)(1) != 2)
+		return error ? error : 1;
+	static_branch_enable(&counting);
+	error = static_call_update(count, twice);
+	if (error || !(unit_seen() & 4) || static_call(count)(1) != 3)
+		return error ? error : 2;
+	jump_label_lock();
+	static_branch_disable_cpuslocked(&counting);
+	error = jumplabel_enable(jumplabel_key(&counting));
+	jump_label_unlock();
+	if (error >= 0 || unit_seen() & 4)
+		return 3;
+	static_branch_enable(&counting);
+	return static_call_update(count, once);
+}

@@ -1,0 +1,39 @@
+//! What is in C (unit.c): x86-64.
+
+use jumplabel::Error;
+
+/// Sites of [`TRACE`](crate::checks::TRACE) there.
+pub const SITES: usize = if cfg!(target_arch = "x86_64") { 2 } else { 0 };
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    safe fn unit_seen() -> u32;
+    safe fn unit_check() -> i32;
+}
+
+/// Whether all sites there see [`TRACE`](crate::checks::TRACE) as it is, and the unit's key is on.
+#[inline(always)]
+pub fn agrees(trace: bool) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return unit_seen() == if trace { 7 } else { 4 };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = trace;
+        true
+    }
+}
+
+/// Flips from C.
+pub fn run() -> Result<(), Error> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        extern "C" fn cpu() -> usize {
+            crate::arch::cpu()
+        }
+        jumplabel_capi::kernel::set_cpu(cpu);
+        let status = unit_check();
+        assert!(status == 0, "the part in C: {status}");
+        crate::say!("flips from C");
+    }
+    Ok(())
+}
