@@ -31,7 +31,8 @@ fn compile() {
     println!("cargo::rerun-if-changed=src/unit.c");
     let mut compiler = cc::Build::new();
     compiler.compiler("cc").file("src/unit.c").include("../crates/jumplabel-capi/include").pic(false).opt_level(2);
-    for flag in ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-mno-red-zone", "-mgeneral-regs-only"] {
+    for flag in ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-mno-red-zone", "-mgeneral-regs-only"]
+    {
         compiler.flag(flag);
     }
     compiler.compile("unit");

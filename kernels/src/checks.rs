@@ -1,10 +1,13 @@
 //! Flips on one CPU, and what the sites do then.
 
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use jumplabel::{
     Batch, Error, WriterKind, find_key, for_each_site, naked_key, static_branch_likely, static_branch_maybe,
     static_branch_unlikely, static_key,
 };
 
+use crate::machine::{KERNEL, bounds};
 use crate::unit;
 
 static_key! {
@@ -31,6 +34,47 @@ pub fn seen() -> [bool; 4] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), static_branch_maybe!(false, TRACE), ROUTE.get()]
 }
 
+/// Sites of [`TRACE`] that run only while the kernel starts.
+#[inline(never)]
+#[unsafe(link_section = ".init.text")]
+fn seen_early() -> [bool; 2] {
+    [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE)]
+}
+
+/// As long as their code is there, those are two.
+static INIT_SITES: AtomicUsize = AtomicUsize::new(2);
+
+/// All sites of [`TRACE`], and if another CPU runs, those that it runs through.
+pub fn sites() -> usize {
+    3 + unit::SITES + INIT_SITES.load(Relaxed)
+}
+
+/// The code of a function is freed: what was there is others'. Until the library is told so, it refuses to write there.
+pub fn free_init() -> Result<(), Error> {
+    unsafe extern "C" {
+        static __init: u8;
+        static __init_end: u8;
+    }
+    TRACE.enable()?;
+    assert!(seen_early() == [true; 2]);
+    let init = (&raw const __init) as usize..(&raw const __init_end) as usize;
+    let others = |address| (crate::arch::alias(address) as *mut u32, 0x1234_5678);
+    for address in init.clone().step_by(4) {
+        let (place, word) = others(address);
+        // SAFETY: code that nobody runs any more.
+        unsafe { place.write_volatile(word) };
+    }
+    assert!(matches!(TRACE.disable(), Err(Error::ForeignBytes { address, .. }) if init.contains(&address)));
+    assert!(!KERNEL.free(&(init.start..init.end + bounds().code.end))? && !KERNEL.free(&(init.start..init.start))?);
+    assert!(KERNEL.free(&init)? && !KERNEL.free(&init)?);
+    INIT_SITES.store(0, Relaxed);
+    TRACE.disable()?;
+    run()?;
+    // SAFETY: memory that nobody else uses.
+    assert!(init.step_by(4).map(others).all(|(place, word)| unsafe { place.read_volatile() } == word));
+    Ok(())
+}
+
 #[inline(never)]
 fn others() -> [bool; 3] {
     [static_branch_unlikely!(VERIFY), static_branch_likely!(VERIFY), static_branch_unlikely!(HOOKS[2])]
@@ -39,7 +83,7 @@ fn others() -> [bool; 3] {
 pub fn run() -> Result<(), Error> {
     for _ in 0..3 {
         let outcome = TRACE.enable()?;
-        assert!(outcome.sites == 3 + unit::SITES && outcome.writer == Some(WriterKind::Custom));
+        assert!(outcome.sites == sites() && outcome.writer == Some(WriterKind::Custom));
         assert!(seen() == [true, true, true, false] && others() == [true, true, false] && unit::agrees(true));
         assert!(TRACE.enable()?.sites == 0);
         Batch::new().disable(&TRACE).enable(&ROUTE).disable(&VERIFY).enable(&HOOKS[2]).commit()?;
@@ -54,7 +98,7 @@ pub fn run() -> Result<(), Error> {
     assert!(TRACE.dec() == Err(Error::Underflow));
     let found = find_key("kernel::checks::HOOKS[2]")?;
     assert!(core::ptr::eq(found.key, HOOKS[2].raw()));
-    assert!(for_each_site(&TRACE, |_| {})? == 3 + unit::SITES);
+    assert!(for_each_site(&TRACE, |_| {})? == sites());
     Ok(())
 }
 

@@ -57,6 +57,9 @@ fn run() -> Result<(), Error> {
     operations::run()?;
     say!("text is read-only: flips, static calls, operations");
 
+    checks::free_init()?;
+    say!("init text is freed: its sites are skipped");
+
     unit::run()?;
     modules::run()?;
     two::run()?;

@@ -7,7 +7,7 @@ use core::sync::atomic::{
 
 use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
-use crate::checks::{ROUTE, TRACE, seen};
+use crate::checks::{ROUTE, TRACE, seen, sites};
 use crate::machine::{KERNEL, serialised};
 use crate::{arch, bad, operations, say, unit};
 
@@ -76,7 +76,7 @@ fn flip(number: u32) -> Result<[u32; 2], Error> {
         operations::set(twice(number))?;
     }
     EPOCH.store(2 * number, SeqCst);
-    assert!(outcome.sites == 4 + unit::SITES && outcome.visibility == Visibility::Immediate);
+    assert!(outcome.sites == 1 + sites() && outcome.visibility == Visibility::Immediate);
     let after = cpus.map(serialised);
     Ok([after[0] - before[0], after[1] - before[1]])
 }

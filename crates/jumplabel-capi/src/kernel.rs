@@ -204,6 +204,16 @@ pub extern "C" fn jumplabel_kernel_offline() -> c_int {
     code(KERNEL.offline().map_err(Refusal::Core))
 }
 
+/// Before code is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
+    match KERNEL.free(&(start..end)) {
+        Ok(true) => 0,
+        Ok(false) => EINVAL,
+        Err(error) => Refusal::Core(error).code(),
+    }
+}
+
 /// What the handler of `interrupt` calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_answer() {

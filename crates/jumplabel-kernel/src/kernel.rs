@@ -36,22 +36,38 @@ const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
 
-/// The bounds of an object: code, all. Zeroes if there is none.
-struct Slot([AtomicUsize; 4]);
+/// The bounds of an object: code, all, freed code. Zeroes if there is none.
+struct Slot([AtomicUsize; 6]);
 
 impl Slot {
     const fn new() -> Self {
-        Slot([const { AtomicUsize::new(0) }; 4])
+        Slot([const { AtomicUsize::new(0) }; 6])
     }
 
     fn set(&self, bounds: &Bounds) {
-        let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end];
+        let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
         self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
     }
 
     fn get(&self) -> Bounds {
-        let [a, b, c, d] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
+        let [a, b, c, d, ..] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
         Bounds { code: a..b, all: c..d }
+    }
+
+    /// The part of its code that was freed.
+    fn freed(&self) -> Range<usize> {
+        let [.., a, b] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
+        a..b
+    }
+
+    /// The first time: with the lock held.
+    fn free(&self, code: &Range<usize>) -> bool {
+        let is_first = self.freed().is_empty();
+        if let (true, [.., start, end]) = (is_first, &self.0) {
+            end.store(code.end, Ordering::Release);
+            start.store(code.start, Ordering::Release);
+        }
+        is_first
     }
 }
 
@@ -169,6 +185,22 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         }
     }
 
+    /// Before code is freed that runs only while the system starts (Linux: init text): its sites are not written any more, and all other sites
+    /// of their keys flip as before. A site of which a byte lies there counts as lying there. Once for the kernel, and once for each
+    /// module: false if code of the same object was freed before, if nothing lies at these addresses, or if they are not all code of one object.
+    ///
+    /// A static call must not lead there any more.
+    ///
+    /// # Errors
+    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    pub fn free(&self, code: &Range<usize>) -> Result<bool, Error> {
+        let mut lock = jumplabel::Lock::take()?;
+        let contains = |slot: &&Slot| slot.get().code.start <= code.start && code.end <= slot.get().code.end;
+        let done = !code.is_empty() && self.objects.iter().find(contains).is_some_and(|slot| slot.free(code));
+        lock.read_tables_anew();
+        Ok(done)
+    }
+
     fn is_live(&self) -> bool {
         self.phase.load(Ordering::Acquire) == LIVE
     }
@@ -264,7 +296,9 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M
     }
 
     unsafe fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
-        let Bounds { code, all } = self.objects.get(number.checked_sub(1)?)?.get();
-        Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter())
+        let slot = self.objects.get(number.checked_sub(1)?)?;
+        let Bounds { code, all } = slot.get();
+        let image = Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter());
+        image.map(|image| image.without(slot.freed()))
     }
 }

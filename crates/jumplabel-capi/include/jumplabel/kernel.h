@@ -63,6 +63,9 @@ int jumplabel_kernel_start(const struct jumplabel_machine *machine, const struct
 int jumplabel_kernel_online(void (*notify)(void *data), void *data);
 /* This CPU goes: it runs no site any more, until jumplabel_kernel_online(). */
 int jumplabel_kernel_offline(void);
+/* Before code is freed that runs only while the system starts: its sites are not written any more. Once for the kernel, and once for each module;
+   no static call may lead there. 0, or a negative errno; -EINVAL: not code of one object, or not the first time. */
+int jumplabel_kernel_free(uintptr_t start, uintptr_t end);
 /* What the handler of `interrupt` calls, with interrupts off. */
 void jumplabel_kernel_answer(void);
 /* No flip may write any more: -ENOSYS from now on. */

@@ -68,6 +68,15 @@ impl Lock {
         self.text
     }
 
+    /// What the platform says of the bounds of objects ([`Text::image`]) has changed: their tables are read anew. Code was freed, say, whose
+    /// sites must not be written any more.
+    ///
+    /// Costs as much as the first flip: the index of each object is built again. Frees memory, and takes none.
+    pub fn read_tables_anew(&mut self) {
+        #[cfg(jumplabel_sites)]
+        crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));
+    }
+
     /// Refuses if the process has other threads, or the system does not tell.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {

@@ -6,6 +6,7 @@
 //!   key, site and target in their places      yes             nothing
 //!   NULL for the key (a weak symbol that      no              nothing: nobody can flip that key
 //!     nobody defines)
+//!   a site in code that was freed             no              nothing: it is not written any more
 //!   a key, and a site or target that are      yes             flips of that key
 //!     not code of the object
 //!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
@@ -144,7 +145,7 @@ fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error
     let image = object.image(held);
     for entry in object.table() {
         let concerns = match Verdict::of(entry, object, image.as_ref()) {
-            Verdict::Sound(_) | Verdict::Nobodys => false,
+            Verdict::Sound(_) | Verdict::Nobodys | Verdict::Freed => false,
             Verdict::Unknown(own) if own == key => return entry.known_kind().map(drop),
             Verdict::Unknown(_) => false,
             Verdict::Damaged(own) => own == key,
@@ -164,6 +165,8 @@ enum Verdict {
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
+    /// Its site is gone.
+    Freed,
     /// Its key is here; its site or its target is not code of the object.
     Damaged(usize),
     /// Its key is here; its kind is not known.
@@ -197,6 +200,9 @@ impl Verdict {
         if !key.is_multiple_of(KEY_BYTES) {
             return Verdict::Lost { anywhere: true };
         }
+        if image.is_freed(entry.code(), entry.bytes()) {
+            return Verdict::Freed;
+        }
         // Four bytes of any site are read; what has a prefix, and what follows it, are so many.
         let whole = image.contains_code(entry.code(), entry.bytes().max(4)) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
@@ -209,7 +215,7 @@ impl Verdict {
     fn key(self) -> Option<usize> {
         match self {
             Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Unknown(key) => Some(key),
-            Verdict::Nobodys | Verdict::Lost { .. } => None,
+            Verdict::Nobodys | Verdict::Freed | Verdict::Lost { .. } => None,
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Image {
     all: (usize, usize),
     /// Its segments, and whether each is executable. If there are too many, the rest counts as one.
     segments: [((usize, usize), bool); SEGMENTS],
+    /// Code that was freed.
+    freed: (usize, usize),
 }
 
 impl Image {
@@ -37,7 +39,13 @@ impl Image {
             *place =
                 if number < SEGMENTS { (bounds, executable) } else { (join(place.0, bounds), place.1 || executable) };
         }
-        all.map(|all| Image { all, segments: known })
+        all.map(|all| Image { all, segments: known, freed: (0, 0) })
+    }
+
+    /// The same, but that the code at these addresses was freed (Linux: init text). No site of which a byte lies there is written any more.
+    #[must_use]
+    pub fn without(self, code: core::ops::Range<usize>) -> Image {
+        Image { freed: (code.start, code.end), ..self }
     }
 
     /// From its first segment to its last.
@@ -50,6 +58,11 @@ impl Image {
     #[inline(never)] // Once in a program is enough.
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
         self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
+    }
+
+    /// Whether one of `bytes` bytes at `address` was freed.
+    pub(crate) fn is_freed(&self, address: usize, bytes: usize) -> bool {
+        address < self.freed.1 && address.saturating_add(bytes) > self.freed.0
     }
 
     /// Whether a key, or a pointer to one, can lie at `address`.
