@@ -341,6 +341,11 @@ fn tiny_kernel(program: &str) {
     files.iter().for_each(|(file, words)| write(&directory.join(file), &text(words)));
     write(&directory.join("src/main.rs"), program);
     build_and_boot(&text("cargo build --release\nqemu"), &directory);
+    let crates = printed("cargo tree --edges normal --prefix none 2>/dev/null | sed 's/ .*//' | sort -u", &directory);
+    assert_eq!(crates, "jumplabel\njumplabel-kernel\ntiny\n");
+    let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
+    let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
+    assert!(bytes.is_some_and(|bytes: usize| bytes <= 20_400), "more code than before: {sections}");
 }
 
 /// The one in C, which lies beside the repository.

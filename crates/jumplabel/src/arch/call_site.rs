@@ -67,6 +67,7 @@ pub trait CallSite: Jump {
     /// One store, in the last step: with the trampoline's last one.
     #[inline(never)] // Rare.
     fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        Self::TAIL?; // There is none of the code below then.
         let piece = Piece::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
         Some(if piece.len == 1 { piece } else { Piece::all(new) })
     }
