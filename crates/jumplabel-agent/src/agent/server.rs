@@ -167,18 +167,21 @@ impl Server {
         client.answer(&answer);
     }
 
-    /// Answers, and then tells those who watch.
+    /// Answers: what the client hears was logged before. Then tells those who watch.
     fn request(&mut self, at: usize, by: Peer, request: Request) {
         let watches = request == Request::Watch;
         let mut event = None;
         let answer = self.answer(by, request, &mut event).unwrap_or_else(|(status, why)| Answer::error(status, why));
+        if let Some(event) = &event {
+            (self.log)(event);
+        }
         if let Some(client) = self.clients.all.get_mut(at) {
             client.answer(&answer);
             client.watches |= watches && answer.status == 0;
         }
         self.clients.bound(at);
-        if let Some(event) = event {
-            self.tell(event);
+        if let Some(Event::Changed(happened)) = event {
+            self.show(happened);
         }
     }
 
@@ -236,8 +239,12 @@ impl Server {
     fn tell(&mut self, event: Event) {
         (self.log)(&event);
         if let Event::Changed(happened) = event {
-            self.clients.tell(&Answer { event: Some(happened), ..Answer::new() });
+            self.show(happened);
         }
+    }
+
+    fn show(&mut self, happened: Happened) {
+        self.clients.tell(&Answer { event: Some(happened), ..Answer::new() });
     }
 }
 
