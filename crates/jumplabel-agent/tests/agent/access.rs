@@ -1,11 +1,11 @@
 //! Who may do what.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-use jumplabel_agent::{Options, StartError, no_remote};
+use jumplabel_agent::{Event, Options, StartError, no_remote};
 use jumplabel_testing::scenario::{fork, passes, reap, skip};
 
 use crate::client::{Agent, Client, Directory};
@@ -128,7 +128,7 @@ fn other_users() {
         try_it(|socket| {
             // It may be cut off before it has sent anything.
             let mut client = Client::new(socket);
-            let _ = std::io::Write::write_all(client.0.get_mut(), b"set net.trace=on\n");
+            let _ = client.0.get_mut().write_all(b"set net.trace=on\n");
             client.line().is_none()
         });
         assert!(agent.logged().starts_with(&format!("cut off uid {NOBODY} (pid ")));
@@ -151,7 +151,7 @@ fn other_users_twin() {
             leave_root();
             Client::new(&socket).line().is_some()
         });
-        std::io::Write::write_all(&mut listener.accept().unwrap().0, b"{}\n").unwrap();
+        listener.accept().unwrap().0.write_all(b"{}\n").unwrap();
         reap(child);
     });
 }
@@ -163,20 +163,22 @@ fn root() {
         as_root();
         let directory = Directory::new();
         std::os::unix::fs::chown(&directory.0, Some(NOBODY), Some(NOBODY)).unwrap();
-        let (inner, ready) = (directory.inner(), std::io::pipe().unwrap());
-        let (mut reader, mut writer) = ready;
+        let inner = directory.inner();
+        let (mut ready, started) = std::io::pipe().unwrap();
+        let (mut end, answered) = std::io::pipe().unwrap();
         let child = fork(|| {
             leave_root();
             crate::use_all();
             let (sender, events) = std::sync::mpsc::channel();
-            let options =
-                Options::new().directory(&inner).name("x").log(move |event| drop(sender.send(event.to_string())));
-            options.start().unwrap();
-            std::io::Write::write_all(&mut writer, b"1").unwrap();
+            let log = move |event: &Event| drop(sender.send(event.to_string()));
+            Options::new().directory(&inner).name("x").log(log).start().unwrap();
+            (&started).write_all(b".").unwrap();
+            end.read_exact(&mut [0]).unwrap();
             events.recv().is_ok_and(|line| line.starts_with("net.trace off -> on by uid 0 ")) && now().0
         });
-        std::io::Read::read_exact(&mut reader, &mut [0]).unwrap();
+        ready.read_exact(&mut [0]).unwrap();
         Client::new(&inner.join(format!("x.{child}.sock"))).done("set net.trace=on");
+        (&answered).write_all(b".").unwrap();
         reap(child);
     });
 }
