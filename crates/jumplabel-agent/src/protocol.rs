@@ -228,7 +228,7 @@ pub struct Changed {
     pub key: String,
     /// What it was.
     pub from: String,
-    /// What it is, or, of a dry run, would be. Of `+1` and `-1` also how many users.
+    /// What it is, or, of a dry run, would be. Of `+1` and `-1` also how many users: `on/2`.
     pub to: String,
     /// How many sites it has.
     pub sites: usize,

@@ -179,7 +179,7 @@ impl Done {
 impl Changed {
     fn of(change: &Change<'_>) -> Changed {
         let word = |on: bool| if on { "on" } else { "off" };
-        let users = |count: i32| format!("{} ({count} users)", word(count > 0));
+        let users = |count: i32| format!("{}/{count}", word(count > 0));
         let (from, to) = match (&change.subject.kind, change.to) {
             (Kind::Key(info), To::Inc) => (users(info.count), users(info.count.saturating_add(1))),
             (Kind::Key(info), To::Dec) => (users(info.count), users(info.count.saturating_sub(1))),

@@ -89,7 +89,7 @@ fn users() {
         let mut client = agent.client();
         let done = client.done("set net.*+1").set.unwrap();
         assert_eq!((PACKETS.count(), TRACE.count(), &*done.undo), (1, 1, "net.packets-1,net.trace-1"));
-        assert_eq!((&*done.changes[0].from, &*done.changes[0].to), ("off (0 users)", "on (1 users)"));
+        assert_eq!((&*done.changes[0].from, &*done.changes[0].to), ("off/0", "on/1"));
         client.done("set net.trace+1");
         assert!(client.refused("set net.trace+1,net.*+1", 2).contains("chosen twice"));
         // One of both is held by two users: neither goes off.
