@@ -134,12 +134,12 @@ impl Options {
         if !handlers() {
             return Err(StartError::Thread(io::ErrorKind::OutOfMemory.into()));
         }
-        let directory = self.directory.clone().map_or_else(directory::default, Ok).map_err(StartError::Socket)?;
-        let path = directory::socket(&directory, &name);
-        let listener = socket::listen(&directory, &path).map_err(StartError::Socket)?;
         if jumplabel::up::is_on() {
             jumplabel::up::leave().map_err(StartError::Up)?;
         }
+        let directory = self.directory.clone().map_or_else(directory::default, Ok).map_err(StartError::Socket)?;
+        let path = directory::socket(&directory, &name);
+        let listener = socket::listen(&directory, &path).map_err(StartError::Socket)?;
         let socket = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
         let running = Running { pid: std::process::id(), path: path.clone(), socket, keys: Mutex::new(()) };
         let running: &'static Running = Box::leak(Box::new(running));

@@ -28,7 +28,9 @@ fn list() {
     passes(|| {
         let agent = Agent::start(|options| options.no_remote("auth.*"));
         let mut client = agent.client();
-        let keys = client.done("list").keys.unwrap();
+        let mut keys = client.done("list").keys.unwrap();
+        // Of what the tests share, where it is linked.
+        keys.retain(|row| !row.key.starts_with("jumplabel_testing::"));
         let names: Vec<_> = keys.iter().map(|row| (&*row.key, &*row.kind, &*row.state, row.count)).collect();
         assert_eq!(
             names,
