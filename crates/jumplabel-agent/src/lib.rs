@@ -6,32 +6,75 @@
 //!   JUMPLABEL='net.*=on,file:src/cache.rs=off' ./server      selectors with what they choose is to be, in this order
 //!   JUMPLABEL=@keys.conf ./server                            the same from a file: one a line, `#` begins a comment
 //!   JUMPLABEL=help ./server                                  lists keys, static calls and modes, and exits with 0
+//!   JUMPLABEL_AGENT=1 ./server                               starts an agent
 //! ```
 //!
-//! The crate `jumplabel-selector` has the grammar. A program that does not say `startup!` pays nothing. Linux only: elsewhere `startup!` does
-//! nothing.
+//! [`start`] starts an agent: a thread with a socket, by which the program's user and root list and set keys while it runs.
+//!
+//! ```text
+//!   startup      the environment variables            agent        a process has one, or none: its options, fork, the end
+//!   change       what is to change, all or nothing      server     its thread: clients, limits
+//!   subject      keys, calls and modes                  verbs      what it answers
+//!   protocol     what both sides say                    reverts    what it takes back, and when
+//!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
+//! ```
+//!
+//! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. Linux only: elsewhere `startup!` does nothing,
+//! and there is no more than the protocol.
 
+#[cfg(target_os = "linux")]
+mod agent;
+#[cfg(target_os = "linux")]
+mod change;
+#[cfg(target_os = "linux")]
+pub mod directory;
+#[cfg(target_os = "linux")]
+mod line;
+pub mod protocol;
 #[cfg(target_os = "linux")]
 mod startup;
 #[cfg(target_os = "linux")]
 mod subject;
 
 #[cfg(target_os = "linux")]
+pub use agent::event::Event;
+#[cfg(target_os = "linux")]
+pub use agent::no_remote::no_remote;
+#[cfg(target_os = "linux")]
+pub use agent::options::Options;
+#[cfg(target_os = "linux")]
+pub use agent::{Pause, StartError, pause, start};
+#[cfg(target_os = "linux")]
 pub use startup::startup;
 
-/// Has the environment variable `JUMPLABEL` set keys before `main`. Say it once, in the program; not in a function.
+/// Has the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Say it once, in the program; not in
+/// a function.
 ///
 /// ```
 /// jumplabel_agent::startup!();
 /// # fn main() {}
 /// ```
 ///
+/// Keys that nobody may change by the agent are named here, as for [`no_remote`]:
+///
+/// ```
+/// jumplabel::static_key! {
+///     #[key(name = "auth.strict")]
+///     static STRICT: true;
+/// }
+/// jumplabel_agent::startup!(no_remote: "auth.*");
+/// # fn main() {}
+/// ```
+///
 /// It is [`startup()`] as a constructor: behind those that register the keys of the program, and in front of the program's own. Costs a look at
-/// the environment if the variable is not set.
+/// the environment if the variables are not set.
 #[macro_export]
 macro_rules! startup {
     () => {
-        $crate::__startup!();
+        $crate::__startup!([]);
+    };
+    (no_remote: $($selector:literal),+ $(,)?) => {
+        $crate::__startup!([$($selector),+]);
     };
 }
 
@@ -40,11 +83,16 @@ macro_rules! startup {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __startup {
-    () => {
+    ($no_remote:expr) => {
         const _: () = {
             #[used]
             #[unsafe(link_section = ".init_array.00100")]
-            static STARTUP: extern "C" fn() = $crate::startup;
+            static STARTUP: extern "C" fn() = {
+                extern "C" fn startup() {
+                    $crate::__startup(&$no_remote);
+                }
+                startup
+            };
         };
     };
 }
@@ -53,5 +101,11 @@ macro_rules! __startup {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __startup {
-    () => {};
+    ($no_remote:expr) => {};
+}
+
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub fn __startup(selectors: &'static [&'static str]) {
+    startup::with_no_remote(selectors);
 }

@@ -3,32 +3,60 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel_selector::{Assignment, Selector};
-
-use crate::subject::{Kind, Subject};
+use crate::agent::{Options, no_remote};
+use crate::change::{self, Refusal};
+use crate::line::{printable, say};
+use crate::subject::Subject;
 
 /// Sets keys and modes as the environment variable `JUMPLABEL` says; for programs that do not let [`startup!`](crate::startup!) do it. The
 /// second call does nothing.
 ///
-/// Of an object that is loaded later nothing is set, and a mode is found if some code of the program sets it. Each selector is one flip of all keys that it chooses, all or nothing; with `+1` and `-1`,
-/// and for modes, one of each. What cannot be done is one line on standard error each, and the program goes on. A process that runs with more
-/// rights than its user (`AT_SECURE`: setuid, file capabilities) ignores the variable. `help` ends the process by `_exit`, so that nothing else
-/// of the program is run.
+/// Of an object that is loaded later nothing is set, and a mode is found if some code of the program sets it. Each selector is one flip of
+/// all that it chooses, all or nothing. What cannot be done is one line on standard error each, and the program goes on. A process that
+/// runs with more rights than its user (`AT_SECURE`: setuid, file capabilities) ignores the variable. `help` ends the process by `_exit`,
+/// so that nothing else of the program is run. If the variable `JUMPLABEL_AGENT` is set, an agent is started then: see
+/// [`Options::from_words`](crate::Options::from_words).
 ///
 /// Costs a look at the environment if the variable is not set; otherwise that of the flips, and of one list of all keys for each selector. Not for
 /// signal handlers. No other thread may change the environment meanwhile, unless by the standard library. A child of a fork has the keys
 /// of its parent.
 pub extern "C" fn startup() {
+    with_no_remote(&[]);
+}
+
+/// The same, and an agent lets nobody change what these choose.
+pub fn with_no_remote(selectors: &'static [&'static str]) {
     static DONE: AtomicBool = AtomicBool::new(false);
     if DONE.swap(true, Ordering::Relaxed) {
         return;
     }
-    let Some(value) = std::env::var_os("JUMPLABEL") else { return };
-    // SAFETY: no condition.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    no_remote::declare(selectors);
+    let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(std::env::var_os);
+    if keys.is_none() && agent.is_none() || has_more_rights() {
         return;
     }
-    let value = value.to_string_lossy();
+    if let Some(value) = keys {
+        set(&value.to_string_lossy());
+    }
+    if let Some(value) = agent
+        && let Err(error) = start(&value.to_string_lossy())
+    {
+        say(&format!("JUMPLABEL_AGENT: no agent: {error}"));
+    }
+}
+
+/// Whether the process runs with more rights than its user.
+pub fn has_more_rights() -> bool {
+    // SAFETY: no condition.
+    (unsafe { libc::getauxval(libc::AT_SECURE) }) != 0
+}
+
+fn start(words: &str) -> Result<(), crate::StartError> {
+    Options::from_words(words)?.map_or(Ok(()), |options| options.start().map(drop))
+}
+
+/// Does what the variable `JUMPLABEL` says.
+fn set(value: &str) {
     if value == "help" {
         let status = i32::from(help().is_err());
         // SAFETY: ends the process. `exit` would run destructors of what was not constructed yet.
@@ -61,68 +89,14 @@ fn apply(place: &str, item: &str) {
 }
 
 fn try_apply(item: &str) -> Result<(), String> {
-    let Selector { what, assignment } = item.parse()?;
-    let assignment = assignment.ok_or("say what it is to be: =on, =off, +1, -1, or =NUMBER for a mode")?;
-    let (mut chosen, mut unfit) = (Vec::new(), None);
-    for subject in Subject::all().map_err(|error| error.to_string())? {
-        if !subject.is(&what)? {
-            continue;
-        }
-        match fits(&subject, &assignment) {
-            Ok(()) => chosen.push(subject),
-            Err(why) => unfit = Some(format!("{} {why}", subject.name)),
-        }
-    }
-    // A pattern may also match what cannot be this.
-    if chosen.is_empty() {
-        return Err(unfit.unwrap_or_else(|| "nothing matches; JUMPLABEL=help lists what there is".to_owned()));
-    }
-    set(&chosen, &assignment)
-}
-
-/// Whether it can be what it is to be; if not, why.
-fn fits(subject: &Subject, assignment: &Assignment) -> Result<(), String> {
-    match (&subject.kind, assignment) {
-        (Kind::Call(_), _) => {
-            Err("is a static call: only the program can lead it elsewhere, by StaticCall::update".to_owned())
-        }
-        (Kind::Key(_), Assignment::Target(_)) => Err("is a key: it can be =on or =off, +1 or -1".to_owned()),
-        (Kind::Key(_), _) => Ok(()),
-        (Kind::Mode(_, info), assignment) => match number(assignment) {
-            Some(mode) if mode < usize::from(info.arms) => Ok(()),
-            _ => Err(format!("is a mode: it can be a number from =0 to ={}", info.arms.saturating_sub(1))),
+    let item = item.parse()?;
+    let all = Subject::all().map_err(|error| error.to_string())?;
+    change::choose(&all, &[item]).and_then(|changes| change::commit(&changes)).map(drop).map_err(
+        |refusal| match refusal {
+            Refusal::Nothing(_) => "nothing matches; JUMPLABEL=help lists what there is".to_owned(),
+            Refusal::Meaningless(why) | Refusal::Forbidden(why) => why,
         },
-    }
-}
-
-/// The number of a mode.
-fn number(assignment: &Assignment) -> Option<usize> {
-    match assignment {
-        Assignment::Target(target) if target.bytes().all(|byte| byte.is_ascii_digit()) => target.parse().ok(),
-        _ => None,
-    }
-}
-
-fn set(chosen: &[Subject], assignment: &Assignment) -> Result<(), String> {
-    if let Assignment::On | Assignment::Off = assignment {
-        let on = *assignment == Assignment::On;
-        let keys =
-            chosen.iter().filter_map(|subject| if let Kind::Key(key) = subject.kind { Some((key, on)) } else { None });
-        return jumplabel::set_all(keys).map(drop).map_err(|error| match chosen {
-            [subject] => format!("{}: {error}", subject.name),
-            _ => format!("none of these {} keys is set: {error}", chosen.len()),
-        });
-    }
-    for subject in chosen {
-        let result = match (&subject.kind, assignment) {
-            (Kind::Key(key), Assignment::Inc) => key.inc(),
-            (Kind::Key(key), _) => key.dec(),
-            (Kind::Mode(mode, _), to) => mode.set(number(to).unwrap_or(usize::MAX)),
-            (Kind::Call(_), _) => continue, // never chosen
-        };
-        result.map_err(|error| format!("{}: {error}", subject.name))?;
-    }
-    Ok(())
+    )
 }
 
 /// Prints what there is, as the tool does.
@@ -143,14 +117,4 @@ fn help() -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// One line on standard error. If that is closed or full, there is nobody to tell.
-fn say(message: &str) {
-    let _ = io::stderr().lock().write_all(format!("jumplabel: {}\n", printable(message)).as_bytes());
-}
-
-/// Without characters that steer a terminal or end a line.
-fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

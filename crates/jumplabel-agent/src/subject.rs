@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 
-use jumplabel::{CallInfo, Error, KeyInfo, ModeInfo, RawKey, RawMode};
+use jumplabel::{CallInfo, Error, KeyInfo, ModeInfo, TracepointInfo};
 use jumplabel_selector::What;
 
 /// One of them.
@@ -11,24 +11,24 @@ pub struct Subject {
     pub name: String,
     pub file: &'static str,
     pub line: u32,
-    column: u32,
+    pub column: u32,
     pub sites: usize,
-    address: usize,
+    pub address: usize,
     pub kind: Kind,
 }
 
 /// What it is, and its state.
 pub enum Kind {
-    Key(&'static RawKey),
+    Key(KeyInfo),
     /// Where it leads.
     Call(String),
-    Mode(&'static RawMode, ModeInfo),
+    Mode(ModeInfo),
 }
 
 impl Subject {
     fn of_key(info: KeyInfo) -> Subject {
         let KeyInfo { file, line, column, sites, key, .. } = info;
-        Subject { name: info.to_string(), file, line, column, sites, address: key.address(), kind: Kind::Key(key) }
+        Subject { name: info.to_string(), file, line, column, sites, address: key.address(), kind: Kind::Key(info) }
     }
 
     fn of_call(info: CallInfo) -> Subject {
@@ -43,7 +43,7 @@ impl Subject {
     fn of_mode(info: ModeInfo) -> Subject {
         let ModeInfo { file, line, column, sites, mode, .. } = info;
         let (name, address) = (info.path.to_owned(), mode.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Mode(mode, info) }
+        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info) }
     }
 
     /// All that are loaded, by their names.
@@ -59,9 +59,19 @@ impl Subject {
     /// As the tool prints it.
     pub fn state(&self) -> String {
         match &self.kind {
-            Kind::Key(key) => if key.is_enabled() { "on" } else { "off" }.to_owned(),
+            Kind::Key(info) => if info.enabled { "on" } else { "off" }.to_owned(),
             Kind::Call(target) => target.clone(),
-            Kind::Mode(_, info) => format!("{}/{}", info.number, info.arms),
+            Kind::Mode(info) => format!("{}/{}", info.number, info.arms),
+        }
+    }
+
+    /// The tool's word for what it is.
+    pub fn word(&self) -> &'static str {
+        match self.kind {
+            Kind::Key(info) if TracepointInfo::of(info).is_some() => "tracepoint",
+            Kind::Key(_) => "key",
+            Kind::Call(_) => "call",
+            Kind::Mode(_) => "mode",
         }
     }
 

@@ -125,6 +125,10 @@ fn set_before_main() {
         ("net.*=on, net.trace=off", vec![("packets false count 0", "packets true count 1")]),
         ("net.packets+1,net.packets+1", vec![("packets false count 0", "packets true count 2")]),
         ("net.packets+1,net.packets+1,net.packets-1", vec![("packets false count 0", "packets true count 1")]),
+        (
+            "net.*+1,net.packets+1",
+            vec![("trace false", "trace true"), ("packets false count 0", "packets true count 2")],
+        ),
         ("startup::MODE=2", vec![("mode 1", "mode 2")]),
         ("*::MODE=0,net.trace=on", vec![("mode 1", "mode 0"), ("trace false", "trace true")]),
         // The first declaration: two keys. What else is in the file is no key, or not in these lines.
@@ -163,6 +167,7 @@ fn complaints() {
         ("startup::MODE=+1", "is a mode"),
         ("startup::HASH=plain", "startup::HASH is a static call"),
         ("net.packets-1", "net.packets: the key is off"),
+        ("net.*-1", "none of these 2 keys is set: the key is off"),
         ("x\u{1b}[2J\ny=on", "`x\u{fffd}[2J\u{fffd}y=on`"),
         ("help", "say what it is to be"),
     ] {

@@ -9,17 +9,22 @@ Selectors:
   file:PATH[:LINE[-LINE]]    by the file of the declaration, or its last components; these lines of it
   fn:NAME                    by a function that has a site, or that such a function was inlined into
   obj:PATH                   by the program or the shared library
-`check` takes selectors with what the key is to be: =on, =off, =FUNCTION (a static call), =NUMBER (a mode).
+Of a process, no fn:, and `?` for blanks and commas.
+`check` takes selectors with what the key is to be: =on, =off, =FUNCTION (a static call), =NUMBER (a mode);
+so does `set`, of a process, and +1 and -1 for a user of a key more or less, but no =FUNCTION.
+
+Processes:
+  PID, @NAME, or the path of its socket: the program has an agent, by JUMPLABEL_AGENT=1 or by itself. They are not stopped.
 
 Exit codes:
   0  as asked
   1  nothing matched a selector, or something differs
   2  the command line is wrong
-  3  out of reach: there is no such file, or it is no linked ELF file of an instruction set that has sites
-  4  refused: the file is damaged, or code and tables differ";
+  3  out of reach: there is no such file, or it is no linked ELF file of an instruction set that has sites; no agent answers
+  4  refused: the file is damaged, or code and tables differ; the program or its system forbids it";
 
 /// Lists, shows and checks the static keys of a program or shared library. Reads the file, and never runs it; stripped files and those
-/// of other instruction sets, too.
+/// of other instruction sets, too. Lists, checks and sets those of a process that has an agent.
 #[derive(Parser)]
 #[command(name = "jumplabel", version, after_help = AFTER)]
 pub struct Arguments {
@@ -41,12 +46,18 @@ pub enum Command {
     /// Compares keys with what they are to be, and code with the tables
     #[command(after_help = AFTER)]
     Check(Check),
+    /// Sets keys and modes of a process, all or nothing, and says how to take it back
+    #[command(after_help = AFTER)]
+    Set(Set),
+    /// Shows what agents' clients change in a process, as it happens
+    #[command(after_help = AFTER)]
+    Watch(Watch),
 }
 
 /// What is listed.
 #[derive(Args)]
 pub struct Chosen {
-    /// A program or a shared library
+    /// A program or a shared library; for list, also a process: PID, @NAME
     #[arg(value_name = "FILE")]
     pub target: String,
     /// What of it; all, if there is none
@@ -72,10 +83,39 @@ pub struct Disasm {
 
 #[derive(Args)]
 pub struct Check {
-    /// A program or a shared library
+    /// A program or a shared library, or a process: PID, @NAME
     #[arg(value_name = "FILE")]
     pub target: String,
     /// What is to be: net.trace=on; without a value, only that code and tables agree; all, if there is none
     #[arg(value_name = "SELECTOR[=VALUE]")]
     pub selectors: Vec<Selector>,
+}
+
+#[derive(Args)]
+pub struct Set {
+    /// A process: PID, @NAME, or the path of its agent's socket
+    #[arg(value_name = "PROCESS")]
+    pub target: String,
+    /// What is to be: net.trace=on, 'net.*=off', app::MODE=2, net.trace+1
+    #[arg(value_name = "SELECTOR=VALUE", required = true)]
+    pub selectors: Vec<Selector>,
+    /// Has the process take it back by itself after so many seconds: 30, 30s
+    #[arg(long = "for", value_name = "SECONDS", value_parser = jumplabel_agent::protocol::duration)]
+    pub seconds: Option<u32>,
+    /// Only shows what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// One line of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Watch {
+    /// A process: PID, @NAME, or the path of its agent's socket
+    #[arg(value_name = "PROCESS")]
+    pub target: String,
+    /// Lines of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
 }

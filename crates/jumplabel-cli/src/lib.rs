@@ -1,39 +1,44 @@
-//! Lists, shows and checks the static keys of programs and shared libraries, from their files.
+//! Lists, shows and checks the static keys of programs and shared libraries, from their files; and those of processes that have an agent,
+//! which it also sets.
 //!
 //! ```text
-//!   commands     list, sites, disasm, check
-//!   selection    what the selectors choose of a target
+//!   commands     list, sites, disasm, check                        live       list, check, set, watch
+//!   selection    what the selectors choose of a target             process    finds agents, and asks them
 //!   target       objects, each with its tables
 //!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
 //!   machine      instruction sets, their encoders
 //! ```
 //!
-//! A target is never executed, and nothing in it is believed: each address and length is looked up before it is used.
+//! A file is never executed, and nothing in it is believed: each address and length is looked up before it is used.
 
 mod arguments;
 mod commands;
 mod failure;
 mod image;
 mod machine;
+#[cfg_attr(not(target_os = "linux"), path = "no_process.rs")]
+mod process;
 mod report;
 mod selection;
 mod table;
 mod target;
 
 use std::ffi::OsString;
+use std::io::Write;
 
 use clap::Parser;
 
 use arguments::{Arguments, Command};
 use report::Report;
 
-/// Runs the tool with these words, the first of which is its own name. Writes to `out` and `err`, with colours. Returns the exit code.
-pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut Vec<u8>, err: &mut Vec<u8>) -> u8 {
+/// Runs the tool with these words, the first of which is its own name. Writes to `out` and `err`, with colours. Returns the exit
+/// code. A reader that has gone, as `head` does, has seen what it wanted.
+pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let to = if error.use_stderr() { err } else { out };
-            to.extend(error.render().ansi().to_string().bytes());
+            let to: &mut dyn Write = if error.use_stderr() { err } else { out };
+            let _ = write!(to, "{}", error.render().ansi());
             return error.exit_code().try_into().unwrap_or(2);
         }
     };
@@ -43,12 +48,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut Vec<u8>, err: &m
         Command::Sites(what) => commands::sites::run(what, &mut report),
         Command::Disasm(what) => commands::disasm::run(what, &mut report),
         Command::Check(what) => commands::check::run(what, &mut report),
+        Command::Set(what) => commands::live::set(what, &mut report),
+        Command::Watch(what) => commands::live::watch(what, out),
     };
     let code = done.unwrap_or_else(|failure| {
         report.error(&failure);
         failure.code()
     });
-    out.extend(report.out.bytes());
-    err.extend(report.err.bytes());
+    let _ = out.write_all(report.out.as_bytes());
+    let _ = err.write_all(report.err.as_bytes());
     code
 }

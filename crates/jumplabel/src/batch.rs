@@ -176,11 +176,13 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
     commit_each(keys.into_iter().map(|(key, on)| Request::of_key(key, Change::to(on))))
 }
 
-/// A change without types, for the C API.
+/// A change without types, for the C API and for what operators ask.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub enum RawChange<'subject> {
     Key(&'subject RawKey, bool),
+    Inc(&'subject RawKey),
+    Dec(&'subject RawKey),
     Call(&'subject RawCall, usize),
     Mode(&'subject RawMode, usize),
 }
@@ -196,6 +198,8 @@ pub enum RawChange<'subject> {
 pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'subject>>) -> Result<Outcome, Error> {
     commit_each(changes.into_iter().map(|change| match change {
         RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
+        RawChange::Inc(key) => Request::of_key(key, Change::Inc),
+        RawChange::Dec(key) => Request::of_key(key, Change::Dec),
         RawChange::Call(call, target) => Request::new(call, target),
         RawChange::Mode(mode, number) => Request::new(mode, number),
     }))

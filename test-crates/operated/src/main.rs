@@ -1,4 +1,4 @@
-//! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold.
+//! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold. With `serve`, waits for its end.
 
 jumplabel_agent::startup!();
 
@@ -28,6 +28,11 @@ fn main() -> Result<(), jumplabel::Error> {
     let arguments: Vec<_> = std::env::args().collect();
     if arguments.get(1).is_some_and(|word| word == "flip") {
         return flip();
+    }
+    if arguments.get(1).is_some_and(|word| word == "serve") {
+        loop {
+            std::thread::park();
+        }
     }
     operated::slow();
     let number = arguments.len() as u32;

@@ -2,19 +2,22 @@
 
 use jumplabel_selector::Assignment;
 
-use super::code;
-use crate::arguments;
+use super::{code, live};
 use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
 use crate::table::Is;
 use crate::target::Target;
+use crate::{arguments, process};
 
 pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
     for selector in &what.selectors {
         if let Some(Assignment::Inc | Assignment::Dec) = selector.assignment {
             return Err(Failure::Usage(format!("`{selector}`: check compares with =on, =off or =TARGET")));
         }
+    }
+    if process::is_one(&what.target) {
+        return live::check(what, report);
     }
     let target = Target::open(&what.target)?;
     let mut is_so = true;

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{SCHEMA, code, without_values};
-use crate::arguments;
+use super::{SCHEMA, code, live, without_values};
 use crate::failure::Failure;
 use crate::report::{Report, Side};
-use crate::selection;
 use crate::table::Declared;
 use crate::target::Target;
+use crate::{arguments, process, selection};
 
 #[derive(Serialize)]
 struct Listing<'target> {
@@ -32,6 +31,9 @@ struct Row<'target> {
 
 pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
     without_values("list", &what.selectors)?;
+    if process::is_one(&what.target) {
+        return live::list(what, report);
+    }
     let target = Target::open(&what.target)?;
     let (chosen, each) = selection::by_any(&target, &what.selectors, report);
     let rows: Vec<_> = chosen.iter().map(Row::of).collect();

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod disasm;
 pub mod list;
+pub mod live;
 pub mod sites;
 
 use jumplabel_selector::Selector;

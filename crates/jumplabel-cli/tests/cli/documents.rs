@@ -1,8 +1,12 @@
 //! The sessions of docs/operating.md, line by line. Addresses differ from compiler to compiler.
 
-use std::process::Command;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use crate::programs::{copy, jumplabel, program};
+use jumplabel_agent::directory::{self, Socket};
+
+use crate::programs::{copy, jumplabel, program, scratch};
 
 /// Commands, and what they print.
 fn sessions(document: &str) -> Vec<(&str, Vec<&str>)> {
@@ -19,10 +23,12 @@ fn sessions(document: &str) -> Vec<(&str, Vec<&str>)> {
     sessions
 }
 
-/// The words of a line, without what an address or a displacement makes of them.
+/// The words of a line, without what an address, a displacement, or a process makes of them.
 fn words(line: &str) -> Vec<String> {
+    let mut before = "";
     let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let word = |word: &str| match word {
+    let word = |word| match word {
+        _ if matches!(std::mem::replace(&mut before, word), "uid" | "(pid") => "NUMBER".to_owned(),
         _ if word.ends_with(':') && is_hex(&word[..word.len() - 1]) => "ADDRESS:".to_owned(),
         _ if word.len() == 10 && is_hex(word) => format!("{}...", &word[..2]),
         _ if word.len() == 2 && is_hex(word) => "BYTE".to_owned(),
@@ -34,17 +40,55 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(word).collect()
 }
 
+/// Where the agents are of programs that a session leaves running.
+struct Background(PathBuf);
+
+impl Background {
+    fn agents(&self) -> Vec<Socket> {
+        directory::sockets(&self.0.join("jumplabel")).unwrap_or_default()
+    }
+
+    /// Waits until one more listens. What it prints would keep this waiting for its end.
+    fn start(&self, shell: &mut Command) {
+        let before = self.agents().len();
+        assert!(shell.stdout(Stdio::null()).status().unwrap().success());
+        while self.agents().len() == before {
+            std::thread::yield_now();
+        }
+        let all = self.agents();
+        while all.iter().any(|agent| UnixStream::connect(&agent.path).is_err()) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        for agent in self.agents() {
+            let _ = Command::new("kill").arg(agent.pid.to_string()).status();
+        }
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn operating() {
     let document = include_str!("../../../../docs/operating.md");
     let server = copy(program(), "server", &[]);
     let directory = server.parent().unwrap();
     let path = std::path::Path::new(env!("CARGO_BIN_EXE_jumplabel")).parent().unwrap();
+    let background = Background(scratch(&format!("documents-{}", std::process::id())));
+    std::fs::create_dir_all(&background.0).unwrap();
     let sessions = sessions(document);
     assert!(sessions.len() >= 12, "{}", sessions.len());
     for (command, expected) in sessions {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("PATH='{}':$PATH; exec 2>&1; {command}", path.display())]).current_dir(directory);
+        shell.env("XDG_RUNTIME_DIR", &background.0);
+        if command.ends_with('&') {
+            background.start(&mut shell);
+            continue;
+        }
         let output = shell.output().unwrap();
         assert!(output.status.success(), "$ {command}: say what it exits with: ; echo $?");
         let printed = String::from_utf8(output.stdout).unwrap();

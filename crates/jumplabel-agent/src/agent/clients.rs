@@ -1,0 +1,232 @@
+//! Clients: what each has sent and was not answered yet, and what it was answered and has not read. Nothing here waits.
+//!
+//! ```text
+//!   input    up to a line; nothing is read while an answer is unsent: who does not read is not served
+//!   unsent   an answer each, and events; all of them together are bounded
+//! ```
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::inherited::{CAPACITY, Kept};
+use crate::protocol::{Answer, LONGEST, Peer};
+
+/// So many at a time: if one more comes, one that [`Clients::make_room`] chooses has to go.
+const MOST: usize = CAPACITY - 1;
+/// So many of them may watch.
+const WATCHERS: usize = MOST / 2;
+/// A watcher that has not read so much is cut off.
+const UNREAD_EVENTS: usize = 64 << 10;
+/// If all answers that were not read are larger than that, those who have them are cut off.
+const UNREAD: usize = 4 << 20;
+
+/// A connection.
+pub struct Client {
+    fd: Kept,
+    pub peer: Peer,
+    input: Vec<u8>,
+    unsent: Vec<u8>,
+    pub watches: bool,
+    /// Whether it has ever sent a request that makes sense.
+    has_asked: bool,
+    /// When it last sent or read something, in rounds.
+    active: u64,
+    end: End,
+}
+
+/// How far its end is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    /// It sends no more.
+    Half,
+    /// It is to be closed when it has read its answer.
+    Last,
+    /// It is to be closed now.
+    Gone,
+}
+
+impl Client {
+    pub fn new(fd: Kept, peer: Peer, round: u64) -> Client {
+        let (input, unsent) = (Vec::new(), Vec::new());
+        Client { fd, peer, input, unsent, watches: false, has_asked: false, active: round, end: End::Open }
+    }
+
+    /// What it is to be polled for; that it has gone is always told.
+    pub fn waits_for(&self) -> PollFlags {
+        match self.end {
+            _ if !self.unsent.is_empty() => PollFlags::OUT,
+            End::Open if !self.has_line() => PollFlags::IN,
+            _ => PollFlags::empty(),
+        }
+    }
+
+    /// Whether it can be answered without waiting for anything.
+    pub fn is_ready(&self) -> bool {
+        self.unsent.is_empty() && self.end != End::Gone && self.has_line()
+    }
+
+    fn has_line(&self) -> bool {
+        self.input.contains(&b'\n') || self.input.len() >= LONGEST
+    }
+
+    /// Sends and reads what is possible.
+    pub fn exchange(&mut self, ready: PollFlags, round: u64) {
+        if ready.intersects(PollFlags::OUT | PollFlags::HUP | PollFlags::ERR) {
+            self.flush();
+        }
+        if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && self.end == End::Open {
+            self.receive(round);
+        }
+        if ready.contains(PollFlags::HUP) && self.watches {
+            self.end = End::Gone;
+        }
+    }
+
+    fn receive(&mut self, round: u64) {
+        let mut bytes = [0; LONGEST];
+        let room = LONGEST - self.input.len().min(LONGEST);
+        match recv(&self.fd, &mut bytes[..room], RecvFlags::DONTWAIT) {
+            Ok((_, 0)) if room > 0 => self.end = End::Half,
+            Ok((_, length)) => {
+                self.input.extend_from_slice(&bytes[..length]);
+                self.active = round;
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.end = End::Gone,
+        }
+    }
+
+    /// The next line, if it is whole and the answer to the one before was read; or what is wrong with it.
+    pub fn line(&mut self) -> Option<Result<String, Answer>> {
+        if !self.is_ready() {
+            return None;
+        }
+        let Some(end) = self.input.iter().position(|&byte| byte == b'\n') else {
+            self.end = End::Last;
+            self.input = Vec::new();
+            return Some(Err(Answer::error(2, format!("a request has at most {LONGEST} bytes"))));
+        };
+        let rest = self.input.split_off(end + 1);
+        let mut line = std::mem::replace(&mut self.input, rest);
+        line.pop();
+        Some(String::from_utf8(line).map_err(|_| Answer::error(2, "a request is a line of UTF-8".to_owned())))
+    }
+
+    /// Notes that it has sent a request that makes sense.
+    pub fn asked(&mut self) {
+        self.has_asked = true;
+    }
+
+    /// Adds an answer. It goes as soon as the client reads.
+    pub fn answer(&mut self, answer: &Answer) {
+        // Numbers and texts: nothing that JSON has not.
+        if serde_json::to_writer(&mut self.unsent, answer).is_err() {
+            self.end = End::Gone;
+        }
+        self.unsent.push(b'\n');
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        while !self.unsent.is_empty() {
+            match send(&self.fd, &self.unsent, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(length) => drop(self.unsent.drain(..length)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(_) => {
+                    self.end = End::Gone;
+                    self.unsent.clear();
+                }
+            }
+        }
+        self.unsent = Vec::new();
+    }
+
+    fn is_done(&self) -> bool {
+        match self.end {
+            End::Open => false,
+            End::Half => self.unsent.is_empty() && !self.has_line() && !self.watches,
+            End::Last => self.unsent.is_empty(),
+            End::Gone => true,
+        }
+    }
+}
+
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// All of them.
+#[derive(Default)]
+pub struct Clients {
+    pub all: Vec<Client>,
+}
+
+impl Clients {
+    /// Closes what is to be closed; whether anything was.
+    pub fn close(&mut self) -> bool {
+        let before = self.all.len();
+        self.all.retain(|client| !client.is_done());
+        self.all.len() < before
+    }
+
+    /// Has one go if there is no place for another: one that has never asked anything, else the one that has been quiet for longest.
+    /// None that watches.
+    pub fn make_room(&mut self) {
+        if self.all.len() < MOST {
+            return;
+        }
+        let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.watches);
+        if let Some((at, _)) = candidates.min_by_key(|(_, client)| (client.has_asked, client.active)) {
+            self.all.remove(at);
+        }
+    }
+
+    /// Whether another one may watch.
+    pub fn may_watch(&self) -> bool {
+        self.all.iter().filter(|client| client.watches).count() < WATCHERS
+    }
+
+    /// Tells all that watch.
+    pub fn tell(&mut self, event: &Answer) {
+        for client in self.all.iter_mut().filter(|client| client.watches) {
+            client.answer(event);
+            if client.unsent.len() > UNREAD_EVENTS {
+                client.end = End::Gone;
+            }
+        }
+    }
+
+    /// Cuts off those who do not read, if there is too much of it: not the one that was answered last.
+    pub fn bound(&mut self, last: usize) {
+        let unread = |all: &[Client]| all.iter().map(|client| client.unsent.len()).sum::<usize>();
+        while unread(&self.all) > UNREAD {
+            let others =
+                self.all.iter_mut().enumerate().filter(|(at, client)| *at != last && !client.unsent.is_empty());
+            let Some((_, client)) = others.min_by_key(|(_, client)| client.active) else { return };
+            client.end = End::Gone;
+            client.unsent = Vec::new();
+        }
+    }
+}
+
+/// Who has connected.
+pub fn peer(fd: BorrowedFd<'_>) -> rustix::io::Result<Peer> {
+    let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of_val(&found) as libc::socklen_t;
+    // rustix takes the number of a process for one that is not 0; it is 0 if the process is in another container.
+    // SAFETY: a place for the result, and its length.
+    let failed = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut length)
+    };
+    if failed != 0 {
+        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO));
+    }
+    Ok(Peer { uid: found.uid, pid: found.pid.try_into().unwrap_or(0) })
+}

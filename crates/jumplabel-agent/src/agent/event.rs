@@ -1,0 +1,60 @@
+//! What an agent tells the program: the lines of its log.
+
+use std::fmt;
+
+use crate::protocol::{Happened, Peer};
+
+/// Something that a program or its log wants to know. Displays as one line.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A client, or the end of the time that one asked for, has changed something.
+    Changed(Happened),
+    /// A client asked for a change, and was refused.
+    Refused {
+        /// Who asked.
+        by: Peer,
+        /// Why not.
+        why: String,
+    },
+    /// The time of a change is over, and it was not taken back.
+    Kept {
+        /// Of what.
+        key: String,
+        /// Why not.
+        why: String,
+    },
+    /// Somebody else's process has connected, and was cut off.
+    Foreign(Peer),
+    /// The agent cannot do its work now: no descriptors, no memory. It goes on when it can.
+    Trouble(String),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Changed(Happened { by, done, .. }) => {
+                for (number, change) in done.changes.iter().enumerate() {
+                    let comma = if number == 0 { "" } else { ", " };
+                    write!(f, "{comma}{} {} -> {}", change.key, change.from, change.to)?;
+                }
+                match by {
+                    None => f.write_str(": the time is over")?,
+                    Some(peer) => write!(f, " by {peer}")?,
+                }
+                done.reverts_in.map_or(Ok(()), |seconds| write!(f, " for {seconds} s"))
+            }
+            Event::Refused { by, why } => write!(f, "refused to {by}: {why}"),
+            Event::Kept { key, why } => write!(f, "{key} stays as it is, though the time is over: {why}"),
+            Event::Foreign(peer) => write!(f, "cut off {peer}: the agent serves its own user and root"),
+            Event::Trouble(why) => write!(f, "agent: {why}"),
+        }
+    }
+}
+
+/// As logs name it.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {} (pid {})", self.uid, self.pid)
+    }
+}

@@ -1,0 +1,211 @@
+//! The agent: a thread that serves a socket.
+//!
+//! ```text
+//!   start    directory ─► socket, 0600 ─► thread, all signals blocked ─► RUNNING
+//!   thread   poll ─► clients, requests ─► a transaction under `keys` ─► answers, events        no timeout while nothing is pending
+//!   fork     child: descriptors closed, RUNNING forgotten; it may start one of its own
+//!   exit     the socket is removed, if this is the process that made it
+//! ```
+
+mod clients;
+pub mod event;
+mod inherited;
+pub mod no_remote;
+pub mod options;
+mod reverts;
+mod server;
+mod socket;
+mod verbs;
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{fmt, io, ptr};
+
+pub use options::Options;
+
+use crate::directory;
+
+/// The agent of this process; null if it has none. What it leads to is never freed.
+static RUNNING: AtomicPtr<Running> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether some thread is about to start one. No lock: a process may fork meanwhile.
+static STARTING: AtomicBool = AtomicBool::new(false);
+
+/// What others than its thread must know.
+struct Running {
+    pid: u32,
+    path: PathBuf,
+    /// The same for the handler at the exit.
+    socket: CString,
+    /// Held while keys are used that an unloaded object would take along.
+    keys: Mutex<()>,
+}
+
+/// Why there is no agent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// There is one already.
+    Running(PathBuf),
+    /// Another thread is about to start one.
+    Starting,
+    /// A word of `JUMPLABEL_AGENT` that means nothing.
+    Word(String),
+    /// A name that no agent can have.
+    Name(String),
+    /// A selector for [`no_remote`](crate::no_remote) that protects nothing.
+    NoRemote {
+        /// The selector.
+        selector: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The directory or the socket.
+    Socket(io::Error),
+    /// The thread.
+    Thread(io::Error),
+    /// The program runs without `lock` prefixes, and they could not be put in for a second thread.
+    Up(jumplabel::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Running(path) => {
+                write!(
+                    f,
+                    "this process has an agent already, at {}: start one, by the variable or by the program",
+                    path.display()
+                )
+            }
+            StartError::Starting => f.write_str("another thread of this process is starting an agent: one is enough"),
+            StartError::Word(word) => {
+                write!(f, "`{word}`: write 1, read-only, name=NAME, dir=PATH, with commas between them, or 0")
+            }
+            StartError::Name(name) => {
+                write!(f, "`{name}` cannot be its name: take up to 32 letters, digits, `.`, `-` and `_`")
+            }
+            StartError::NoRemote { selector, why } => write!(f, "no_remote `{selector}`: {why}"),
+            StartError::Socket(error) => error.fmt(f),
+            StartError::Thread(error) => write!(f, "no thread for the agent: {error}"),
+            StartError::Up(error) => write!(f, "no second thread is possible: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Starts an agent as it is by default: [`Options::start`].
+///
+/// # Errors
+/// As for that.
+pub fn start() -> Result<PathBuf, StartError> {
+    Options::new().start()
+}
+
+impl Options {
+    /// Starts the agent: a thread, and a socket, whose path it gives back.
+    ///
+    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. With it the process has two threads: what takes a
+    /// single one (`unshare` of a user namespace, [`jumplabel::up`]) has to come before. The socket is removed when the process
+    /// exits. A child of a fork has no agent, and may start one of its own. The object that this code is in must not be unloaded. Not for
+    /// signal handlers.
+    ///
+    /// # Errors
+    /// [`StartError`]. Then there is no agent, and nothing is left but the directory, and what [`no_remote`](crate::no_remote) forbids.
+    pub fn start(self) -> Result<PathBuf, StartError> {
+        if let Some(running) = running() {
+            return Err(StartError::Running(running.path.clone()));
+        }
+        if STARTING.swap(true, Ordering::AcqRel) {
+            return Err(StartError::Starting);
+        }
+        let started = self.start_first();
+        STARTING.store(false, Ordering::Release);
+        started
+    }
+
+    fn start_first(self) -> Result<PathBuf, StartError> {
+        let name = self.chosen_name()?;
+        no_remote::forbid(&self.no_remote)?;
+        if !handlers() {
+            return Err(StartError::Thread(io::ErrorKind::OutOfMemory.into()));
+        }
+        if jumplabel::up::is_on() {
+            jumplabel::up::leave().map_err(StartError::Up)?;
+        }
+        let directory = self.directory.clone().map_or_else(directory::default, Ok).map_err(StartError::Socket)?;
+        let path = directory::socket(&directory, &name);
+        let listener = socket::listen(&directory, &path).map_err(StartError::Socket)?;
+        let socket = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
+        let running = Running { pid: std::process::id(), path: path.clone(), socket, keys: Mutex::new(()) };
+        let running: &'static Running = Box::leak(Box::new(running));
+        RUNNING.store(ptr::from_ref(running).cast_mut(), Ordering::Release);
+        let unblocked = self.unblocked.clone();
+        server::Server::new(listener, name, self, running).spawn(&unblocked).map_err(|error| {
+            RUNNING.store(ptr::null_mut(), Ordering::Release);
+            remove(running);
+            StartError::Thread(error)
+        })?;
+        Ok(path)
+    }
+}
+
+/// The agent of this process, if it has one: a child of a raw `clone` has the memory of its parent, but not its agent.
+fn running() -> Option<&'static Running> {
+    // SAFETY: null, or one that is never freed.
+    let running = unsafe { RUNNING.load(Ordering::Acquire).as_ref() };
+    running.filter(|running| running.pid == std::process::id())
+}
+
+/// Has forks and the end of the process come here. False if there is no memory for that.
+fn handlers() -> bool {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    extern "C" fn child() {
+        RUNNING.store(ptr::null_mut(), Ordering::Release);
+        STARTING.store(false, Ordering::Release);
+    }
+    extern "C" fn end() {
+        if let Some(running) = running() {
+            remove(running);
+        }
+    }
+    // SAFETY: handlers of this object, which is not unloaded while its thread runs.
+    let register = || unsafe { libc::pthread_atfork(None, None, Some(child)) == 0 && libc::atexit(end) == 0 };
+    inherited::register() && *REGISTERED.get_or_init(register)
+}
+
+fn remove(running: &Running) {
+    // SAFETY: a path. If it cannot be removed, whoever starts the next agent there does it.
+    unsafe { libc::unlink(running.socket.as_ptr()) };
+}
+
+/// While it lives, the agent touches no key. See [`pause`].
+#[must_use = "the agent goes on when it is dropped"]
+pub struct Pause {
+    _guard: Option<MutexGuard<'static, ()>>,
+}
+
+/// Waits until the agent touches no key, and keeps it from that. Hold it while an object that declares keys is unloaded (`dlclose`): the agent
+/// may have found its keys just before.
+///
+/// ```
+/// let pause = jumplabel_agent::pause();
+/// // dlclose(plugin)
+/// drop(pause);
+/// ```
+///
+/// No client is served meanwhile. Costs a lock; nothing where no agent runs. Not for signal handlers, and not in what
+/// [`Options::log`] is given.
+pub fn pause() -> Pause {
+    Pause { _guard: running().map(Running::using_keys) }
+}
+
+impl Running {
+    fn using_keys(&self) -> MutexGuard<'_, ()> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

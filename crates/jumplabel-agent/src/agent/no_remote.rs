@@ -1,0 +1,78 @@
+//! Keys that nobody may change by the agent: a list that only grows. Looking at it takes no lock, so that a process may fork meanwhile.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use jumplabel_selector::{Selector, What};
+
+use super::StartError;
+use crate::subject::Subject;
+
+/// An element, which is never freed.
+struct Forbidden {
+    what: What,
+    /// As it was written.
+    text: String,
+    next: *const Forbidden,
+}
+
+static FIRST: AtomicPtr<Forbidden> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Those that `startup!` names. An agent forbids them when it starts: only then are all keys looked at.
+static DECLARED: OnceLock<&'static [&'static str]> = OnceLock::new();
+
+pub fn declare(selectors: &'static [&'static str]) {
+    let _ = DECLARED.set(selectors); // The first call, as for the rest of `startup`.
+}
+
+/// What `startup!` names, and these.
+pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
+    let declared = DECLARED.get().copied().unwrap_or_default().iter().copied();
+    declared.chain(selectors.iter().map(String::as_str)).try_for_each(no_remote)
+}
+
+/// Forbids the agent to change what a selector without a value chooses: `auth.*`, `file:src/license.rs`. What guards a permission belongs
+/// here. `set` refuses all of a request that would change one of them, and `list` says which they are.
+///
+/// It counts at once and for good, before and after [`start`](crate::start), and in children of a fork. It also counts for what is loaded
+/// later. It is about the agent: who starts the program sets keys by the variable `JUMPLABEL`, and the program its own.
+///
+/// # Errors
+/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing, so that a word that is misspelt protects nothing unseen.
+/// If the key's object is loaded later, say it then.
+pub fn no_remote(selector: &str) -> Result<(), StartError> {
+    if each().any(|element| element.text == selector) {
+        return Ok(());
+    }
+    let refused = |why: String| StartError::NoRemote { selector: selector.to_owned(), why };
+    let Selector { what, assignment } = selector.parse().map_err(refused)?;
+    if let Some(assignment) = assignment {
+        return Err(refused(format!("leave out what it is to be: {}", assignment.value())));
+    }
+    let all = Subject::all().map_err(|error| refused(error.to_string()))?;
+    let chosen: Result<Vec<bool>, _> = all.iter().map(|subject| subject.is(&what)).collect();
+    if !chosen.map_err(|why| refused(why.to_owned()))?.contains(&true) {
+        return Err(refused("nothing matches, so that it would protect nothing".to_owned()));
+    }
+    let mut first = FIRST.load(Ordering::Acquire);
+    let element = Box::into_raw(Box::new(Forbidden { what, text: selector.to_owned(), next: first }));
+    while let Err(other) = FIRST.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
+        first = other;
+        // SAFETY: nobody else knows it yet.
+        unsafe { (*element).next = first };
+    }
+    Ok(())
+}
+
+/// All of them.
+fn each() -> impl Iterator<Item = &'static Forbidden> {
+    // SAFETY: elements are whole before they are in the list, and are never freed.
+    let of = |element: *const Forbidden| unsafe { element.as_ref() };
+    std::iter::successors(of(FIRST.load(Ordering::Acquire)), move |element| of(element.next))
+}
+
+/// The selector that forbids to change it.
+pub fn forbids(subject: &Subject) -> Option<&'static str> {
+    // What cannot be answered was refused above.
+    each().find(|element| subject.is(&element.what).unwrap_or(true)).map(|element| &*element.text)
+}

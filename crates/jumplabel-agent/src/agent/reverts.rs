@@ -1,0 +1,152 @@
+//! What is taken back when its time is over.
+//!
+//! ```text
+//!   set K=on for 30        pending: K back to off, in 30 s
+//!   set K=on for 60        the same, in 60 s: back to what K was at first
+//!   set K=on               nothing pending: K stays
+//!   set K=off              nothing pending
+//!   K+1 for 30, twice      two of -1
+//! ```
+//!
+//! A key that has changed otherwise meanwhile is left alone. Names are kept, not addresses alone: an object may be unloaded, and another
+//! one may come to its place.
+
+use std::time::{Duration, Instant};
+
+use crate::change::{self, Change, Refusal, To};
+use crate::protocol::Done;
+use crate::subject::{Kind, Subject};
+
+/// So many may be pending.
+const MOST: usize = 4096;
+
+struct Pending {
+    due: Instant,
+    address: usize,
+    name: String,
+    set: To,
+    back: To,
+}
+
+/// All of them.
+#[derive(Default)]
+pub struct Reverts {
+    pending: Vec<Pending>,
+}
+
+impl Change<'_> {
+    /// What takes it back.
+    pub fn back(&self) -> To {
+        match (&self.subject.kind, self.to) {
+            (_, To::Inc) => To::Dec,
+            (_, To::Dec) => To::Inc,
+            (Kind::Mode(info), _) => To::Mode(info.number.into()),
+            (Kind::Key(info), _) => To::Key(info.enabled),
+            (Kind::Call(_), to) => to, // never chosen
+        }
+    }
+
+    /// Whether it is not so already.
+    pub fn is_one(&self) -> bool {
+        self.back() != self.to
+    }
+}
+
+impl Reverts {
+    /// When the next is due.
+    pub fn next(&self) -> Option<Instant> {
+        self.pending.iter().map(|pending| pending.due).min()
+    }
+
+    /// In how many seconds that of a subject is due.
+    pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
+        let of = self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.due).min()?;
+        Some(of.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
+    }
+
+    /// Whether so many more can be noted.
+    pub fn has_room(&self, count: usize) -> bool {
+        self.pending.len() + count <= MOST
+    }
+
+    /// Notes what was asked for, and whether and when it is taken back. Whether anything is.
+    pub fn note(&mut self, changes: &[Change<'_>], due: Option<Instant>) -> bool {
+        let mut any = false;
+        for change in changes {
+            let (mut back, is_one) = (change.back(), change.is_one());
+            if let To::Key(_) | To::Mode(_) = change.to {
+                let same =
+                    |pending: &Pending| pending.is_of(change.subject) && !matches!(pending.set, To::Inc | To::Dec);
+                if let Some(at) = self.pending.iter().position(same) {
+                    back = self.pending.swap_remove(at).back;
+                } else if !is_one {
+                    continue;
+                }
+            }
+            let Some(due) = due.filter(|_| back != change.to) else { continue };
+            let &Change { subject: &Subject { address, ref name, .. }, to: set } = change;
+            self.pending.push(Pending { due, address, name: name.clone(), set, back });
+            any = true;
+        }
+        any
+    }
+
+    /// Tries what is due later, because nobody knows what there is.
+    pub fn postpone(&mut self, until: Instant) {
+        self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
+    }
+
+    /// Takes back what is due. What was done, and what was not, with the reason.
+    pub fn carry_out(&mut self, all: &[Subject], now: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+        let due = self.pending.extract_if(.., |pending| pending.due <= now);
+        let (mut changes, mut kept) = (Vec::new(), Vec::new());
+        for Pending { address, name, set, back, .. } in due {
+            let found = all.iter().find(|subject| subject.address == address && subject.name == name);
+            match found.map(|subject| (subject, Change { subject, to: set }.is_one())) {
+                None => kept.push((name, "its object was unloaded".to_owned())),
+                Some((subject, true)) if !matches!(set, To::Inc | To::Dec) => {
+                    kept.push((name, format!("it is {} by now", subject.state())));
+                }
+                Some((subject, _)) => changes.push(Change { subject, to: back }),
+            }
+        }
+        let done = together(&changes, all, &mut kept);
+        (done, kept)
+    }
+}
+
+impl Pending {
+    fn is_of(&self, subject: &Subject) -> bool {
+        self.address == subject.address && self.name == subject.name
+    }
+}
+
+/// In one transaction; or, if that is refused, in one each, so that what can be taken back is. The same key can be among them several times
+/// as a user more or less, which a transaction cannot have.
+fn together(changes: &[Change<'_>], all: &[Subject], kept: &mut Vec<(String, String)>) -> Vec<Done> {
+    let is_twice = |(at, change): (usize, &Change<'_>)| {
+        changes[..at].iter().any(|other| std::ptr::eq(other.subject, change.subject))
+    };
+    if !changes.is_empty()
+        && !changes.iter().enumerate().any(is_twice)
+        && let Ok(outcome) = change::commit(changes)
+    {
+        return vec![Done::of(changes, all, Some(outcome))];
+    }
+    let mut done = Vec::new();
+    for change in changes.chunks(1) {
+        match change::commit(change) {
+            Ok(outcome) => done.push(Done::of(change, all, Some(outcome))),
+            Err(Refusal::Forbidden(why) | Refusal::Meaningless(why)) => {
+                kept.push((change[0].subject.name.clone(), why))
+            }
+            Err(Refusal::Nothing(_)) => {}
+        }
+    }
+    done
+}
+
+/// The moment in so many seconds; none if that is beyond all time.
+pub fn due(now: Instant, seconds: u32) -> Option<Instant> {
+    now.checked_add(Duration::from_secs(seconds.into()))
+}

@@ -1,0 +1,254 @@
+//! The agent's thread.
+//!
+//! ```text
+//!   poll       the socket, and each client; no timeout, unless something is to be taken back or a line waits
+//!   reverts    what is due
+//!   accept     some; who is neither this user nor root is closed
+//!   clients    one request each, so that none delays the others
+//! ```
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+
+use super::Running;
+use super::clients::{Client, Clients, peer};
+use super::event::Event;
+use super::inherited::Kept;
+use super::options::{Log, Options};
+use super::reverts::Reverts;
+use super::verbs::{self, Refused};
+use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
+
+/// Of the thread. Pages that it does not touch cost nothing.
+const STACK: usize = 512 << 10;
+/// So many are accepted between two looks at the clients.
+const ACCEPTED: usize = 16;
+/// How long the socket is left alone if no descriptor is free.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub struct Server {
+    listener: Kept,
+    name: String,
+    read_only: bool,
+    log: Log,
+    running: &'static Running,
+    clients: Clients,
+    reverts: Reverts,
+    /// Until when nobody is accepted.
+    paused: Option<Instant>,
+    round: u64,
+}
+
+impl Server {
+    pub fn new(listener: Kept, name: String, options: Options, running: &'static Running) -> Server {
+        let Options { read_only, log, .. } = options;
+        let (clients, reverts) = (Clients::default(), Reverts::default());
+        Server { listener, name, read_only, log, running, clients, reverts, paused: None, round: 0 }
+    }
+
+    /// Starts the thread, in which all signals are blocked but these.
+    pub fn spawn(mut self, unblocked: &[i32]) -> io::Result<()> {
+        let builder = std::thread::Builder::new().name("jumplabel-agent".to_owned()).stack_size(STACK);
+        let mut before = std::mem::MaybeUninit::zeroed();
+        // SAFETY: sets of signals. A thread begins with those of the one that starts it, which gets its own back.
+        unsafe {
+            let mut all = std::mem::MaybeUninit::zeroed();
+            libc::sigfillset(all.as_mut_ptr());
+            for &signal in unblocked {
+                libc::sigdelset(all.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        }
+        let thread = builder.spawn(move || {
+            loop {
+                self.once();
+            }
+        });
+        // SAFETY: as above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+        thread.map(drop)
+    }
+
+    fn once(&mut self) {
+        self.round += 1;
+        let Some((listener, clients)) = self.wait() else { return };
+        self.revert();
+        for (at, ready) in clients.into_iter().enumerate() {
+            self.serve(at, ready);
+        }
+        if self.clients.close() {
+            self.paused = None;
+        }
+        if listener {
+            self.accept();
+        }
+    }
+
+    /// Waits until there is something to do: whether somebody has connected, and what each client is ready for.
+    fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
+        let now = Instant::now();
+        self.paused = self.paused.filter(|&end| end > now);
+        let mut end = [self.reverts.next(), self.paused].into_iter().flatten().min();
+        if self.clients.all.iter().any(Client::is_ready) {
+            end = Some(now);
+        }
+        let timeout = end.map(|end| {
+            let left = end.saturating_duration_since(now);
+            Timespec {
+                tv_sec: left.as_secs().try_into().unwrap_or(i32::MAX.into()),
+                tv_nsec: left.subsec_nanos().into(),
+            }
+        });
+        let listens = if self.paused.is_none() { PollFlags::IN } else { PollFlags::empty() };
+        let mut fds = vec![PollFd::new(&self.listener, listens)];
+        fds.extend(self.clients.all.iter().map(|client| PollFd::new(client, client.waits_for())));
+        let polled = poll(&mut fds, timeout.as_ref());
+        let ready: Vec<_> = fds.iter().map(PollFd::revents).collect();
+        match polled {
+            Ok(_) => Some((ready[0].contains(PollFlags::IN), ready[1..].to_vec())),
+            Err(Errno::INTR) => None,
+            Err(error) => {
+                self.tell(Event::Trouble(format!("poll: {error}")));
+                std::thread::sleep(PAUSE);
+                None
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTED {
+            self.clients.make_room();
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let fd = match Kept::open(|| accept_with(&self.listener, flags)) {
+                Ok(fd) => fd,
+                Err(error) => return self.not_accepted(&error),
+            };
+            match peer(fd.as_fd()) {
+                Ok(peer) if peer.uid == 0 || peer.uid == rustix::process::geteuid().as_raw() => {
+                    self.clients.all.push(Client::new(fd, peer, self.round));
+                }
+                Ok(peer) => self.tell(Event::Foreign(peer)),
+                Err(error) => self.tell(Event::Trouble(format!("who has connected? {error}"))),
+            }
+        }
+    }
+
+    /// Nobody is there any more; or there is no descriptor or no memory: then the socket stays ready, and asking again at once would not end.
+    fn not_accepted(&mut self, error: &io::Error) {
+        match Errno::from_io_error(error) {
+            Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+            _ => {
+                self.paused = Some(Instant::now() + PAUSE);
+                self.tell(Event::Trouble(format!("nobody can connect for a second: {error}")));
+            }
+        }
+    }
+
+    fn serve(&mut self, at: usize, ready: PollFlags) {
+        let Some(client) = self.clients.all.get_mut(at) else { return };
+        client.exchange(ready, self.round);
+        let (line, by) = (client.line(), client.peer);
+        let answer = match line {
+            None => return,
+            Some(Err(wrong)) => wrong,
+            Some(Ok(line)) => match line.parse::<Request>() {
+                Err(why) => Answer::error(2, why),
+                Ok(request) => {
+                    client.asked();
+                    return self.request(at, by, request);
+                }
+            },
+        };
+        client.answer(&answer);
+    }
+
+    /// Answers: what the client hears was logged before. Then tells those who watch.
+    fn request(&mut self, at: usize, by: Peer, request: Request) {
+        let watches = request == Request::Watch;
+        let mut event = None;
+        let answer = self.answer(by, request, &mut event).unwrap_or_else(|(status, why)| Answer::error(status, why));
+        if let Some(event) = &event {
+            (self.log)(event);
+        }
+        if let Some(client) = self.clients.all.get_mut(at) {
+            client.answer(&answer);
+            client.watches |= watches && answer.status == 0;
+        }
+        self.clients.bound(at);
+        if let Some(Event::Changed(happened)) = event {
+            self.show(happened);
+        }
+    }
+
+    fn answer(&mut self, by: Peer, request: Request, event: &mut Option<Event>) -> Result<Answer, Refused> {
+        let _using = self.running.using_keys();
+        match request {
+            Request::Hello => {
+                let program = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
+                let (name, pid) = (self.name.clone(), self.running.pid);
+                Ok(Answer { hello: Some(Hello { name, pid, program, read_only: self.read_only }), ..Answer::new() })
+            }
+            Request::List(items) => verbs::list(&items, &self.reverts),
+            Request::Check(items) => verbs::check(&items),
+            Request::Watch if self.clients.may_watch() => Ok(Answer::new()),
+            Request::Watch => Err((3, "too many clients watch already".to_owned())),
+            Request::Set { items, seconds, dry_run } => {
+                let done = if self.read_only && !dry_run {
+                    Err((4, "the agent is read-only: the program lets nobody change keys from outside".to_owned()))
+                } else {
+                    verbs::set(&items, seconds, dry_run, &mut self.reverts)
+                };
+                *event = match &done {
+                    Err((4, why)) => Some(Event::Refused { by, why: why.clone() }),
+                    Ok(done) if !dry_run && !done.changes.is_empty() => Some(changed(Some(by), done.clone())),
+                    _ => None,
+                };
+                Ok(Answer { set: Some(done?), ..Answer::new() })
+            }
+        }
+    }
+
+    /// Takes back what is due.
+    fn revert(&mut self) {
+        let now = Instant::now();
+        if self.reverts.next().is_none_or(|due| due > now) {
+            return;
+        }
+        let running = self.running;
+        let using = running.using_keys();
+        let all = match verbs::all() {
+            Ok(all) => all,
+            Err((_, why)) => {
+                self.reverts.postpone(now + PAUSE);
+                drop(using);
+                return self.tell(Event::Trouble(format!("keys stay as they are for another second: {why}")));
+            }
+        };
+        let (done, kept) = self.reverts.carry_out(&all, now);
+        drop(using);
+        done.into_iter().for_each(|done| self.tell(changed(None, done)));
+        kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));
+    }
+
+    /// Tells the program, and, of a change, those who watch.
+    fn tell(&mut self, event: Event) {
+        (self.log)(&event);
+        if let Event::Changed(happened) = event {
+            self.show(happened);
+        }
+    }
+
+    fn show(&mut self, happened: Happened) {
+        self.clients.tell(&Answer { event: Some(happened), ..Answer::new() });
+    }
+}
+
+fn changed(by: Option<Peer>, done: Done) -> Event {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Event::Changed(Happened { time: since.as_secs_f64(), by, done })
+}

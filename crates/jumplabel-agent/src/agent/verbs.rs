@@ -1,0 +1,203 @@
+//! What the agent answers. Each looks at what is loaded now.
+
+use std::time::Instant;
+
+use jumplabel::Outcome;
+use jumplabel_selector::{Assignment, Selector};
+
+use super::no_remote;
+use super::reverts::{self, Reverts};
+use crate::change::{self, Change, Refusal, To};
+use crate::protocol::{Answer, Changed, Declared, Done, Row};
+use crate::subject::{Kind, Subject};
+
+/// Why not: the status, and a sentence.
+pub type Refused = (u8, String);
+
+/// All that is loaded.
+pub fn all() -> Result<Vec<Subject>, Refused> {
+    Subject::all().map_err(|error| (4, error.to_string()))
+}
+
+/// What some items choose, each once; all, if there is none.
+fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Subject>, Refused> {
+    let mut is_chosen = vec![items.is_empty(); all.len()];
+    for item in items {
+        let mut any = false;
+        for (subject, is_chosen) in all.iter().zip(&mut is_chosen) {
+            if subject.is(&item.what).map_err(|why| (2, format!("`{item}`: {why}")))? {
+                (any, *is_chosen) = (true, true);
+            }
+        }
+        if !any {
+            return Err((1, format!("nothing matches `{item}`; list shows what there is")));
+        }
+    }
+    Ok(all.iter().zip(is_chosen).filter_map(|(subject, is_chosen)| is_chosen.then_some(subject)).collect())
+}
+
+/// `list`.
+pub fn list(items: &[Selector], reverts: &Reverts) -> Result<Answer, Refused> {
+    let (all, now) = (all()?, Instant::now());
+    let row = |subject: &Subject| Row {
+        key: subject.name.clone(),
+        kind: subject.word().to_owned(),
+        state: subject.state(),
+        count: if let Kind::Key(info) = subject.kind { Some(info.count) } else { None },
+        sites: subject.sites,
+        declared: Declared { file: subject.file.to_owned(), line: subject.line, column: subject.column },
+        no_remote: no_remote::forbids(subject).is_some(),
+        reverts_in: reverts.seconds_left(subject, now),
+    };
+    Ok(Answer { keys: Some(chosen(&all, items)?.into_iter().map(row).collect()), ..Answer::new() })
+}
+
+/// `check`: what differs is no error, but the status is 1; what is in the code and should not be there is one, and the status is 4.
+pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
+    let all = all()?;
+    let (mut differences, mut status) = (Vec::new(), 0);
+    for subject in chosen(&all, items)? {
+        let damage = damage(subject)?;
+        status = if damage.is_empty() { status } else { 4 };
+        differences.extend(damage);
+    }
+    for item in items {
+        let Some(wanted) = &item.assignment else { continue };
+        if let Assignment::Inc | Assignment::Dec = wanted {
+            return Err((2, format!("`{item}`: check compares with =on, =off or =TARGET")));
+        }
+        for subject in chosen(&all, std::slice::from_ref(item))? {
+            if !is(subject, wanted)? {
+                differences.push(format!("{} is {}, not {}", subject.name, subject.state(), wanted.value()));
+                status = status.max(1);
+            }
+        }
+    }
+    Ok(Answer { status, differences: Some(differences), ..Answer::new() })
+}
+
+/// Whether it is that. What a subject cannot be at all makes no sense.
+fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
+    let cannot = |what: &str| Err((2, format!("{} cannot be `{}`: it is {what}", subject.name, wanted.value())));
+    match (&subject.kind, wanted) {
+        (Kind::Key(info), Assignment::On) => Ok(info.enabled),
+        (Kind::Key(info), Assignment::Off) => Ok(!info.enabled),
+        (Kind::Key(_), _) => cannot("a key, on or off"),
+        (Kind::Mode(info), Assignment::Target(number)) => match number.parse::<u8>() {
+            Ok(number) => Ok(number == info.number),
+            Err(_) => cannot("a mode, a number"),
+        },
+        (Kind::Mode(_), _) => cannot("a mode, a number"),
+        (Kind::Call(target), Assignment::Target(function)) => Ok(target == function),
+        (Kind::Call(_), _) => cannot("a static call, and leads to a function"),
+    }
+}
+
+/// A sentence for each site of a key that does not do what the key is.
+fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
+    let Kind::Key(info) = subject.kind else { return Ok(Vec::new()) };
+    let (name, mut sentences) = (&subject.name, Vec::new());
+    let look = |site: jumplabel::Site| match site.state {
+        None => sentences.push(format!("{name}: the site at {:#x} holds foreign bytes {:?}", site.address, site.bytes)),
+        // A site that loads follows the key. The program may have changed it since it was listed.
+        Some(state)
+            if !site.loads
+                && info.key.is_enabled() == info.enabled
+                && (site.arm == state.falls_through()) != info.enabled =>
+        {
+            sentences.push(format!(
+                "{name}: the site at {:#x} is `{}`, and the key is {}",
+                site.address,
+                state.name(),
+                subject.state()
+            ));
+        }
+        Some(_) => {}
+    };
+    jumplabel::for_each_site(info.key, look).map_err(|error| (4, format!("{name}: {error}")))?;
+    Ok(sentences)
+}
+
+/// `set`: all or nothing. What is so already is left alone.
+pub fn set(items: &[Selector], seconds: Option<u32>, dry_run: bool, reverts: &mut Reverts) -> Result<Done, Refused> {
+    let all = all()?;
+    let chosen = change::choose(&all, items).map_err(status)?;
+    for change in &chosen {
+        if let Some(selector) = no_remote::forbids(change.subject) {
+            let name = &change.subject.name;
+            return Err((
+                4,
+                format!("{name}: the program lets nobody change it from outside (`{selector}`): nothing is set"),
+            ));
+        }
+    }
+    if seconds.is_some() && !reverts.has_room(chosen.len()) {
+        return Err((4, "too many changes wait to be taken back: set some without `for`".to_owned()));
+    }
+    let now = Instant::now();
+    let due = match seconds.map(|seconds| reverts::due(now, seconds)) {
+        Some(None) => return Err((2, "so late a time does not exist: give fewer seconds".to_owned())),
+        due => due.flatten(),
+    };
+    let changes: Vec<_> = chosen.iter().copied().filter(Change::is_one).collect();
+    if dry_run {
+        return Ok(Done { dry_run, ..Done::of(&changes, &all, None) });
+    }
+    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes).map_err(status)?) };
+    let mut done = Done::of(&changes, &all, outcome);
+    done.reverts_in = seconds.map(u64::from).filter(|_| reverts.note(&chosen, due));
+    if seconds.is_none() {
+        reverts.note(&chosen, None);
+    }
+    Ok(done)
+}
+
+fn status(refusal: Refusal) -> Refused {
+    match refusal {
+        Refusal::Meaningless(why) => (2, why),
+        Refusal::Nothing(item) => (1, format!("nothing matches `{item}`; list shows what there is")),
+        Refusal::Forbidden(why) => (4, why),
+    }
+}
+
+impl Done {
+    /// What a transaction of these comes to.
+    pub(super) fn of(changes: &[Change<'_>], all: &[Subject], outcome: Option<Outcome>) -> Done {
+        let undo: Vec<_> =
+            changes.iter().map(|change| exactly(change.subject, all) + &change.back().assignment()).collect();
+        let outcome = outcome.unwrap_or_default();
+        Done {
+            changes: changes.iter().map(Changed::of).collect(),
+            undo: undo.join(","),
+            pages: outcome.pages,
+            nanoseconds: outcome.time.as_nanos().try_into().unwrap_or(u64::MAX),
+            ..Done::default()
+        }
+    }
+}
+
+impl Changed {
+    fn of(change: &Change<'_>) -> Changed {
+        let word = |on: bool| if on { "on" } else { "off" };
+        let users = |count: i32| format!("{}/{count}", word(count > 0));
+        let (from, to) = match (&change.subject.kind, change.to) {
+            (Kind::Key(info), To::Inc) => (users(info.count), users(info.count.saturating_add(1))),
+            (Kind::Key(info), To::Dec) => (users(info.count), users(info.count.saturating_sub(1))),
+            (Kind::Mode(info), To::Mode(number)) => (change.subject.state(), format!("{number}/{}", info.arms)),
+            (_, To::Key(on)) => (change.subject.state(), word(on).to_owned()),
+            (_, to) => (change.subject.state(), to.assignment()),
+        };
+        Changed { key: change.subject.name.clone(), from, to, sites: change.subject.sites }
+    }
+}
+
+/// A selector that chooses this one: with the place of its declaration, if others have its name.
+fn exactly(subject: &Subject, all: &[Subject]) -> String {
+    let Subject { name, file, line, column, .. } = subject;
+    let is_alone = all.iter().filter(|other| other.name == *name).count() == 1;
+    let text = if is_alone { name.clone() } else { format!("{name}@{file}:{line}:{column}") };
+    let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| text.starts_with(kind));
+    let colon = text.find(':').filter(|_| is_kind);
+    let steers = |char: char| "*?,=".contains(char) || char.is_whitespace() || char.is_control();
+    text.char_indices().map(|(at, char)| if steers(char) || Some(at) == colon { '?' } else { char }).collect()
+}

@@ -1,0 +1,132 @@
+//! What is to change, by what selectors say. All of it is one transaction.
+
+use jumplabel::{Outcome, RawChange};
+use jumplabel_selector::{Assignment, Selector};
+
+use crate::subject::{Kind, Subject};
+
+/// A subject, and what it is to be.
+#[derive(Clone, Copy)]
+pub struct Change<'all> {
+    pub subject: &'all Subject,
+    pub to: To,
+}
+
+/// What a key or a mode is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    Key(bool),
+    Inc,
+    Dec,
+    Mode(usize),
+}
+
+/// Why nothing was chosen, or nothing has changed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The words make no sense, or not for what they choose.
+    Meaningless(String),
+    /// Nothing matches this selector.
+    Nothing(Selector),
+    /// The program, its system, or the state of a key forbids it.
+    Forbidden(String),
+}
+
+impl To {
+    /// As the grammar writes it behind a selector.
+    pub fn assignment(self) -> String {
+        match self {
+            To::Key(true) => "=on".to_owned(),
+            To::Key(false) => "=off".to_owned(),
+            To::Inc => "+1".to_owned(),
+            To::Dec => "-1".to_owned(),
+            To::Mode(number) => format!("={number}"),
+        }
+    }
+}
+
+/// What the items choose, and what that is to be: of two items for one subject, the last. A user more or less cannot be taken together
+/// with something else.
+pub fn choose<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<Change<'all>>, Refusal> {
+    let mut tos = vec![None; all.len()];
+    for item in items {
+        for (at, to) in chosen_by(all, item)? {
+            if tos[at].is_some_and(|earlier| counts(earlier) || counts(to)) {
+                return Err(Refusal::Meaningless(format!("{} is chosen twice: say +1 or -1 of it once", all[at].name)));
+            }
+            tos[at] = Some(to);
+        }
+    }
+    Ok(all.iter().zip(tos).filter_map(|(subject, to)| Some(Change { subject, to: to? })).collect())
+}
+
+fn counts(to: To) -> bool {
+    matches!(to, To::Inc | To::Dec)
+}
+
+/// The numbers of those among all.
+fn chosen_by(all: &[Subject], item: &Selector) -> Result<Vec<(usize, To)>, Refusal> {
+    let meaningless = |why: &str| Refusal::Meaningless(why.to_owned());
+    let what = "say what it is to be: =on, =off, +1, -1, or =NUMBER for a mode";
+    let assignment = item.assignment.as_ref().ok_or_else(|| meaningless(what))?;
+    let (mut chosen, mut unfit) = (Vec::new(), None);
+    for (at, subject) in all.iter().enumerate() {
+        if !subject.is(&item.what).map_err(meaningless)? {
+            continue;
+        }
+        match target(subject, assignment) {
+            Ok(to) => chosen.push((at, to)),
+            Err(why) => unfit = Some(format!("{} {why}", subject.name)),
+        }
+    }
+    // A pattern may also match what cannot be this.
+    match unfit {
+        _ if !chosen.is_empty() => Ok(chosen),
+        Some(why) => Err(Refusal::Meaningless(why)),
+        None => Err(Refusal::Nothing(item.clone())),
+    }
+}
+
+/// What the subject is to be; or why it cannot be that.
+fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
+    match (&subject.kind, assignment) {
+        (Kind::Call(_), _) => {
+            Err("is a static call: only the program can lead it elsewhere, by StaticCall::update".to_owned())
+        }
+        (Kind::Key(_), Assignment::Target(_)) => Err("is a key: it can be =on or =off, +1 or -1".to_owned()),
+        (Kind::Key(_), Assignment::On) => Ok(To::Key(true)),
+        (Kind::Key(_), Assignment::Off) => Ok(To::Key(false)),
+        (Kind::Key(_), Assignment::Inc) => Ok(To::Inc),
+        (Kind::Key(_), Assignment::Dec) => Ok(To::Dec),
+        (Kind::Mode(info), assignment) => match number(assignment) {
+            Some(mode) if mode < usize::from(info.arms) => Ok(To::Mode(mode)),
+            _ => Err(format!("is a mode: it can be a number from =0 to ={}", info.arms.saturating_sub(1))),
+        },
+    }
+}
+
+/// The number of a mode.
+fn number(assignment: &Assignment) -> Option<usize> {
+    match assignment {
+        Assignment::Target(target) if target.bytes().all(|byte| byte.is_ascii_digit()) => target.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Carries them out, all or nothing.
+pub fn commit(changes: &[Change<'_>]) -> Result<Outcome, Refusal> {
+    let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
+        (Kind::Key(info), To::Key(on)) => Some(RawChange::Key(info.key, on)),
+        (Kind::Key(info), To::Inc) => Some(RawChange::Inc(info.key)),
+        (Kind::Key(info), To::Dec) => Some(RawChange::Dec(info.key)),
+        (Kind::Mode(info), To::Mode(number)) => Some(RawChange::Mode(info.mode, number)),
+        _ => None, // `target` makes no other.
+    });
+    // SAFETY: no call is among them.
+    unsafe { jumplabel::commit_all(raw) }.map_err(|error| {
+        Refusal::Forbidden(match changes {
+            [change] => format!("{}: {error}", change.subject.name),
+            _ => format!("none of these {} keys is set: {error}", changes.len()),
+        })
+    })
+}

@@ -1,0 +1,110 @@
+//! Where the sockets of agents are.
+//!
+//! ```text
+//!   $XDG_RUNTIME_DIR/jumplabel        else /run/user/UID/jumplabel        else the one that the program was given
+//!   │    0700, of the user who runs the program; a directory of another owner or mode is refused
+//!   └─ NAME.PID.sock                  0600; NAME is that of the program, or the one that it was given
+//! ```
+//!
+//! A process that is killed leaves its socket. Whoever starts an agent in the directory removes those of processes that are gone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+/// What tells one agent from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Socket {
+    /// Of the program, or of its choice.
+    pub name: String,
+    /// The process.
+    pub pid: u32,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// Letters, digits, `.`, `-` and `_`: so many.
+const LONGEST: usize = 32;
+
+/// Where agents of this user are, if nobody says where. Reads the environment, unless the process has more rights than its user.
+///
+/// # Errors
+/// Says what to do: neither of both is there.
+pub fn default() -> io::Result<PathBuf> {
+    let runtime = if crate::startup::has_more_rights() { None } else { std::env::var_os("XDG_RUNTIME_DIR") };
+    if let Some(runtime) = runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
+        return Ok(runtime.join("jumplabel"));
+    }
+    of_user(rustix::process::geteuid().as_raw())
+}
+
+/// Where those of a user are who has set no `XDG_RUNTIME_DIR`.
+///
+/// # Errors
+/// As for [`default`].
+pub fn of_user(uid: u32) -> io::Result<PathBuf> {
+    let user = PathBuf::from(format!("/run/user/{uid}"));
+    if user.is_dir() {
+        return Ok(user.join("jumplabel"));
+    }
+    let why =
+        format!("there is no {} for the socket: set XDG_RUNTIME_DIR, or give a directory of your own", user.display());
+    Err(io::Error::new(io::ErrorKind::NotFound, why))
+}
+
+/// The sockets in a directory, by name and process; what else is there is none of ours.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn sockets(directory: &Path) -> io::Result<Vec<Socket>> {
+    let of = |entry: std::fs::DirEntry| {
+        let file = entry.file_name().into_string().ok()?;
+        let (name, pid) = file.strip_suffix(".sock")?.rsplit_once('.')?;
+        Some(Socket { name: name.to_owned(), pid: pid.parse().ok()?, path: entry.path() })
+    };
+    let mut sockets: Vec<_> = directory.read_dir()?.filter_map(|entry| of(entry.ok()?)).collect();
+    sockets.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
+    Ok(sockets)
+}
+
+/// Where the socket of this process is to be.
+pub(crate) fn socket(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.{}.sock", std::process::id()))
+}
+
+/// Whether an agent can have the name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_fit) && !name.starts_with('.')
+}
+
+/// The name of this program, or as much of it as an agent can have.
+pub(crate) fn name_of_program() -> String {
+    let program = std::env::current_exe().ok();
+    let file = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let fit = |char: char| if char.is_ascii_alphanumeric() || "._-".contains(char) { char } else { '_' };
+    let name: String = file.chars().skip_while(|&char| char == '.').take(LONGEST).map(fit).collect();
+    if is_name(&name) { name } else { "program".to_owned() }
+}
+
+/// Makes the directory, if it is not there, and looks at whose it is.
+pub(crate) fn prepare(directory: &Path) -> io::Result<()> {
+    let with_name = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
+    match rustix::fs::mkdir(directory, Mode::RWXU) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+        Err(error) => return Err(with_name(error.into())),
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(directory, flags, Mode::empty()).map_err(|error| with_name(error.into()))?;
+    let found = rustix::fs::fstat(&opened)?;
+    let (uid, mode) = (rustix::process::geteuid().as_raw(), found.st_mode & 0o7777);
+    if found.st_uid != uid || mode != 0o700 {
+        let why = format!(
+            "is of user {} with mode {mode:03o}: it must be of user {uid} with mode 700, so that nobody else puts a socket there",
+            found.st_uid
+        );
+        return Err(with_name(io::Error::new(io::ErrorKind::PermissionDenied, why)));
+    }
+    Ok(())
+}

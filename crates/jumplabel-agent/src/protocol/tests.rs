@@ -1,0 +1,54 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn requests() {
+    for line in [
+        "hello",
+        "list",
+        "list net.*,file:a.rs:3-9",
+        "check",
+        "check net.trace=on,wal.*",
+        "set net.trace=on",
+        "set a::MODE=2,x+1 for 30",
+        "set x=off dry-run",
+        "set x=off for 4294967295 dry-run",
+        "watch",
+    ] {
+        assert_eq!(line.parse::<Request>().unwrap().to_string(), line);
+    }
+    let set = "\tset  x=on,  dry-run for 30s\r".parse::<Request>().unwrap();
+    assert_eq!(set.to_string(), "set x=on for 30 dry-run");
+    for (line, why) in [
+        ("", "no such request"),
+        ("fetch", "`fetch`: no such request; there are hello"),
+        ("hello you", "`you`: too much"),
+        ("list net.trace=on", "without values"),
+        ("list a b", "`b`: too much"),
+        ("set", "say what is to change"),
+        ("set , for 3", "say what is to change"),
+        ("set for 3", "say what is to change"),
+        ("set x=", "a value is missing"),
+        ("set x=on for", "for takes seconds"),
+        ("set x=on for 0", "for takes seconds"),
+        ("set x=on for +3", "for takes seconds"),
+        ("set x=on for 4294967296", "for takes seconds"),
+        ("set x=on for 3m", "for takes seconds"),
+        ("set x=on for 3 for 4", "`for`: set takes"),
+        ("set x=on y=on", "`y=on`: set takes"),
+    ] {
+        let error = line.parse::<Request>().unwrap_err();
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+proptest! {
+    /// What is read is written so that it is read as the same.
+    #[test]
+    fn any_line(line in "(set|list|check|\\PC*) ?[ a-z0-9=,:*+-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
+        if let Ok(request) = line.parse::<Request>() {
+            prop_assert_eq!(request.to_string().parse(), Ok(request));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What is taken back by itself.
+
+use std::sync::{Mutex, OnceLock};
+
+use jumplabel_agent::protocol::Happened;
+use jumplabel_agent::{Event, Options};
+use jumplabel_testing::scenario::passes;
+
+use crate::client::{Agent, Client};
+use crate::{MODE, Mode, PACKETS, TRACE, now};
+
+/// Waits until the agent tells that it has taken something back: what.
+fn taken_back(watcher: &mut Client) -> Vec<String> {
+    loop {
+        let event = watcher.answer().event.unwrap();
+        if event.by.is_none() {
+            return event.done.changes.into_iter().map(|change| change.key).collect();
+        }
+    }
+}
+
+/// Calls `then` in the agent's thread when a client has changed something: before any time can be over.
+fn when_set(options: Options, then: impl Fn() + Send + Sync + 'static) -> Options {
+    options.log(move |event| {
+        if let Event::Changed(happened) = event
+            && happened.by.is_some()
+        {
+            then();
+        }
+    })
+}
+
+/// The client is gone by then.
+#[test]
+fn by_itself() {
+    passes(|| {
+        static SEEN: OnceLock<(bool, bool, bool, u32)> = OnceLock::new();
+        let agent = Agent::start(|options| when_set(options, || SEEN.set(now()).unwrap()));
+        let mut watcher = agent.client();
+        watcher.done("watch");
+        let done = agent.client().done("set net.*=on,*::MODE=0 for 1s").set.unwrap();
+        assert_eq!((done.reverts_in, SEEN.wait()), (Some(1), &(true, true, true, 0)));
+        assert_eq!(taken_back(&mut watcher), ["agent::MODE", "net.packets", "net.trace"]);
+        assert_eq!(now(), (false, false, true, 1));
+    });
+}
+
+#[test]
+fn logged() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        agent.client().done("set net.trace=on for 1");
+        assert!(agent.logged().ends_with(" for 1 s"));
+        assert_eq!(agent.logged(), "net.trace on -> off: the time is over");
+    });
+}
+
+/// What is set again meanwhile: a longer time, no time, the first state.
+#[test]
+fn set_again() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        client.done("set net.*=on,*::MODE=2 for 600");
+        // No change, but another time.
+        let again = client.done("set net.trace=on for 1000").set.unwrap();
+        assert_eq!((again.changes.len(), again.reverts_in), (0, Some(1000)));
+        client.done("set net.packets=on");
+        // Back to what it was at first, not to 2.
+        client.done("set *::MODE=0 for 1");
+        assert_eq!(taken_back(&mut watcher), ["agent::MODE"]);
+        assert_eq!(now(), (true, true, true, 1));
+        let left = |client: &mut Client, key: &str| client.done(&format!("list {key}")).keys.unwrap()[0].reverts_in;
+        assert!(left(&mut client, "net.trace").is_some_and(|seconds| (601..=1000).contains(&seconds)));
+        assert_eq!(left(&mut client, "net.packets"), None);
+        // By hand: nothing is left to be taken back.
+        client.done("set net.trace=off for 1000");
+        assert_eq!(left(&mut client, "net.trace"), None);
+    });
+}
+
+#[test]
+fn users() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        TRACE.inc().unwrap();
+        client.done("set net.trace+1 for 1");
+        client.done("set net.trace+1 for 1");
+        let mut taken = 0;
+        while taken < 2 {
+            taken += taken_back(&mut watcher).len();
+        }
+        assert_eq!(TRACE.count(), 1);
+    });
+}
+
+/// The program has changed them meanwhile: they stay, the others go.
+#[test]
+fn changed_otherwise() {
+    passes(|| {
+        static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let agent = Agent::start(|options| {
+            options.log(|event| {
+                LINES.lock().unwrap().push(event.to_string());
+                if let Event::Changed(Happened { by: Some(_), .. }) = event {
+                    PACKETS.inc().unwrap();
+                    MODE.set(Mode::Fast).unwrap();
+                }
+            })
+        });
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        client.done("set net.*=on,*::MODE=2 for 1");
+        assert_eq!(taken_back(&mut watcher), ["net.trace"]);
+        // The answer comes when all of it was logged.
+        client.done("hello");
+        assert_eq!(now(), (false, true, true, 0));
+        let lines = LINES.lock().unwrap();
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert_eq!(lines[1], "net.trace on -> off: the time is over");
+        assert_eq!(lines[2], "agent::MODE stays as it is, though the time is over: it is 0/3 by now");
+        assert!(
+            lines[3].starts_with("net.packets stays as it is") && lines[3].contains("held by 2 users"),
+            "{lines:?}"
+        );
+    });
+}
+
+/// Without `for` it stays: what the tests above wait for does not come by itself.
+#[test]
+fn twin() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        client.done("set net.trace=on");
+        watcher.done("watch");
+        client.done("set net.packets=on for 2");
+        assert_eq!(taken_back(&mut watcher), ["net.packets"]);
+        assert_eq!(now(), (true, false, true, 1));
+    });
+}

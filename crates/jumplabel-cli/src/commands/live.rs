@@ -1,0 +1,117 @@
+//! The commands on a process: its agent does the work, and answers in the words of the tool.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Request, Row};
+
+use crate::arguments;
+use crate::failure::{DONE, Failure};
+use crate::process::Process;
+use crate::report::{Report, Side, visible};
+
+pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
+    let answer = Process::find(&what.target)?.ask(&Request::List(what.selectors.clone()))?;
+    let code = said(&answer, report);
+    if what.json && code == DONE {
+        report.json(&answer);
+    } else if let Some(rows) = answer.keys.filter(|rows| !rows.is_empty()) {
+        let [left, right] = [Side::Left, Side::Right];
+        let heading = [("KEY", left), ("STATE", left), ("COUNT", right), ("SITES", right), ("NOTE", left)];
+        report.columns(heading, rows.into_iter().map(columns).collect());
+    }
+    Ok(code)
+}
+
+fn columns(row: Row) -> [Cow<'static, str>; 5] {
+    let count = row.count.map_or("-".to_owned(), |count| count.to_string());
+    let back = row.reverts_in.map(|seconds| format!("back in {seconds} s"));
+    let notes: Vec<_> = row.no_remote.then(|| "not from outside".to_owned()).into_iter().chain(back).collect();
+    let note = if notes.is_empty() { "-".to_owned() } else { notes.join(", ") };
+    [row.key, row.state, count, row.sites.to_string(), note].map(Cow::Owned)
+}
+
+pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
+    let answer = Process::find(&what.target)?.ask(&Request::Check(what.selectors.clone()))?;
+    answer.differences.iter().flatten().for_each(|sentence| report.line(sentence));
+    Ok(said(&answer, report))
+}
+
+pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
+    let arguments::Set { target, selectors, seconds, dry_run, json } = what;
+    let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
+    let answer = Process::find(target)?.ask(&request)?;
+    let code = said(&answer, report);
+    if *json && code == DONE {
+        report.json(&answer);
+    } else if let Some(done) = answer.set {
+        show(target, done, report);
+    }
+    Ok(code)
+}
+
+fn show(target: &str, done: Done, report: &mut Report) {
+    let by_itself = done.reverts_in.map_or(String::new(), |seconds| format!("   (by itself in {seconds} s)"));
+    if done.changes.is_empty() {
+        report.line(&format_args!("nothing to change{by_itself}"));
+        return;
+    }
+    let rows = done
+        .changes
+        .into_iter()
+        .map(|change| [change.key, change.from, change.to, change.sites.to_string()].map(Cow::Owned));
+    let heading = [("KEY", Side::Left), ("FROM", Side::Left), ("TO", Side::Left), ("SITES", Side::Right)];
+    report.columns(heading, rows.collect());
+    let words: Vec<_> = std::iter::once(target).chain(done.undo.split(',')).map(quoted).collect();
+    let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
+    report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
+}
+
+/// As a word for the shell.
+fn quoted(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+=:/@".contains(&byte)) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''")).into()
+    }
+}
+
+/// Until the process ends, or the reader goes.
+pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut process = Process::find(&what.target)?;
+    process.ask(&Request::Watch)?;
+    while let Some(answer) = process.event()? {
+        let Some(event) = &answer.event else { continue };
+        let written = if what.json {
+            serde_json::to_writer(&mut *out, &answer).map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n"))
+        } else {
+            out.write_all(lines(event).as_bytes())
+        };
+        if written.and_then(|()| out.flush()).is_err() {
+            break;
+        }
+    }
+    Ok(DONE)
+}
+
+/// A line for each key.
+fn lines(event: &Happened) -> String {
+    let since = Duration::try_from_secs_f64(event.time).unwrap_or_default();
+    let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let who = event.by.map_or("by itself".to_owned(), |peer| format!("by uid {} (pid {})", peer.uid, peer.pid));
+    let back = event.done.reverts_in.map_or(String::new(), |seconds| format!(", back in {seconds} s"));
+    let line = |change: &Changed| {
+        let (when, what) = (humantime::format_rfc3339_millis(when), visible(&change.key));
+        format!("{when}  {what}  {} -> {}  {who}{back}\n", visible(&change.from), visible(&change.to))
+    };
+    event.done.changes.iter().map(line).collect()
+}
+
+/// Reports why not; the exit code.
+fn said(answer: &Answer, report: &mut Report) -> u8 {
+    if let Some(why) = &answer.error {
+        report.error(why);
+    }
+    answer.status
+}

@@ -1,0 +1,209 @@
+//! Commands on a process.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use jumplabel_agent::directory::sockets;
+
+use crate::programs::{program, scratch};
+
+/// A process that has an agent, and a directory of its own.
+pub struct Server {
+    runtime: PathBuf,
+    child: Child,
+}
+
+impl Server {
+    /// With the words of `JUMPLABEL_AGENT`. When this returns, it listens.
+    fn start(name: &str, words: &str) -> Server {
+        let runtime = scratch(&format!("live-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&runtime).unwrap();
+        let mut command = Command::new(program());
+        command.arg("serve").env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", words);
+        let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let server = Server { runtime, child };
+        server.ready();
+        server
+    }
+
+    fn ready(&self) {
+        while self.tool(&["list", &self.pid()]).0 == 3 {
+            std::thread::yield_now();
+        }
+    }
+
+    fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        command.args(words).env("XDG_RUNTIME_DIR", &self.runtime);
+        command
+    }
+
+    /// The exit code, and both streams.
+    fn tool(&self, words: &[&str]) -> (i32, String, String) {
+        let output = self.command(words).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    #[track_caller]
+    fn prints(&self, words: &[&str]) -> String {
+        let (code, out, err) = self.tool(words);
+        assert_eq!((code, &*err), (0, ""), "{words:?}\n{out}");
+        out
+    }
+
+    #[track_caller]
+    fn refuses(&self, words: &[&str], code: i32, why: &str) {
+        let (ended, out, err) = self.tool(words);
+        assert!(ended == code && out.is_empty() && err.contains(why), "{words:?}: {ended}\n{out}{err}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.runtime);
+    }
+}
+
+fn rows(printed: &str) -> Vec<Vec<&str>> {
+    printed.lines().map(|line| line.split_whitespace().collect()).collect()
+}
+
+#[test]
+fn list_set_check() {
+    let server = Server::start("set", "name=web");
+    for target in [&*server.pid(), "@web"] {
+        let printed = server.prints(&["list", target, "net.*", "operated::MODE"]);
+        let expected = [
+            ["KEY", "STATE", "COUNT", "SITES", "NOTE"],
+            ["net.trace", "off", "0", "2", "-"],
+            ["net.unused", "off", "0", "0", "-"],
+            ["operated::MODE", "1/3", "-", "1", "-"],
+        ];
+        assert_eq!(rows(&printed), expected);
+    }
+    let tried = server.prints(&["set", "@web", "net.*=on", "--dry-run"]);
+    assert!(tried.contains("nothing was changed; the undo would be: jumplabel set @web net.trace=off net.unused=off"));
+    let printed = server.prints(&["set", "@web", "net.trace=on", "operated::MODE=2", "--for", "1000s"]);
+    let expected = [
+        vec!["KEY", "FROM", "TO", "SITES"],
+        vec!["net.trace", "off", "on", "2"],
+        vec!["operated::MODE", "1/3", "2/3", "1"],
+        "undo: jumplabel set @web net.trace=off operated::MODE=1 (by itself in 1000 s)".split(' ').collect(),
+    ];
+    assert_eq!(rows(&printed), expected);
+    assert_eq!(server.prints(&["check", "@web", "net.trace=on", "operated::MODE=2"]), "");
+    let (code, out, _) = server.tool(&["check", &server.pid(), "net.*=on"]);
+    assert_eq!((code, &*out), (1, "net.unused is off, not on\n"));
+    assert!(server.prints(&["list", "@web", "net.trace"]).contains("back in "));
+    // The undo, as it was printed.
+    let undo = printed.lines().last().unwrap().strip_prefix("undo: jumplabel ").unwrap();
+    let words: Vec<_> = undo.split("   ").next().unwrap().split(' ').collect();
+    server.prints(&words);
+    assert_eq!(server.prints(&["check", "@web", "net.trace=off", "operated::MODE=1"]), "");
+    assert_eq!(server.prints(&["set", "@web", "net.trace=off"]), "nothing to change\n");
+    let json = server.prints(&["list", "@web", "net.trace", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["version"], &json["keys"][0]["state"]), (&1.into(), &"off".into()));
+    let json: serde_json::Value =
+        serde_json::from_str(&server.prints(&["set", "@web", "net.trace+1", "--json"])).unwrap();
+    assert_eq!(json["set"]["undo"], "net.trace-1");
+}
+
+#[test]
+fn watch() {
+    let server = Server::start("watch", "name=web");
+    let mut watching: Vec<_> = [&["watch", "@web"][..], &["watch", "@web", "--json"]]
+        .map(|words| server.command(words).stdout(Stdio::piped()).spawn().unwrap())
+        .into();
+    let mut lines: Vec<_> =
+        watching.iter_mut().map(|child| BufReader::new(child.stdout.take().unwrap()).lines()).collect();
+    // Nobody sees that they have begun but by a change: one is made until both have shown it.
+    let seen = AtomicBool::new(false);
+    let first = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in ["on", "off"].iter().cycle() {
+                if seen.load(Relaxed) {
+                    break;
+                }
+                server.tool(&["set", "@web", &format!("net.trace={value}")]);
+            }
+        });
+        let first = [0, 1].map(|at: usize| lines[at].next());
+        seen.store(true, Relaxed);
+        first
+    });
+    let [text, json] = first.map(|line| line.unwrap().unwrap());
+    assert!(text.contains("Z  net.trace  o") && text.contains(" -> o") && text.contains("  by uid "), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["event"]["changes"][0]["key"], "net.trace");
+    // They end with the process.
+    drop(server);
+    drop(lines);
+    assert!(watching.iter_mut().all(|child| child.wait().unwrap().success()));
+}
+
+#[test]
+fn refused() {
+    let server = Server::start("refused", "read-only,name=web");
+    server.refuses(&["set", "@web", "net.trace=on"], 4, "@web: the agent is read-only");
+    server.refuses(&["set", "@web", "net.trace", "--dry-run"], 2, "say what it is to be");
+    server.refuses(&["set", "@web", "operated::HASH=receive", "--dry-run"], 2, "is a static call");
+    server.refuses(&["set", "@web", "a b=on"], 2, "write ? for each blank");
+    server.refuses(&["set", "@web", "a,b=on"], 2, "write ? for each blank");
+    server.refuses(&["set", "@web", &format!("{}=on", "x".repeat(4096))], 2, "takes 4096 bytes in all");
+    server.refuses(&["set", "@web", "net.trace=on", "--for", "0"], 2, "for takes seconds");
+    server.refuses(&["set", "./server", "net.trace=on"], 2, "`./server`: give a process");
+    server.refuses(&["list", "@web", "fn:receive"], 2, "does not know functions");
+    server.refuses(&["list", "@web", "nobody.*"], 1, "nothing matches `nobody.*`");
+    server.refuses(&["list", "@other"], 3, "@other: no agent in ");
+    server.refuses(&["watch", "1"], 3, "1: no agent in ");
+    // A second one of the name; one that has ended counts no more.
+    let second = |words: &str| {
+        let mut command = Command::new(program());
+        command.arg("serve").env("XDG_RUNTIME_DIR", &server.runtime).env("JUMPLABEL_AGENT", words);
+        Server { runtime: server.runtime.clone(), child: command.stderr(Stdio::null()).spawn().unwrap() }
+    };
+    let other = second("name=web");
+    other.ready();
+    server.refuses(&["list", "@web"], 2, "@web: there are several; give a number: ");
+    let found = sockets(&server.runtime.join("jumplabel")).unwrap();
+    let mut child = std::mem::ManuallyDrop::new(other);
+    child.child.kill().unwrap();
+    child.child.wait().unwrap();
+    server.prints(&["list", "@web"]);
+    let left = found.iter().find(|socket| socket.pid == child.child.id()).unwrap();
+    server.refuses(&["list", left.path.to_str().unwrap()], 3, "nobody listens any more");
+    server.refuses(&["list", &child.child.id().to_string()], 3, "nobody listens any more");
+}
+
+/// Something else that listens there.
+#[test]
+fn no_agent() {
+    let server = Server::start("none", "1");
+    let path = server.runtime.join("socket");
+    for (says, why) in [
+        ("hello\n", "no agent: expected"),
+        ("{\"version\":2}\n", "speaks version 2"),
+        ("", "has closed the connection"),
+    ] {
+        let listener = UnixListener::bind(&path).unwrap();
+        let other = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = BufReader::new(stream.try_clone().unwrap()).read_line(&mut String::new());
+            std::io::Write::write_all(&mut stream, says.as_bytes()).unwrap();
+        });
+        server.refuses(&["list", path.to_str().unwrap()], 3, why);
+        other.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+}
