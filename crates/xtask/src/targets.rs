@@ -64,8 +64,8 @@ pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread_has_en
                                 broken_twin_does_not_prime _handler";
 
 /// What needs a kernel of the instruction set's own.
-pub const OF_GUESTS: &str =
-    "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads process refusals objects";
+pub const OF_GUESTS: &str = "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads \
+                             process refusals objects";
 
 const GUEST: Guest =
     Guest { machine: "", packages: &[], backport: "", kernel: "", release: None, console: "", threads: "single" };
