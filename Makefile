@@ -109,6 +109,8 @@ bench: cargo
 	cargo run --release -p jumplabel-bench -- site
 	cargo run --release -p jumplabel-bench -- calls
 	cargo run --release -p jumplabel-bench -- switch
+	cargo run --release -p jumplabel-bench -- ops
+	cargo run --release -p jumplabel-bench -- up
 	cargo run --release -p jumplabel-bench -- startup
 	cargo run --release -p jumplabel-bench -- compile
 

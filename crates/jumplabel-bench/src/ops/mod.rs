@@ -10,6 +10,7 @@
 mod columns;
 mod events;
 mod load;
+mod prefixes;
 mod simulated;
 mod sites;
 mod switching;
@@ -30,6 +31,7 @@ use crate::step;
 use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, LOCKED, Load, UP};
 use events::{Counter, Events};
 use load::LAYOUTS;
+use prefixes::Prefixes;
 pub use simulated::simulated;
 
 /// A column under a load.
@@ -51,7 +53,8 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut cells = cells()?;
     assert_code(&cells)?;
     let seconds_a_tick = seconds_a_tick();
-    let rounds = measure(&mut cells, quick)?;
+    let prefixes = Prefixes::find()?;
+    let rounds = measure(&mut cells, &prefixes, quick)?;
     let counted = events::count();
     if let Ok((_, each)) = &counted {
         for &(column, load, events) in each {
@@ -78,6 +81,7 @@ pub fn run(quick: bool) -> Result<Report> {
     );
     report.fact("counter", json!(counter.map(|counter| format!("{counter:?}"))));
     report.fact("layouts", json!(LAYOUTS));
+    report.fact("prefixes", prefixes.facts()?);
     report.fact("rounds", json!(rounds));
     report.fact("optimised", json!(!cfg!(debug_assertions)));
     Ok(report)
@@ -149,7 +153,7 @@ fn seconds_a_tick() -> f64 {
     start.elapsed().as_secs_f64() / (ticks() - first) as f64
 }
 
-fn measure(cells: &mut [Cell], quick: bool) -> Result<usize> {
+fn measure(cells: &mut [Cell], prefixes: &Prefixes, quick: bool) -> Result<usize> {
     let mut turns: Vec<(usize, usize)> =
         (0..cells.len()).flat_map(|cell| (0..LAYOUTS).map(move |layout| (cell, layout))).collect();
     let mut backends = BACKENDS;
@@ -160,6 +164,7 @@ fn measure(cells: &mut [Cell], quick: bool) -> Result<usize> {
         fastrand::shuffle(&mut backends);
         for backend in backends {
             backend.set()?;
+            prefixes.check(backend)?;
             for &(at, layout) in &turns {
                 if COLUMNS[cells[at].column].backend == backend {
                     cells[at].sample(layout);

@@ -53,6 +53,11 @@ fn ops() {
                 }
             }
         }
+        // The bytes in memory; the command looks at them before it measures, too, each time.
+        for (backend, byte) in [("Native", 0x3e), ("Closed", 0x3e), ("Open", 0x3e), ("Locked", 0xf0)] {
+            let layouts = usize::try_from(answer["layouts"].as_u64().unwrap_or_default()).unwrap_or_default();
+            ensure(answer["prefixes"][backend] == json!(vec![byte; layouts]), "prefixes")?;
+        }
         let sites = &answer["call_sites"];
         ensure(
             sites["number"].as_u64() > Some(0) && sites["before"][0] == 0xff && sites["before"][1] == 0x15,
@@ -75,6 +80,8 @@ fn ops() {
         &[
             ("/layouts", json!(7)),
             ("/rounds", json!(0)),
+            ("/prefixes/Native/3", json!(0xf0)),
+            ("/prefixes/Locked/0", json!(0x3e)),
             ("/columns/0/cycles", json!(99.0)),
             ("/columns/1/rows", json!([1, 2])),
             ("/columns/1/rows/0", Value::Null),
