@@ -78,7 +78,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test switches --test scoped --test threads --test plan --test tracepoints
+	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
@@ -111,6 +111,8 @@ bench: cargo
 	cargo run --release -p jumplabel-bench -- site
 	cargo run --release -p jumplabel-bench -- calls
 	cargo run --release -p jumplabel-bench -- switch
+	cargo run --release -p jumplabel-bench -- ops
+	cargo run --release -p jumplabel-bench -- up
 	cargo run --release -p jumplabel-bench -- startup
 	cargo run --release -p jumplabel-bench -- compile
 

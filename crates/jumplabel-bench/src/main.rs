@@ -13,6 +13,7 @@ compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x
 
 mod calls;
 mod compile;
+mod counters;
 mod flips;
 mod machine;
 mod ops;

@@ -1,5 +1,5 @@
 //! `up`: what `lock` prefixes cost: a mutex that nobody else wants is taken, 64 bytes are cleared, it is released; with `lock` as a
-//! constant, with prefixes put in, in UP mode, and without `lock` as a constant.
+//! constant, with prefixes put in, in UP mode, and without `lock` as a constant. The same with a ticket lock, which has one `lock`.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a turn
@@ -57,15 +57,52 @@ turns!(constant, "lock");
 turns!(site, lock_prefix!());
 turns!(none);
 
+/// A loop over a ticket lock: `xadd` takes a word, of which `inc` gives back half.
+#[inline(never)]
+fn ticket(turns: u64) -> u64 {
+    pair::<true>(turns)
+}
+
+/// Nothing but its two instructions.
+#[inline(never)]
+fn ticket_only(turns: u64) -> u64 {
+    pair::<false>(turns)
+}
+
+#[inline(always)]
+fn pair<const CLEARS: bool>(turns: u64) -> u64 {
+    let mut guarded = Guarded { bytes: [1; 8], mutex: 0 };
+    let mut waited = 0;
+    for _ in 0..turns {
+        let mut ticket = 1_u32 << 16;
+        let lock = &raw mut guarded.mutex;
+        // SAFETY: a number of this function's own.
+        unsafe { asm!(lock_prefix!(), "xadd [{lock}], {ticket:e}", lock = in(reg) lock, ticket = inout(reg) ticket) };
+        waited += u64::from(ticket as u16 != (ticket >> 16) as u16);
+        if CLEARS {
+            black_box(&mut guarded.bytes).fill(0);
+        }
+        // SAFETY: the same.
+        unsafe { asm!("inc word ptr [{lock}]", lock = in(reg) lock) };
+    }
+    waited
+}
+
 type Variant = (&'static str, fn(u64) -> u64, bool);
 
 /// A name, a loop, and whether it runs in UP mode.
-const VARIANTS: [Variant; 4] = [
+const VARIANTS: [Variant; 8] = [
     ("lock, constant", constant, false),
     ("lock, put in", site, false),
     ("UP mode", site, true),
     ("no lock, constant", none, false),
+    ("ticket lock, put in", ticket, false),
+    ("ticket lock, UP mode", ticket, true),
+    ("no clearing, put in", ticket_only, false),
+    ("no clearing, UP mode", ticket_only, true),
 ];
+/// From here on they are compared with this one.
+const TICKET: usize = 4;
 
 pub fn run(quick: bool) -> Result<Report> {
     let mut samples = VARIANTS.map(|_| Samples::default());
@@ -91,8 +128,9 @@ pub fn run(quick: bool) -> Result<Report> {
     let title = format!("a mutex, and 64 bytes cleared; {} rounds", samples[0].len());
     let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "instructions"]);
     let mut facts = Vec::new();
-    for ((name, ..), (own, instructions)) in VARIANTS.iter().zip(samples.iter().zip(instructions)) {
-        let ratio = own.over(&samples[0]);
+    for (at, ((name, ..), instructions)) in VARIANTS.iter().zip(instructions).enumerate() {
+        let own = &samples[at];
+        let ratio = own.over(&samples[if at < TICKET { 0 } else { TICKET }]);
         let (part, [from, to]) = (ratio.median() * 100.0, ratio.interval().map(|part| part * 100.0));
         let figures = [(own.median(), 2), (part, 1), (from, 1), (to, 1), (instructions, 0)];
         table.row([(*name).to_owned()].into_iter().chain(figures.map(|(value, digits)| figure(value, digits))));
@@ -100,12 +138,16 @@ pub fn run(quick: bool) -> Result<Report> {
             "instructions": instructions }));
     }
     report.table(table);
-    let target = Target { figure: samples[2].over(&samples[0]).median() * 100.0, limit: 60.0 };
+    let part = |own: usize, of: usize| Target { figure: samples[own].over(&samples[of]).median() * 100.0, limit: 60.0 };
+    let (target, of_ticket) = (part(2, 0), part(TICKET + 1, TICKET));
     let mut table = Table::new("target", &["", "%", "target", ""]);
     table.row(["UP mode, of the time with lock".to_owned()].into_iter().chain(target.cells()));
+    table.row(["the same of a ticket lock".to_owned()].into_iter().chain(of_ticket.cells()));
     report.table(table);
+    report.note("% of lock: of a ticket lock, of that with its prefix put in, and 64 bytes cleared");
     report.fact("variants", json!(facts));
     report.fact("target", target.json());
+    report.fact("target_of_ticket", of_ticket.json());
     Ok(report)
 }
 

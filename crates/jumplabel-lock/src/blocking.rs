@@ -1,5 +1,7 @@
 //! The two tables, and the order in which they change.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
@@ -75,6 +77,11 @@ pub fn set(waiters: Slow) -> Result<(), Error> {
     UNLOCK.set(Unlock::Spin).map(drop)
 }
 
+/// What waiters do.
+pub fn query() -> Slow {
+    SLOW.query()
+}
+
 /// For the broken twin of the torture: the slow way first.
 ///
 /// # Errors
@@ -87,16 +94,41 @@ pub fn set_in_the_wrong_order(between: impl FnOnce()) -> Result<(), Error> {
     UNLOCK.set(Unlock::Block).map(drop)
 }
 
-/// [`set`] by the variable `LOCK_WAITERS`: `spin` or `block`. Call it before the first thread starts.
+/// [`set`] by the variable `LOCK_WAITERS`: `spin`, also if it is not there, or `block`. Call it before the first thread starts.
 ///
 /// # Errors
-/// As [`set`].
-pub fn set_from_environment() -> Result<(), Error> {
-    match std::env::var("LOCK_WAITERS").as_deref() {
-        Ok("block") => set(Slow::Block),
-        _ => Ok(()),
+/// As [`set`], and [`Refused::Unknown`] if it is something else: waiters do what they did.
+pub fn set_from_environment() -> Result<(), Refused> {
+    let Some(value) = std::env::var_os("LOCK_WAITERS") else { return Ok(()) };
+    let waiters = match value.to_str() {
+        Some("spin") => Slow::Spin,
+        Some("block") => Slow::Block,
+        _ => return Err(Refused::Unknown(value)),
+    };
+    set(waiters).map_err(Refused::Locks)
+}
+
+/// Why waiters do not do what the variable says.
+#[derive(Debug)]
+pub enum Refused {
+    /// It has another value.
+    Unknown(OsString),
+    /// The tables could not be changed.
+    Locks(Error),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Unknown(value) => {
+                write!(f, "LOCK_WAITERS is {value:?}: set it to spin or to block, or do not set it")
+            }
+            Refused::Locks(error) => error.fmt(f),
+        }
     }
 }
+
+impl std::error::Error for Refused {}
 
 #[inline(always)]
 pub(super) fn slow(word: &Word) {

@@ -25,7 +25,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(feature = "blocking")]
-pub use blocking::{Slow, Unlock, set, set_from_environment, set_in_the_wrong_order};
+pub use blocking::{Refused, Slow, Unlock, query, set, set_from_environment, set_in_the_wrong_order};
 
 const FREE: u8 = 0;
 const HELD: u8 = 1;

@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use jumplabel_lock::{Lock, Slow, set, set_in_the_wrong_order};
-use jumplabel_testing::scenario::{Scenario, passes, rounds};
+use jumplabel_lock::{Lock, Slow, query, set, set_from_environment, set_in_the_wrong_order};
+use jumplabel_testing::scenario::{Scenario, fork, passes, reap, rounds};
 
 static COUNTER: Lock<u64> = Lock::new(0);
 const THREADS: u64 = 4;
@@ -93,16 +93,32 @@ fn twin_in_the_wrong_order() {
     });
 }
 
-/// Without the feature, a program with the lock has nothing of the library: no site, no byte.
+/// A variable of the program's start: another word than these two is refused, and changes nothing.
 #[test]
-fn nothing_without_the_feature() {
-    let tree = |features: &[&str]| {
-        let mut cargo = std::process::Command::new(env!("CARGO"));
-        cargo.args(["tree", "--offline", "-p", "jumplabel-lock", "-e", "normal", "--prefix", "none"]).args(features);
-        let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+fn variable() {
+    let variable = |value: &'static str| {
+        // SAFETY: a process with one thread of its own.
+        unsafe { std::env::set_var("LOCK_WAITERS", value) };
+        set_from_environment()
     };
-    let has = |tree: &str| tree.lines().any(|line| line.starts_with("jumplabel v"));
-    assert!(!has(&tree(&[])) && has(&tree(&["--features", "blocking"])), "{}", tree(&[]));
+    passes(move || {
+        reap(fork(move || {
+            // SAFETY: as above.
+            unsafe { std::env::remove_var("LOCK_WAITERS") };
+            set_from_environment().unwrap();
+            assert_eq!(query(), Slow::Spin);
+            variable("block").unwrap();
+            assert_eq!(query(), Slow::Block);
+            for wrong in ["", "Spin", "block "] {
+                let refused = variable(wrong).unwrap_err();
+                assert_eq!(
+                    refused.to_string(),
+                    format!("LOCK_WAITERS is {wrong:?}: set it to spin or to block, or do not set it")
+                );
+                assert_eq!(query(), Slow::Block);
+            }
+            variable("spin").unwrap();
+            query() == Slow::Spin
+        }));
+    });
 }

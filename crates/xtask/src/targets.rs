@@ -56,7 +56,7 @@ pub struct Guest {
     pub threads: &'static str,
 }
 
-const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoints ops plan threads";
+const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads";
 
 /// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
 /// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.
@@ -64,8 +64,8 @@ pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread_has_en
                                 broken_twin_does_not_prime _handler";
 
 /// What needs a kernel of the instruction set's own.
-pub const OF_GUESTS: &str =
-    "reach keys naked records or_load calls switches tracepoints plan threads process refusals objects";
+pub const OF_GUESTS: &str = "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads \
+                             process refusals objects";
 
 const GUEST: Guest =
     Guest { machine: "", packages: &[], backport: "", kernel: "", release: None, console: "", threads: "single" };
@@ -200,7 +200,7 @@ pub const TARGETS: &[Target] = &[
         compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
         emulator: Some("qemu-ppc64"),
         // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
-        sets: &["keys naked records or_load switches plan threads"],
+        sets: &["keys naked records or_load switches ops up plan threads"],
         c: None,
         guest: None,
     },

@@ -4,11 +4,13 @@
 //!   first         patch the call sites; step through each loop: the instructions of a turn
 //!   each round    each backend in random order; under it, each of its columns in each load and link layout, in random order
 //!   after all     of each layout the median of the ratios of a round; of these, the median, the least and the most
-//!   then          callgrind: what no counter here counts; a switch of a lock's sites
+//!   then          the processor's counters, else callgrind; a switch of a lock's sites
 //! ```
 
 mod columns;
+mod events;
 mod load;
+mod prefixes;
 mod simulated;
 mod sites;
 mod switching;
@@ -27,8 +29,9 @@ use crate::samples::Samples;
 use crate::site::decode::Path;
 use crate::step;
 use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, LOCKED, Load, UP};
+use events::{Counter, Events};
 use load::LAYOUTS;
-use simulated::Events;
+use prefixes::Prefixes;
 pub use simulated::simulated;
 
 /// A column under a load.
@@ -50,30 +53,35 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut cells = cells()?;
     assert_code(&cells)?;
     let seconds_a_tick = seconds_a_tick();
-    let rounds = measure(&mut cells, quick)?;
-    let simulation = simulated::simulate();
-    if let Ok(events) = &simulation {
-        for &(column, load, events) in events {
+    let prefixes = Prefixes::find()?;
+    let rounds = measure(&mut cells, &prefixes, quick)?;
+    let counted = events::count();
+    if let Ok((_, each)) = &counted {
+        for &(column, load, events) in each {
             if let Some(cell) = cells.iter_mut().find(|cell| cell.column == column && cell.load == LOADS[load]) {
                 cell.events = Some(events);
             }
         }
     }
     let mut report = Report::new("ops", quick);
-    tables::all(&mut report, &cells, &listing, seconds_a_tick);
+    let counter = counted.as_ref().ok().map(|(counter, _)| *counter);
+    tables::all(&mut report, &cells, &listing, seconds_a_tick, counter);
     tables::targets(&mut report, &cells, switching::measure(quick)?);
     report.note("cycles: ticks of the time stamp counter; 100 is no table, in the same round and layout");
-    match simulation {
-        Ok(_) => {
-            report.note("instructions, caches, branches: simulated by callgrind: to it, a locked instruction is a branch more, a direct call none")
-        }
-        Err(error) => report.note(format!("n/a: no callgrind here ({error})")),
+    match counted {
+        Ok((Counter::Processor, _)) => report.note("instructions, caches, branches: the processor's own counters, in user mode"),
+        Ok((Counter::Callgrind, _)) => report.note(
+            "simulated: by callgrind, for want of counters: to it, a locked instruction is a branch more, a direct call none",
+        ),
+        Err(error) => report.note(format!("n/a: no counters here, and no callgrind ({error})")),
     }
     report.note("a row with less than 0.05 a turn counts where a sample begins and ends: its per cent say nothing");
     report.note(
         "UP mode: no table; the lock prefix of the same instruction is a site, and is out. UP mode left: it is in",
     );
+    report.fact("counter", json!(counter.map(|counter| format!("{counter:?}"))));
     report.fact("layouts", json!(LAYOUTS));
+    report.fact("prefixes", prefixes.facts()?);
     report.fact("rounds", json!(rounds));
     report.fact("optimised", json!(!cfg!(debug_assertions)));
     Ok(report)
@@ -145,7 +153,7 @@ fn seconds_a_tick() -> f64 {
     start.elapsed().as_secs_f64() / (ticks() - first) as f64
 }
 
-fn measure(cells: &mut [Cell], quick: bool) -> Result<usize> {
+fn measure(cells: &mut [Cell], prefixes: &Prefixes, quick: bool) -> Result<usize> {
     let mut turns: Vec<(usize, usize)> =
         (0..cells.len()).flat_map(|cell| (0..LAYOUTS).map(move |layout| (cell, layout))).collect();
     let mut backends = BACKENDS;
@@ -156,6 +164,7 @@ fn measure(cells: &mut [Cell], quick: bool) -> Result<usize> {
         fastrand::shuffle(&mut backends);
         for backend in backends {
             backend.set()?;
+            prefixes.check(backend)?;
             for &(at, layout) in &turns {
                 if COLUMNS[cells[at].column].backend == backend {
                     cells[at].sample(layout);
@@ -180,12 +189,15 @@ impl Cell {
         self.ticks[layout].push((ticks() - first) as f64 / turns as f64);
     }
 
-    /// Ratios to `other`, of each layout the median of the rounds: their median, least and most.
+    /// Ratios to `other`: of each layout the median of the rounds.
+    fn by_layout(&self, other: &Cell) -> impl Iterator<Item = f64> {
+        self.ticks.iter().zip(&other.ticks).map(|(mine, others)| mine.over(others).median())
+    }
+
+    /// Their median, least and most.
     fn over(&self, other: &Cell) -> [f64; 3] {
         let mut medians = Samples::default();
-        for (mine, others) in self.ticks.iter().zip(&other.ticks) {
-            medians.push(mine.over(others).median());
-        }
+        self.by_layout(other).for_each(|ratio| medians.push(ratio));
         [medians.median(), medians.quantile(0.0), medians.quantile(1.0)]
     }
 

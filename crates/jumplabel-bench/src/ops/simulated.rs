@@ -1,22 +1,13 @@
-//! The rows that need counters, where the machine has none: callgrind executes each loop, and simulates caches and a branch predictor.
+//! Callgrind as a counter: it executes each loop, and simulates caches and a branch predictor.
 
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
-use super::columns::{BACKENDS, COLUMNS, LOADS};
+use super::columns::LOADS;
+use super::events::{Each, Events, each, execute};
+use super::sites;
 use crate::Result;
 use crate::site::loops::Loop;
-
-/// Of a turn.
-#[derive(Clone, Copy, Default)]
-pub struct Events {
-    pub instructions: f64,
-    /// Of the last level: what missed the first one.
-    pub references: f64,
-    pub misses: f64,
-    pub branches: f64,
-    pub mispredicted: f64,
-}
 
 /// The function that callgrind counts.
 #[unsafe(no_mangle)]
@@ -30,34 +21,15 @@ pub fn counted_address() -> u64 {
     jumplabel_bench_counted as *const () as u64
 }
 
-/// What is counted, in the order in which it is: column and load.
-fn each() -> impl Iterator<Item = (usize, usize)> {
-    let of = move |backend| (0..COLUMNS.len()).filter(move |&column| COLUMNS[column].backend == backend);
-    BACKENDS
-        .into_iter()
-        .flat_map(of)
-        .flat_map(|column| (0..LOADS.len()).map(move |load| (column, load)))
-        .filter(|&(column, load)| COLUMNS[column].loops(LOADS[load]).is_some())
-}
-
-/// Under callgrind: executes each loop, warm.
+/// Under callgrind: executes each loop.
 pub fn simulated() -> ExitCode {
-    let all = || -> Result<()> {
-        super::sites::point(true);
-        super::sites::patch()?;
-        let mut backend = None;
-        for (column, load) in each() {
-            let of = COLUMNS[column].backend;
-            if backend.replace(of) != Some(of) {
-                of.set()?;
-            }
-            super::load::reset();
-            let Some([run, ..]) = COLUMNS[column].loops(LOADS[load]) else { continue };
-            let turns = LOADS[load].turns();
-            black_box(run(turns.max(16))); // All of the memory.
+    let all = || {
+        sites::point(true);
+        sites::patch()?;
+        execute(|_, run, turns| {
             black_box(jumplabel_bench_counted(black_box(run), turns));
-        }
-        Ok(())
+            Ok(())
+        })
     };
     match all() {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,7 +41,7 @@ pub fn simulated() -> ExitCode {
 }
 
 /// Starts this program under callgrind: of each column and load, the events of a turn. An error where there is no callgrind.
-pub fn simulate() -> Result<Vec<(usize, usize, Events)>> {
+pub fn simulate() -> Result<Each> {
     let folder = std::env::temp_dir().join(format!("jumplabel-bench-ops-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let out = folder.join("out");

@@ -1,7 +1,7 @@
 //! The code as it stands in memory: the instructions that one turn of a loop, or one call, really executes. Figures are
 //! believed only after this has shown that the compiler left the checks as they were meant.
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess};
 
 use crate::Result;
 
@@ -88,6 +88,14 @@ impl Path {
         };
         self.0.iter().filter(reads).count()
     }
+}
+
+/// Where instructions of this name are in a function of so many bytes.
+pub fn find(entry: usize, size: usize, name: Mnemonic) -> Vec<usize> {
+    // SAFETY: code of this program.
+    let code = unsafe { std::slice::from_raw_parts(entry as *const u8, size) };
+    let all = Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE);
+    all.into_iter().filter(|found| found.mnemonic() == name).map(|found| found.ip() as usize).collect()
 }
 
 fn decode(address: u64) -> Instruction {

@@ -8,20 +8,20 @@
 
 mod checks;
 mod cold;
-mod counters;
 pub(crate) mod decode;
 pub mod loops;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use perf_event::events::Hardware;
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::counters::Counters;
 use crate::report::{Report, Table};
 use crate::samples::{Samples, time};
 use checks::{CHECKS, Check};
-use counters::Counters;
 use decode::Path;
 use loops::{CHECKS_A_TURN, LOOPS};
 
@@ -47,7 +47,7 @@ pub fn run(quick: bool) -> Result<Report> {
     cold::store();
     let mut rows = rows()?;
     assert_code(&rows)?;
-    let mut counters = Counters::open();
+    let mut counters = Counters::open([Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES]);
     if let Ok(counters) = &mut counters {
         for row in &mut rows {
             row.prepare()?;
@@ -130,7 +130,7 @@ impl Row {
         self.samples.push(nanoseconds / self.checks());
     }
 
-    fn count(&self, counters: &mut Counters) -> std::io::Result<[f64; 2]> {
+    fn count(&self, counters: &mut Counters<2>) -> std::io::Result<[f64; 2]> {
         if self.shape == COLD {
             let cells = cold::cells_of(self.check);
             counters.count(|| _ = black_box(cold::pass(black_box(&cells))))

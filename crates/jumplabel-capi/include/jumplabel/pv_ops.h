@@ -252,18 +252,20 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 				  "an operation has one arm for each backend of its table");                           \
 		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, __VA_ARGS__)                        \
 		switch (pv_ops_query(table)) {                                                                         \
-			JUMPLABEL_ARM_OF_(cases, assign, arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                 \
-			JUMPLABEL_OTHERS_(cases, assign, arguments, __VA_ARGS__)                                       \
+			JUMPLABEL_ARM_OF_(cases, (op, assign), arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))           \
+			JUMPLABEL_OTHERS_(cases, (op, assign), arguments, __VA_ARGS__)                                 \
 		}                                                                                                      \
 	} while (0)
 
-#define JUMPLABEL_CLOSED_CASE_(assign, arguments, k, func, text)                                                       \
+#define JUMPLABEL_OP_NAME_(op, assign) op
+#define JUMPLABEL_ASSIGN_(op, assign) assign
+#define JUMPLABEL_CLOSED_CASE_(op, arguments, k, func, text)                                                           \
 	case k:                                                                                                        \
-		assign func arguments;                                                                                 \
+		JUMPLABEL_ASSIGN_ op func arguments;                                                                   \
 		break;
 #define JUMPLABEL_OPEN_CASE_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_BOTH_CASE_ JUMPLABEL_CLOSED_CASE_
-#define JUMPLABEL_NOTHING_CASE_(assign, arguments, k, func, text)                                                      \
+#define JUMPLABEL_NOTHING_CASE_(op, arguments, k, func, text)                                                          \
 	case k:                                                                                                        \
 		break;
 
@@ -271,10 +273,11 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 #define JUMPLABEL_CLOSED_RESULT_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_OPEN_RESULT_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_BOTH_RESULT_ JUMPLABEL_CLOSED_CASE_
-#define JUMPLABEL_NOTHING_RESULT_(assign, arguments, k, func, text)                                                    \
-	case k:                                                                                                        \
-		assign an_operation_with_a_result_is_never_PV_NOTHING;                                                 \
-		break;
+#define JUMPLABEL_NOTHING_RESULT_(op, arguments, k, func, text)                                                        \
+	case k: {                                                                                                      \
+		JUMPLABEL_ASSERT_(0, "the operation " JUMPLABEL_OP_NAME_ op                                            \
+				     " has a result, which PV_NOTHING does not write: name a function");               \
+	} break;
 
 #include "pv_op_site.h"
 

@@ -108,9 +108,10 @@ fn misuse() {
             false,
         ),
         (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 60\"));"), ".org", false),
+        (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \"coffee\"));"), "instruction", false),
         (
             "PV_OP_RESULT(a, table, op, (a), PV_IN_PLACE(same, \"mov %[a], %[ret]\"), PV_NOTHING);".to_owned(),
-            "an_operation_with_a_result_is_never_PV_NOTHING",
+            "the operation op has a result, which PV_NOTHING does not write",
             true,
         ),
         (

@@ -151,6 +151,15 @@ macro_rules! __op_arms {
     ($op:tt [$($done:tt)+]) => {
         $crate::__op_form! { $op $($done)+ }
     };
+    (
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt (out $result:ty) $($types:tt)*) $done:tt
+        [$arm:ident (nothing) $($templates:tt)*] $($rest:tt)*
+    ) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ", ::core::stringify!($op), " has a result, which `nothing` does not give: name a function for ",
+            ::core::stringify!($arm), ", or make the argument that it gives back `inout`"
+        ));
+    };
     ($op:tt [$($done:tt)*] [$arm:ident (nothing) $($templates:tt)*] $($rest:tt)*) => {
         $crate::__op_arms! { $op [$($done)* [$arm (nothing) nothing]] $($rest)* }
     };

@@ -35,19 +35,19 @@ macro_rules! __op_emit {
             [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
     };
     (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt)
         [$($text:tt)*] [$($operand:tt)*] [$arm:ident $function:tt in $template:literal []] $($rest:tt)*
     ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(),]
+        $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
+            [$($text)* $crate::__op_closed_asm!($op, $template), $crate::__op_row_asm!(),]
             [$($operand)* const <$backends>::$arm as ::core::primitive::u8,] $($rest)* }
     };
     (
-        (($table:ident $backends:ident $($head:tt)*) $arguments:tt $kind:tt)
+        (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $arguments:tt $kind:tt)
         [$($text:tt)*] [$($operand:tt)*] [$arm:ident ($($function:tt)+) in $template:literal [call]] $($rest:tt)*
     ) => {
-        $crate::__op_emit! { (($table $backends $($head)*) $arguments $kind)
-            [$($text)* $crate::__op_closed_asm!($template), $crate::__op_row_asm!(), $crate::__op_open_asm!($arguments $kind),]
+        $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
+            [$($text)* $crate::__op_closed_asm!($op, $template), $crate::__op_row_asm!(), $crate::__op_open_asm!($arguments $kind),]
             [$($operand)* const <$backends>::$arm as ::core::primitive::u8, sym $($function)+,] $($rest)* }
     };
     (

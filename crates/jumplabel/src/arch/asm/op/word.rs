@@ -105,7 +105,7 @@ macro_rules! __op_nothing_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {
-    ($template:literal) => {
+    ($op:ident, $template:literal) => {
         ::core::concat!(
             ".subsection 1\n.p2align 2\n8811:\n",
             $template,

@@ -67,15 +67,17 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that says what it does: at most 64 bytes.
+/// The stub of a backend that says what it does: at most 64 bytes. An assembler that finds more shows the line with its remark.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {
-    ($template:literal) => {
+    ($op:ident, $template:literal) => {
         ::core::concat!(
             ".subsection 1\n.p2align 6,0xcc\n8811:\n",
             $template,
-            "\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+64,0xcc\n.previous\n",
+            "\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+64,0xcc # jumplabel: an arm of the operation ",
+            ::core::stringify!($op),
+            " is longer than 64 bytes with its jump back: make it shorter, or name a function alone\n.previous\n",
             $crate::__op_unwind_asm!("0xc0", "")
         )
     };

@@ -1,0 +1,17 @@
+//! A native instruction that has no room for a jump.
+jumplabel::ops! {
+    static LOCK: Lock = { Native, Xen };
+
+    fn unlock(word: u64) -> u64 {
+        Native => native, x86_64 "lea {ret}, [{word} + 1]";
+        Xen => native;
+    }
+}
+
+extern "C" fn native(word: u64) -> u64 {
+    word + 1
+}
+
+fn main() {
+    std::process::exit(unlock(1) as i32);
+}
