@@ -4,7 +4,7 @@ CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches kernels fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -63,6 +63,10 @@ arches:
 # Our own kernels, in qemu-system: docs/kernels.md.
 kernels: cargo
 	cargo xtask kernels
+
+# A hundred times as many flips, without the twins. Ten minutes to an hour.
+kernels-long: cargo
+	cargo xtask kernels --flips 100000
 
 # Optimised is what it runs, and nothing else that the tests need: that is there.
 TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\

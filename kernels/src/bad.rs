@@ -13,7 +13,7 @@ use jumplabel::{
 use jumplabel_kernel::{Bounds, Kernel, TIMED_OUT};
 
 use crate::checks::TRACE;
-use crate::machine::{Here, KERNEL, TEXT, bounds};
+use crate::machine::{Here, KERNEL, TEXT, bounds, impatiently, written};
 use crate::two::until;
 use crate::{arch, say};
 
@@ -136,9 +136,11 @@ pub fn run() -> Result<(), Error> {
     assert!(REENTRANT.load(Relaxed));
 
     until(|| DEAF.load(Acquire));
-    let Error::Denied { refused: by } = refused("a CPU that does not answer", WATCHED.enable()) else { panic!() };
+    let before = written();
+    let enabled = impatiently(|| WATCHED.enable());
+    let Error::Denied { refused: by } = refused("a CPU that does not answer", enabled) else { panic!() };
     assert!(by.of(WriterKind::Custom) == Errno(TIMED_OUT) && KERNEL.late() == Some(1 - arch::cpu()));
-    assert!(!watched() && !WATCHED.is_enabled());
+    assert!(!watched() && !WATCHED.is_enabled() && written() == before);
     HEARS.store(true, Release);
     WATCHED.enable()?;
     assert!(watched());

@@ -1,6 +1,9 @@
 //! What this kernel gives to the library.
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Relaxed, SeqCst},
+};
 use core::time::Duration;
 
 use jumplabel::Errno;
@@ -16,6 +19,35 @@ static SERIALISED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn serialised(cpu: usize) -> u32 {
     SERIALISED[cpu].load(Relaxed)
+}
+
+/// Whether a CPU is in the handler that answers, where it runs no site.
+static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+/// An interrupt from the other CPU.
+pub fn interrupted() {
+    let stands = &STANDS[arch::cpu()];
+    stands.store(true, SeqCst);
+    KERNEL.answer();
+    stands.store(false, SeqCst);
+}
+
+/// How often code was written: while the other CPU stood still, and while it did not.
+static WRITTEN: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+pub fn written() -> [u32; 2] {
+    WRITTEN.each_ref().map(|count| count.load(Relaxed))
+}
+
+/// Whether a rendezvous is given up soon.
+static IMPATIENT: AtomicBool = AtomicBool::new(false);
+
+/// Does something during which a rendezvous is given up soon.
+pub fn impatiently<T>(work: impl FnOnce() -> T) -> T {
+    IMPATIENT.store(true, Relaxed);
+    let done = work();
+    IMPATIENT.store(false, Relaxed);
+    done
 }
 
 // SAFETY: `arch` does what is said there; CPUs have the numbers 0 and 1.
@@ -51,6 +83,9 @@ unsafe impl Machine for Here {
 
     fn clean(&self, address: usize, alias: usize, bytes: usize) {
         arch::clean(address, alias, bytes);
+        let [still, moving] = &WRITTEN;
+        let stands = STANDS[1 - arch::cpu()].load(SeqCst);
+        if stands { still } else { moving }.fetch_add(1, Relaxed);
     }
 
     fn now(&self) -> Duration {
@@ -58,7 +93,8 @@ unsafe impl Machine for Here {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(1)
+        // A busy host may give an emulated CPU no time for seconds. None is lost here but the one that does not answer on purpose.
+        Duration::from_millis(if IMPATIENT.load(Relaxed) { 100 } else { 100_000 })
     }
 }
 

@@ -22,7 +22,7 @@ mod two;
 mod unit;
 
 use jumplabel::Error;
-use machine::KERNEL;
+use machine::interrupted;
 
 struct Console;
 
@@ -80,11 +80,6 @@ fn other() -> ! {
     loop {
         arch::wait();
     }
-}
-
-/// An interrupt from another CPU.
-fn interrupted() {
-    KERNEL.answer();
 }
 
 /// The handler of a fault.

@@ -57,9 +57,12 @@ enum Task {
     Guests(Chosen),
     /// Builds our own kernels and boots them in QEMU; and twins that are broken on purpose, whose boots must fail
     Kernels {
-        /// Flips while the other processor runs, instead of 1,000
+        /// Flips while the other processor runs, instead of 1,000; without the twins, which take no longer to be found out
         #[arg(long)]
         flips: Option<u32>,
+        /// Machines; all if none is named
+        #[arg(value_name = "NAME", value_parser = kernels::named)]
+        machines: Vec<&'static kernels::Machine>,
     },
     /// Runs each fuzz target
     Fuzz { seconds: u32 },
@@ -168,7 +171,7 @@ fn run(task: Task) -> Result<()> {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)
         }
         Task::Guests(chosen) => guests::run(&sh, &chosen.names.concat(), chosen.require),
-        Task::Kernels { flips } => kernels::run(&sh, flips),
+        Task::Kernels { flips, machines } => kernels::run(&sh, &machines, flips),
         Task::Fuzz { seconds } => fuzz::run(&sh, seconds),
         Task::Beside { commands } => beside::run(&commands),
         Task::Sets { sets } => sets::run(&sh, &sets),
