@@ -1,16 +1,16 @@
-//! A kernel in miniature: no std, no libc, its own start, its own [`Text`](jumplabel::text::Text). It runs as a Linux
-//! process, so that it can be tested; its system calls stand for page tables and interrupts.
+//! A kernel in miniature: no std, no libc, its own start, its own [`Machine`](jumplabel_kernel::Machine). It runs as a Linux
+//! process, so that it can be tested; its system calls stand for page tables.
 //!
 //! ```text
 //!   _start ─► constructors (.init_array: jumplabel registers the object)
 //!          ─► a flip: NoText, nothing changed
-//!          ─► set_text(own) ─► flips, batches, listings ─► "ok"
+//!          ─► Kernel::start ─► flips, batches, listings ─► Kernel::end ─► a flip: NoWriter, nothing changed ─► "ok"
 //! ```
 #![no_std]
 #![no_main]
 
+mod machine;
 mod system;
-mod text;
 
 use jumplabel::{
     Batch, Error, WriterKind, for_each_key, for_each_site, naked_key, settle, static_branch_likely,
@@ -55,11 +55,7 @@ fn run() -> Result<(), Error> {
     assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoText));
     assert!(check() == [false, false, true, false] && TRACE.count() == 0 && VERIFY.count() == 1);
 
-    text::install();
-    // What the platform says of the kernel's bounds is what tables are checked against: no code, no sites.
-    text::has_code(false);
-    assert!(matches!(TRACE.enable(), Err(Error::DamagedTable { .. })) && !TRACE.is_enabled());
-    text::has_code(true);
+    machine::start();
     for _ in 0..3 {
         let outcome = TRACE.enable()?;
         assert!(outcome.sites == 2 && outcome.writer == Some(WriterKind::Custom));
@@ -85,14 +81,18 @@ fn run() -> Result<(), Error> {
         assert!(VERIFY.disable().is_ok() && VERIFY.enable().is_ok());
     })?;
     assert!(count == 1 && text_reserved(first..first + 1)? && !text_reserved(0..4096)?);
-    assert!(text::pages_left_writable() == 0);
+    assert!(machine::pages_left_writable() == 0);
 
     // One that lets nothing be written: refused, and nothing has changed.
-    text::refuse(true);
+    machine::refuse(true);
     assert!(matches!(TRACE.enable(), Err(Error::Denied { .. })));
     assert!(check() == [false, false, true, false] && !TRACE.is_enabled());
-    text::refuse(false);
+    machine::refuse(false);
     TRACE.enable()?;
+    assert!(check() == [true, true, true, false]);
+
+    machine::end();
+    assert!(TRACE.disable() == Err(Error::NoWriter) && TRACE.is_enabled());
     assert!(check() == [true, true, true, false]);
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Five system calls.
+//! Three system calls.
 
 use core::arch::asm;
 
+use jumplabel_kernel::Bounds;
+
 const WRITE: usize = 1;
-const MMAP: usize = 9;
 const MPROTECT: usize = 10;
-const MUNMAP: usize = 11;
 const EXIT_GROUP: usize = 231;
 
 pub const READ_EXECUTE: usize = 1 | 4;
@@ -25,12 +25,14 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
 }
 
 /// Where the program lies, by the linker.
-pub fn image() -> core::ops::Range<usize> {
+pub fn bounds() -> Bounds {
     unsafe extern "C" {
         static __executable_start: u8;
+        static _etext: u8;
         static _end: u8;
     }
-    (&raw const __executable_start) as usize..(&raw const _end) as usize
+    let [start, etext, end] = [&raw const __executable_start, &raw const _etext, &raw const _end].map(|at| at as usize);
+    Bounds { code: start..etext, all: start..end }
 }
 
 pub fn print(text: &str) {
@@ -52,22 +54,6 @@ pub fn exit(status: usize) -> ! {
         // SAFETY: ends here.
         unsafe { call(EXIT_GROUP, [status, 0, 0, 0, 0, 0]) };
     }
-}
-
-/// Zeroed memory, or 0.
-pub fn map(bytes: usize) -> usize {
-    const READ_WRITE: usize = 1 | 2;
-    const PRIVATE_ANONYMOUS: usize = 2 | 0x20;
-    // SAFETY: new memory wherever there is room.
-    let address = unsafe { call(MMAP, [0, bytes, READ_WRITE, PRIVATE_ANONYMOUS, usize::MAX, 0]) };
-    usize::try_from(address).unwrap_or(0)
-}
-
-/// # Safety
-/// Memory from [`map`], not in use.
-pub unsafe fn unmap(address: usize, bytes: usize) {
-    // SAFETY: by the contract.
-    unsafe { call(MUNMAP, [address, bytes, 0, 0, 0, 0]) };
 }
 
 /// # Safety
