@@ -1,6 +1,6 @@
 //! Children of a fork, and programs that take the place of this one.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
@@ -53,6 +53,7 @@ fn orphaned(fork: fn(&mut dyn FnMut()) -> i32) -> std::io::Result<UnixStream> {
     let directory = Directory::new();
     let inner = directory.inner();
     let (reader, writer) = std::io::pipe().unwrap();
+    let (mut begun, mut begins) = std::io::pipe().unwrap();
     let parent = jumplabel_testing::scenario::fork(|| {
         use_all();
         Options::new().directory(&inner).name("x").start().unwrap();
@@ -60,8 +61,11 @@ fn orphaned(fork: fn(&mut dyn FnMut()) -> i32) -> std::io::Result<UnixStream> {
             // Lives until the test closes its end of the pipe: a copy of it must not keep it open.
             // SAFETY: of this process.
             unsafe { libc::close(writer.as_raw_fd()) };
+            begins.write_all(&[0]).unwrap();
             let _ = (&reader).read(&mut [0]);
         });
+        // What handlers there are have run.
+        begun.read_exact(&mut [0]).unwrap();
         // SAFETY: as if it were killed.
         unsafe { libc::_exit(0) }
     });
