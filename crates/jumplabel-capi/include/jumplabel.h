@@ -145,9 +145,40 @@ struct jumplabel_site {
 long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
 			     void *data);
 
-/* A key with a record: Rust's macros leave one, and tracepoints, whose name is the key's. C's definitions of keys, which may stand behind
-   `static` and in structures, leave none. The texts are not terminated. `name` is what the declaration gives, else the path; the path begins
-   with the module. */
+/* Lets a key be listed, and operators choose it by name: beside the definition of a key with a type, because that definition is one
+ * variable, as in Linux, and may stand behind `static`, or in a structure:
+ *
+ *     static DEFINE_STATIC_KEY_FALSE(trace);
+ *     RECORD_STATIC_KEY(trace, "net.trace");
+ *     static DEFINE_STATIC_KEY_ARRAY_TRUE(hooks, 4);
+ *     RECORD_STATIC_KEY_ARRAY(hooks, "");            listed as hooks[0] ... hooks[3]
+ *     RECORD_STATIC_KEY(config.verify, "");
+ *
+ * The path is the place as it is written; "" as the name: the path is the name. Outside of functions. Costs 40 bytes of constants
+ * and the texts. Nothing in a file that defines JUMPLABEL_FALLBACK. */
+#define RECORD_STATIC_KEY(key, name) JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(key), &(key), 1, 0, #key, name)
+#define RECORD_STATIC_KEY_ARRAY(keys, name)                                                                            \
+	JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(keys)[0], &(keys), sizeof(keys) / sizeof((keys)[0]),                   \
+				 sizeof((keys)[0]) << 8, #keys, name)
+#define JUMPLABEL_RECORD_KEY_AT_(id, first, keys, count, stride, path, name)                                           \
+	JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name)
+#define JUMPLABEL_ASSERT_RECORDED_(first)                                                                        \
+	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(first) & ~5) == 0,                                                          \
+			  "RECORD_STATIC_KEY() takes a struct static_key_true or a struct static_key_false, "          \
+			  "RECORD_STATIC_KEY_ARRAY() an array of them")
+
+#ifdef JUMPLABEL_FALLBACK
+#define JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name) JUMPLABEL_ASSERT_RECORDED_(first)
+#else
+#define JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name)                                              \
+	JUMPLABEL_DECLARED_(jumplabel_declaration_of_##id##_, path, name, count,                                       \
+			    (JUMPLABEL_TYPE_(first) & 1) | JUMPLABEL_INDIRECT_ | (stride))                             \
+	JUMPLABEL_RECORD_IN_(id, keys)                                                                                 \
+	JUMPLABEL_ASSERT_RECORDED_(first)
+#endif
+
+/* A key with a record: Rust's macros leave one, RECORD_STATIC_KEY, naked keys, and tracepoints, whose name is the key's. The texts are not
+   terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;

@@ -280,11 +280,15 @@ struct jumplabel_declaration_ {
 	uint16_t module_length, path_length, name_length, file_length;
 };
 
-#define JUMPLABEL_DECLARATION_(variable, path, shape)									\
+#define JUMPLABEL_DECLARATION_(variable, path, shape) JUMPLABEL_DECLARED_(variable, path, "", 1, shape)
+#define JUMPLABEL_DECLARED_(variable, path, name, keys, shape)								\
 	static const struct {												\
 		struct jumplabel_declaration_ declaration;								\
-		char text[sizeof(path __FILE__)];									\
-	} variable = { { __LINE__, 1, 1, shape, 0, 0, sizeof(path) - 1, 0, sizeof(__FILE__) - 1 }, path __FILE__ };
+		char text[sizeof(path name __FILE__)];									\
+	} variable = {													\
+		{ __LINE__, 1, keys, shape, 0, 0, sizeof(path) - 1, sizeof(name) - 1, sizeof(__FILE__) - 1 },		\
+		path name __FILE__											\
+	};
 
 #define JUMPLABEL_RECORD_(key_word)											\
 	JUMPLABEL_RETAINED_("__jump_keys", "a", "")									\
@@ -300,6 +304,13 @@ struct jumplabel_declaration_ {
 				 : [key] JUMPLABEL_KEY_CONSTRAINT_(subject),						\
 				   [declaration] JUMPLABEL_KEY_CONSTRAINT_(&declared),					\
 				   JUMPLABEL_KEY_CONSTRAINT_(object))
+
+/* The record in a function that nobody calls. `id` tells it from those of the same file. */
+#define JUMPLABEL_RECORD_IN_(id, subject)										\
+	__attribute__((used, noinline, cold)) static void jumplabel_record_of_##id##_(void)				\
+	{														\
+		JUMPLABEL_RECORD_ASM_(subject, jumplabel_declaration_of_##id##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
+	}
 
 /*
  * The check. The address of the key is a constant of the text, at every level of optimisation: in C a statement expression, in C++ a

@@ -46,13 +46,15 @@ struct static_naked_key {
 	bool jumplabel_naked_##name##_(void) __asm__("__jumplabel_naked_" #name)                                       \
 		__attribute__((visibility("hidden"))) JUMPLABEL_SPARES_REGISTERS_
 
-#define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, "1")
-#define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, "0")
+#define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 1)
+#define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 0)
 
-/* The key, the function, and its table entry (flag 4: naked). The assembler defines all three, so that the compiler does not
+/* The record, the key, the function, and its table entry (flag 4: naked). The assembler defines the last three, so that the compiler does not
    give one of them another name or another file. */
 #define JUMPLABEL_NAKED_KEY_(name, function, value)                                                                    \
 	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
+	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, (value) | JUMPLABEL_INDIRECT_)               \
+	JUMPLABEL_RECORD_IN_(name, &name)                                                                              \
 	__asm__(JUMPLABEL_OBJECT_                                                                                      \
 		".pushsection .data.__jumplabel_naked_key_" #name ", \"aw\", \"progbits\"\n"                           \
 		".balign 8\n"                                                                                          \
@@ -61,7 +63,7 @@ struct static_naked_key {
 		".type __jumplabel_naked_key_" #name ", STT_OBJECT\n"                                                  \
 		".size __jumplabel_naked_key_" #name ", 8\n"                                                           \
 		"__jumplabel_naked_key_" #name ":\n"                                                                   \
-		".long " value ", " value "\n"                                                                         \
+		".long " #value ", " #value "\n"                                                                         \
 		".popsection\n"                                                                                        \
 		".pushsection .text." function ", \"ax\", \"progbits\"\n"                                              \
 		".balign 8\n"                                                                                          \
@@ -69,7 +71,7 @@ struct static_naked_key {
 		".hidden " function "\n"                                                                               \
 		".type " function ", STT_FUNC\n"                                                                       \
 		function ":\n"                                                                                         \
-		JUMPLABEL_NAKED_(".L" function "_site", ".L" function "_target", value)                                \
+		JUMPLABEL_NAKED_(".L" function "_site", ".L" function "_target", #value)                                \
 		".size " function ", . - " function "\n"                                                               \
 		".balign 8\n"                                                                                          \
 		".reloc .L" function "_site, BFD_RELOC_NONE, __jumplabel_naked_key_" #name "\n"                        \

@@ -84,10 +84,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #define JUMPLABEL_MODE_RECORD_(name)											\
 	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, 8 | JUMPLABEL_INDIRECT_)			\
-	__attribute__((used, noinline, cold)) static void jumplabel_record_of_##name##_(void)				\
-	{														\
-		JUMPLABEL_RECORD_ASM_(&name, jumplabel_declaration_of_##name##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
-	}
+	JUMPLABEL_RECORD_IN_(name, &name)
 
 /* `m` of each mode but 0. */
 #define JUMPLABEL_ARMS_2_(m) m(1)

@@ -1,4 +1,4 @@
-//! What is listed of static calls and modes: tests/c/listing.c.
+//! What is listed of static calls, modes and keys: tests/c/listing.c.
 
 use std::process::Command;
 
@@ -7,19 +7,19 @@ use crate::prefix::{printed, scratch, succeeds};
 
 /// Also where the compiler and the linker drop what nobody names. What a file defines without sites has no record.
 #[test]
-fn calls_and_modes() {
+fn calls_modes_and_keys() {
     let program = scratch("listing").join("program");
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
             for (flags, said) in [
-                ("-O0", "ok 6 6\n"),
-                ("-O2 -fPIC", "ok 6 6\n"),
-                ("-O2 -flto -static", "ok 6 6\n"),
-                ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections", "ok 6 6\n"),
-                ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld", "ok 6 6\n"),
-                ("-O2 -fuse-ld=mold", "ok 6 6\n"),
-                ("-O2 -fuse-ld=gold -DJUMPLABEL_COMPACT_TABLE", "ok 6 6\n"),
-                ("-O2 -DJUMPLABEL_FALLBACK", "ok 0 0\n"),
+                ("-O0", "ok 6 6 7\n"),
+                ("-O2 -fPIC", "ok 6 6 7\n"),
+                ("-O2 -flto -static", "ok 6 6 7\n"),
+                ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections", "ok 6 6 7\n"),
+                ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld", "ok 6 6 7\n"),
+                ("-O2 -fuse-ld=mold", "ok 6 6 7\n"),
+                ("-O2 -fuse-ld=gold -DJUMPLABEL_COMPACT_TABLE", "ok 6 6 7\n"),
+                ("-O2 -DJUMPLABEL_FALLBACK", "ok 0 0 0\n"),
             ] {
                 compiler.build(language, flags, &["listing.c"], "-ljumplabel", &program);
                 assert_eq!(printed(&succeeds(&mut Command::new(&program))), said, "{compiler:?} {language:?} {flags}");

@@ -25,6 +25,11 @@ fn compile(compiler: Compiler, language: Language, flags: &str, body: &str) -> (
     (output.status.success(), printed(&output))
 }
 
+/// What stands outside of functions, as if it were a body.
+fn outside(text: &str) -> String {
+    format!("return 0;\n}}\n{text}\nint g(void);\nint g(void)\n{{")
+}
+
 fn everywhere(flags: &str, body: &str, check: impl Fn(bool, &str) -> bool) {
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
@@ -68,6 +73,19 @@ fn wrong_types() {
         ] {
             fails(flags, body, TYPED);
         }
+        for recorded in ["(raw, \"\")", "(number, \"\")", "(off.key, \"\")", "_ARRAY(raws, \"\")"] {
+            fails(
+                flags,
+                &outside(&format!("extern struct static_key raws[2]; RECORD_STATIC_KEY{recorded};")),
+                "RECORD_STATIC_KEY() takes a struct static_key_true or a struct static_key_false",
+            );
+        }
+        compiles(
+            flags,
+            &outside(
+                "RECORD_STATIC_KEY(off, \"one\"); RECORD_STATIC_KEY(off, \"other\"); RECORD_STATIC_KEY(late.key, \"\");",
+            ),
+        );
         fails(flags, "return static_key_enabled(&number);", ANY);
         fails(flags, "return static_key_count(&late);", ANY);
         fails(flags, "return static_key_false(&off);", "static_key_*() takes the address of a struct static_key here");
