@@ -5,6 +5,7 @@
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
 //!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
+//!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
 //! ```
 //!
 //! Functions with Linux's names return what Linux returns; where Linux has a WARN, and where something is refused that

@@ -2,6 +2,8 @@
 //! scratch prefix, and run.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
 
+#[path = "capi/agent.rs"]
+mod agent;
 #[path = "capi/alternatives.rs"]
 mod alternatives;
 #[path = "capi/batches.rs"]

@@ -44,14 +44,19 @@ fn static_without_warnings() {
 #[test]
 fn pkg_config() {
     let program = scratch("consumers").join("pkg-config");
-    for flags in [&["--cflags", "--libs"][..], &["--cflags", "--libs", "--static"]] {
+    let build = |source: PathBuf, words: &[&str], package: &str| {
         let mut pkg_config = Command::new("pkg-config");
-        pkg_config.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")).args(flags).arg("jumplabel >= 0.1");
+        pkg_config.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")).args(words).arg(package);
         let flags = printed(&succeeds(&mut pkg_config));
         let mut cc = Command::new("cc");
-        succeeds(cc.arg("-O2").arg(source()).arg("-o").arg(&program).args(flags.split_whitespace()));
+        succeeds(cc.arg("-O2").arg(source).arg("-o").arg(&program).args(flags.split_whitespace()));
+    };
+    for words in [&["--cflags", "--libs"][..], &["--cflags", "--libs", "--static"]] {
+        build(source(), words, "jumplabel >= 0.1");
         runs(&program);
     }
+    build(file("tests/c/operated.c"), &["--cflags", "--libs"], "jumplabel-agent >= 0.1");
+    lists(&program);
 }
 
 #[test]
@@ -63,6 +68,15 @@ fn cmake() {
     succeeds(Command::new("cmake").arg("--build").arg(&build));
     runs(&build.join("shared"));
     runs(&build.join("static"));
+    lists(&build.join("operated"));
+}
+
+/// A program with libjumplabel-agent.
+fn lists(program: &Path) {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", prefix().join("lib")).env("JUMPLABEL", "help");
+    let said = printed(&succeeds(&mut command));
+    assert!(said.contains("net.trace"), "{said}");
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -96,7 +110,7 @@ fn staged_and_uninstalled() {
     let run = |goal: &str| make(&[goal, &variables[0], &variables[1]]);
     run("install");
     let installed = files(&stage);
-    assert_eq!(installed.len(), 25, "{installed:#?}");
+    assert_eq!(installed.len(), 30, "{installed:#?}");
     let config = std::fs::read_to_string(stage.join("opt/jumplabel/lib/pkgconfig/jumplabel.pc")).unwrap();
     assert!(config.contains("libdir=/opt/jumplabel/lib\n") && !config.contains('@'), "{config}");
     run("uninstall");

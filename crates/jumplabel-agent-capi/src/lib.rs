@@ -1,0 +1,134 @@
+//! The agent for C and C++: `libjumplabel-agent.so`, for programs that ask for it. Its header is `jumplabel/agent.h` of jumplabel-capi.
+//!
+//! ```text
+//!   program ──► libjumplabel          its keys, in the program's own copy of the library
+//!      └──────► libjumplabel-agent    another copy, which flips and lists them all the same: copies find each other
+//! ```
+//!
+//! It is a library of its own, so that a program without an agent has no thread's, no socket's and no parser's code in it.
+
+#![cfg(target_os = "linux")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io::{self, ErrorKind};
+
+use jumplabel_agent::{Options, Pause, StartError};
+
+/// `jumplabel_agent_log_fn`: a line, and what the program gave.
+type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
+
+/// A function of the program's for lines, or standard error.
+#[derive(Clone, Copy)]
+struct Lines {
+    log: Log,
+    data: *mut c_void,
+}
+
+// SAFETY: the header says that the function is called in another thread.
+unsafe impl Send for Lines {}
+// SAFETY: as above.
+unsafe impl Sync for Lines {}
+
+impl Lines {
+    /// Tells the program; false if it does not want to know.
+    fn say(&self, line: &str) -> bool {
+        let Some(log) = self.log else { return false };
+        let line = std::ffi::CString::new(line.replace('\0', "?")).unwrap_or_default();
+        // SAFETY: a line that lives as long as the call; the header says what `data` is.
+        unsafe { log(line.as_ptr(), self.data) };
+        true
+    }
+
+    /// The error's number, once the program knows what it means.
+    fn refused(&self, error: &StartError) -> c_int {
+        let line = format!("no agent: {error}");
+        if !self.say(&line) {
+            eprintln!("jumplabel: {line}");
+        }
+        -errno(error)
+    }
+}
+
+fn errno(error: &StartError) -> c_int {
+    match error {
+        StartError::Running(_) => libc::EEXIST,
+        StartError::Starting => libc::EALREADY,
+        StartError::Word(_) | StartError::Name(_) | StartError::NoRemote { .. } => libc::EINVAL,
+        StartError::Socket(error) => of_system(error),
+        StartError::Thread(_) => libc::EAGAIN,
+        StartError::Up(_) => libc::EBUSY,
+        _ => libc::EIO,
+    }
+}
+
+/// A message in front has taken the number away.
+fn of_system(error: &io::Error) -> c_int {
+    error.raw_os_error().unwrap_or(match error.kind() {
+        ErrorKind::NotFound => libc::ENOENT,
+        ErrorKind::PermissionDenied => libc::EACCES,
+        ErrorKind::AddrInUse => libc::EADDRINUSE,
+        ErrorKind::InvalidFilename => libc::ENAMETOOLONG,
+        ErrorKind::NotADirectory => libc::ENOTDIR,
+        ErrorKind::ReadOnlyFilesystem => libc::EROFS,
+        _ => libc::EIO,
+    })
+}
+
+/// # Safety
+/// Null or a string.
+unsafe fn text<'a>(text: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
+    // SAFETY: by the contract.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}
+
+/// [`jumplabel_agent::startup()`].
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_startup() {
+    jumplabel_agent::startup();
+}
+
+/// Starts the agent, with the words of `JUMPLABEL_AGENT`; 0 or an error.
+///
+/// # Safety
+/// `words` is null or a string; `log` takes what `data` is, in another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
+    let lines = Lines { log, data };
+    // SAFETY: by the contract.
+    let words = unsafe { text(words) }.unwrap_or("1".into());
+    let started = Options::from_words(&words).and_then(|options| {
+        let Some(options) = options else { return Ok(()) };
+        let options = if log.is_some() { options.log(move |event| _ = lines.say(&event.to_string())) } else { options };
+        options.start().map(drop)
+    });
+    started.map_or_else(|error| lines.refused(&error), |()| 0)
+}
+
+/// [`jumplabel_agent::no_remote`]; 0 or an error.
+///
+/// # Safety
+/// `selector` is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c_int {
+    // SAFETY: by the contract.
+    let Some(selector) = (unsafe { text(selector) }) else { return -libc::EINVAL };
+    let lines = Lines { log: None, data: std::ptr::null_mut() };
+    jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.refused(&error), |()| 0)
+}
+
+/// What the header knows as `struct jumplabel_agent_paused`.
+pub struct Paused {
+    _pause: Pause,
+}
+
+/// [`jumplabel_agent::pause`].
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
+    Box::new(Paused { _pause: jumplabel_agent::pause() })
+}
+
+/// The agent goes on.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
+    drop(paused);
+}

@@ -1,0 +1,149 @@
+//! libjumplabel-agent, of which C programs ask what `jumplabel_agent` does for Rust's: tests/c/operated.c.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::compiler::{Compiler, Language};
+use crate::prefix::{prefix, printed, scratch, succeeds};
+
+/// With both libraries as shared ones, and with the program's own copy of the first.
+const LIBRARIES: [&str; 2] = ["-ljumplabel-agent -ljumplabel", "-ljumplabel-agent -l:libjumplabel.a"];
+
+fn each_program(test: impl Fn(&Path)) {
+    let program = scratch("agent").join(format!("operated-{:?}", std::thread::current().id()));
+    for compiler in Compiler::ALL {
+        for language in [Language::C, Language::Cxx] {
+            for libraries in LIBRARIES {
+                compiler.build(language, "-O2", &["operated.c"], libraries, &program);
+                test(&program);
+            }
+        }
+    }
+}
+
+/// A program that runs.
+struct Running {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn new(command: &mut Command) -> Running {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        Running { stdin: child.stdin.take(), said, child }
+    }
+
+    fn line(&mut self) -> String {
+        self.said.next().unwrap().unwrap()
+    }
+
+    fn checks(&mut self) -> String {
+        self.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.line()
+    }
+
+    fn ends(mut self) {
+        drop(self.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// A directory for sockets, which goes with it. Not below the target directory: a socket's path has at most 107 bytes.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        let name = format!("jumplabel-capi-{}-{:?}", std::process::id(), std::thread::current().id());
+        Directory(std::env::temp_dir().join(name.replace(['(', ')'], "")))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ask(socket: &Path, request: &str) -> String {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.write_all(format!("{request}\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn set_before_main() {
+    each_program(|program| {
+        let run = |variable: &str| {
+            let mut running = Running::new(Command::new(program).env("JUMPLABEL", variable));
+            let start = running.line();
+            let checks = running.checks();
+            running.ends();
+            (start, checks)
+        };
+        assert_eq!(run(""), ("at the start: 0".into(), "0 1 1 0 1".into()));
+        assert_eq!(run("net.*=on,policy=2"), ("at the start: 1".into(), "1 1 1 0 2".into()));
+        assert_eq!(run("net.hooks[1]=off").1, "0 1 0 0 1");
+        assert_eq!(run("file:operated.c=on,net.hooks*=off").1, "1 0 0 1 1");
+        let help = printed(&succeeds(Command::new(program).env("JUMPLABEL", "help")));
+        let names: Vec<_> = help.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(names, ["KEY", "auth.secret", "net.hooks[0]", "net.hooks[1]", "net.trace", "policy"]);
+    });
+}
+
+#[test]
+fn agent() {
+    let directory = Directory::new();
+    each_program(|program| {
+        let words = format!("name=c,dir={}", directory.0.display());
+        let mut running = Running::new(Command::new(program).args([&words, "auth.*"]));
+        assert_eq!([running.line(), running.line()], ["start: 0", "at the start: 0"]);
+        let socket = directory.0.join(format!("c.{}.sock", running.child.id()));
+        assert!(ask(&socket, "list").contains(r#""key":"net.hooks[1]""#));
+        assert!(ask(&socket, "set net.*=off,policy=2").contains(r#""key":"net.hooks[0]""#));
+        let logged = running.line();
+        assert!(logged.starts_with("log: ") && logged.contains("net.hooks[0] on -> off"), "{logged}");
+        assert_eq!(running.checks(), "0 0 0 0 2");
+        assert!(ask(&socket, "set auth.secret=on").contains("lets nobody change it from outside"));
+        assert!(running.line().starts_with("log: refused"));
+        assert_eq!(running.checks(), "0 0 0 0 2");
+        running.ends();
+        assert!(!socket.exists());
+    });
+}
+
+/// What is wrong is said, and the program goes on.
+#[test]
+fn refused() {
+    each_program(|program| {
+        let mut running =
+            Running::new(Command::new(program).args(["dir=/proc/none", "nothing.*"]).stderr(Stdio::null()));
+        assert_eq!(running.line(), "no_remote is refused");
+        let line = running.line();
+        assert!(line.starts_with("log: no agent: /proc/none"), "{line}");
+        assert_eq!(running.line(), "start: -2");
+        running.ends();
+        let mut running = Running::new(Command::new(program).arg("sometimes"));
+        assert!(running.line().contains("read-only, name=NAME"));
+        assert_eq!(running.line(), "start: -22");
+        running.ends();
+    });
+}
+
+/// All that others see of it.
+#[test]
+fn exported_symbols() {
+    let library = prefix().join("lib/libjumplabel-agent.so");
+    let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&library)));
+    let mut names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    names.sort_unstable();
+    let functions = ["no_remote", "pause", "resume", "start"].map(|name| format!("jumplabel_agent_{name}"));
+    assert_eq!(names, [&functions[..], &["jumplabel_startup".to_owned()]].concat());
+    let dynamic = printed(&succeeds(Command::new("readelf").arg("-dW").arg(library)));
+    assert!(dynamic.contains("Library soname: [libjumplabel-agent.so.0]"), "{dynamic}");
+}
