@@ -53,8 +53,9 @@ impl FromStr for Request {
         let verb = words.next().unwrap_or_default();
         let mut rest = words.peekable();
         let mut taken = || match rest.peek() {
-            // They stand behind the items; a key of that name is chosen by `fo?`.
-            None | Some(&("for" | "dry-run")) => Ok(Vec::new()),
+            None => Ok(Vec::new()),
+            // They stand behind the items, which have values.
+            Some(&("for" | "dry-run")) if verb == "set" => Ok(Vec::new()),
             Some(_) => items(rest.next().unwrap_or_default()),
         };
         let request = match verb {
@@ -66,6 +67,9 @@ impl FromStr for Request {
                 let items = taken()?;
                 if items.is_empty() {
                     return Err("say what is to change: set SELECTOR=VALUE".to_owned());
+                }
+                if let Some(item) = items.iter().find(|item| item.assignment.is_none()) {
+                    return Err(format!("`{item}`: say what it is to be: set SELECTOR=VALUE"));
                 }
                 let (mut seconds, mut dry_run) = (None, false);
                 while let Some(word) = rest.next() {

@@ -14,6 +14,8 @@ fn requests() {
         "set a::MODE=2,x+1 for 30",
         "set x=off dry-run",
         "set x=off for 4294967295 dry-run",
+        "set for=on,dry-run=off dry-run",
+        "list for,dry-run",
         "watch",
     ] {
         assert_eq!(line.parse::<Request>().unwrap().to_string(), line);
@@ -29,6 +31,8 @@ fn requests() {
         ("set", "say what is to change"),
         ("set , for 3", "say what is to change"),
         ("set for 3", "say what is to change"),
+        ("set ,dry-run", "`dry-run`: say what it is to be"),
+        ("set x", "`x`: say what it is to be"),
         ("set x=", "a value is missing"),
         ("set x=on for", "for takes seconds"),
         ("set x=on for 0", "for takes seconds"),
