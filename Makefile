@@ -113,6 +113,7 @@ package:
 bench: cargo
 	cargo run --release -p jumplabel-bench -- flips
 	cargo run --release -p jumplabel-bench -- site
+	cargo run --release -p jumplabel-bench -- cache
 	cargo run --release -p jumplabel-bench -- calls
 	cargo run --release -p jumplabel-bench -- switch
 	cargo run --release -p jumplabel-bench -- ops

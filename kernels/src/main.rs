@@ -13,6 +13,7 @@
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64/mod.rs")]
 mod arch;
 mod bad;
+mod cache;
 mod checks;
 mod machine;
 mod memory;
@@ -62,7 +63,10 @@ fn run() -> Result<(), Error> {
 
     unit::run()?;
     modules::run()?;
+    cache::alone()?;
     two::run()?;
+    cache::together();
+    say!("cache loops on both CPUs");
     bad::run()?;
     Ok(())
 }

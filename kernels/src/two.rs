@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen, sites};
 use crate::machine::{KERNEL, serialised, written};
-use crate::{arch, bad, operations, say, unit};
+use crate::{arch, bad, cache, operations, say, unit};
 
 static_key! {
     static PER_CPU: false;
@@ -56,6 +56,7 @@ pub fn other() {
             EPOCHS.fetch_add(u32::from(LAST.swap(before, Relaxed) != before), Relaxed);
         }
     }
+    cache::together();
     bad::other();
 }
 

@@ -1,4 +1,4 @@
-//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `calls`
+//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
 //! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
 //! `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
@@ -11,7 +11,9 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x86_64-unknown-linux-*");
 
+mod cache;
 mod calls;
+mod cargo;
 mod compile;
 mod counters;
 mod flips;
@@ -52,6 +54,8 @@ enum What {
     Flips,
     /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
     Site,
+    /// What a check costs while caches are filled with other data: the benchmark of a published note, and what is wrong with it.
+    Cache,
     /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
     Calls,
     /// What dormant tracepoints cost, by their number, beside nothing and loads of atomics; and an emission that probes see.
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
         What::Site => site::run(arguments.quick),
+        What::Cache => cache::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),
         What::Tracepoints => tracepoints::run(arguments.quick),
         What::Switch => switch::run(arguments.quick),

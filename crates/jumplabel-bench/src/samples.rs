@@ -14,6 +14,10 @@ pub fn time(work: impl FnOnce()) -> f64 {
 pub struct Samples(Vec<f64>);
 
 impl Samples {
+    pub const fn new() -> Samples {
+        Samples(Vec::new())
+    }
+
     pub fn push(&mut self, sample: f64) {
         self.0.push(sample);
     }
@@ -38,6 +42,18 @@ impl Samples {
     pub fn interval(&self) -> [f64; 2] {
         let half = 0.98 / (self.len().max(1) as f64).sqrt();
         [self.quantile((0.5 - half).max(0.0)), self.quantile((0.5 + half).min(1.0))]
+    }
+
+    /// The mean of several, sample by sample, as far as all have them.
+    pub fn mean<'a>(several: impl Iterator<Item = &'a Samples> + Clone) -> Samples {
+        let count = several.clone().count().max(1) as f64;
+        let length = several.clone().map(Samples::len).min().unwrap_or(0);
+        Samples((0..length).map(|at| several.clone().map(|samples| samples.0[at]).sum::<f64>() / count).collect())
+    }
+
+    /// Each as often.
+    pub fn times(&self, factor: f64) -> Samples {
+        Samples(self.0.iter().map(|sample| sample * factor).collect())
     }
 
     /// Differences to `other`, sample by sample: what is common to a round goes.

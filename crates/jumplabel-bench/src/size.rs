@@ -6,15 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use object::elf::{FileHeader64, SHF_ALLOC, SHT_NOBITS, STT_FUNC};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{LittleEndian, elf};
 use serde_json::{Value, json};
 
-use crate::Result;
 use crate::report::{Report, Table, Target};
+use crate::{Result, cargo};
 
 /// The opt-levels, and the most kilobytes (1,000 bytes) of machine code.
 const LEVELS: [(&str, f64); 2] = [("3", 48.0), ("s", 40.0)];
@@ -53,18 +52,10 @@ pub fn run(quick: bool) -> Result<Report> {
 
 /// Builds the program, and tells where it is.
 fn build(level: &str, with_key: bool) -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = here.join("../../target/size").join(format!("{level}-{with_key}"));
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--release", "--manifest-path"]);
-    command.arg(here.join("../../test-crates/size/Cargo.toml"));
-    command.arg("--target-dir").arg(&target);
+    let target = cargo::directory("size").join(format!("{level}-{with_key}"));
+    let mut command = cargo::build("size", &target);
     if with_key {
         command.args(["--features", "key"]);
-    }
-    // Whatever the caller builds itself with.
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_PROFILE_RELEASE_LTO"] {
-        command.env_remove(name);
     }
     command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
     let status = command.stdout(std::io::stderr()).status()?;

@@ -1,6 +1,8 @@
 //! Each command, short, as a program would read it: the structure of its answer and the facts that are exact. Times are not
 //! looked at. Each check is also shown an answer that is wrong in one fact, and must refuse it.
 
+#[path = "smoke/cache.rs"]
+mod cache;
 #[path = "smoke/ops.rs"]
 mod ops;
 #[path = "smoke/switch.rs"]

@@ -207,6 +207,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- size", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- flips", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- site", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- cache", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- calls", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- switch", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- up", Exists(OF_A_MACHINE)),

@@ -1,0 +1,118 @@
+//! The note's three loops. Each check, or each thousand of them, is timed by itself, beside the loop as a whole: a fill takes a thousand
+//! times as long as a check that misses, so that the difference of two whole loops is mostly that of their fills.
+
+use core::arch::x86_64::{_mm_lfence, _rdtsc};
+use std::hint::black_box;
+
+use super::fill::Fill;
+use super::ways::{CHECKS, Run};
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    Single,
+    Concentrated,
+    Scattered,
+}
+
+pub const LOOPS: [Loop; 3] = [Loop::Single, Loop::Concentrated, Loop::Scattered];
+
+/// Flags of the scattered loop.
+const SCATTERED: usize = 100;
+
+impl Loop {
+    pub fn name(self) -> &'static str {
+        match self {
+            Loop::Single => "single",
+            Loop::Concentrated => "concentrated",
+            Loop::Scattered => "scattered",
+        }
+    }
+
+    /// What it does, once it is repeated as often as `repeats` says.
+    pub fn shape(self, quick: bool) -> String {
+        let times = self.times(quick);
+        match self {
+            Loop::Single => format!("{times} x {{1, fill, 1}}"),
+            Loop::Concentrated => format!("{times} x {{{CHECKS}, fill, {CHECKS}}}"),
+            Loop::Scattered => format!("{times} x {SCATTERED} x {{1, fill}}"),
+        }
+    }
+
+    /// The note does not say how often the single one is repeated.
+    fn times(self, quick: bool) -> usize {
+        match self {
+            Loop::Single => 10,
+            Loop::Concentrated if quick => 5,
+            Loop::Concentrated => 100,
+            Loop::Scattered if quick => 1,
+            Loop::Scattered => 10,
+        }
+    }
+
+    /// Checks in all.
+    pub fn checks(self, quick: bool) -> usize {
+        let of_one = match self {
+            Loop::Single => 2,
+            Loop::Concentrated => 2 * CHECKS,
+            Loop::Scattered => SCATTERED,
+        };
+        self.times(quick) * of_one
+    }
+
+    /// Runs it once.
+    pub fn run(self, run: Run, fill: &Fill, quick: bool) -> Ticks {
+        let start = ticks();
+        let mut checks = 0;
+        let mut timed = |from: usize, to: usize| {
+            let start = ticks();
+            black_box(run(black_box(from), black_box(to)));
+            checks += ticks() - start;
+        };
+        for time in 0..self.times(quick) {
+            match self {
+                Loop::Single => {
+                    timed(time, time + 1);
+                    fill.fill();
+                    timed(time, time + 1);
+                }
+                Loop::Concentrated => {
+                    timed(0, CHECKS);
+                    fill.fill();
+                    timed(0, CHECKS);
+                }
+                Loop::Scattered => (0..SCATTERED).for_each(|at| {
+                    timed(at, at + 1);
+                    fill.fill();
+                }),
+            }
+        }
+        Ticks { checks, whole: ticks() - start }
+    }
+}
+
+/// Of the time stamp counter.
+pub struct Ticks {
+    /// Of the checks, with what it takes to look at the counter.
+    pub checks: u64,
+    /// Of all of it.
+    pub whole: u64,
+}
+
+/// What came before is done; what follows has not begun.
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 has both.
+    unsafe {
+        _mm_lfence();
+        let now = _rdtsc();
+        _mm_lfence();
+        now
+    }
+}
+
+/// Nanoseconds of a tick, by a look at the clock for a hundredth of a second.
+pub fn nanoseconds() -> f64 {
+    let (start, first) = (std::time::Instant::now(), ticks());
+    while start.elapsed().as_millis() < 10 {}
+    start.elapsed().as_nanos() as f64 / (ticks() - first) as f64
+}

@@ -1,0 +1,282 @@
+//! The same check by each way, in two programs.
+//!
+//! ```text
+//!   one place     a loop around one check, as in the note: a load takes flag number n, the key is always the same
+//!   N places      functions with a check each, called one after the other: check number n takes flag, site or naked key number n
+//! ```
+
+use std::arch::asm;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jumplabel::{naked_key, static_branch_unlikely, static_key};
+
+use super::writer::WRITTEN;
+use crate::Result;
+use crate::site::decode::Path;
+
+/// Checks that follow each other, and flags.
+pub const CHECKS: usize = 1000;
+
+/// A line of its own, and the next one, which some processors fetch with it.
+#[repr(align(128))]
+struct Flag(AtomicBool);
+
+static FLAGS: [Flag; CHECKS] = [const { Flag(AtomicBool::new(false)) }; CHECKS];
+
+static_key! {
+    static KEY: false;
+    static KEYS: [false; CHECKS];
+}
+naked_key! { static NAKED: false; }
+
+/// Stores that the compiler sees, of a value that it does not know: without them it takes flags for constants.
+pub fn store() {
+    FLAGS.iter().for_each(|flag| flag.0.store(std::hint::black_box(false), Ordering::Relaxed));
+}
+
+/// A load that is no atomic one.
+fn plain(flag: &AtomicBool) -> bool {
+    // SAFETY: nobody writes while it is read; the compiler does not know that.
+    unsafe { flag.as_ptr().read_volatile() }
+}
+
+/// The flag of a check at one place. Whoever calls says numbers below [`CHECKS`]: a test of that would be a part of the check.
+#[inline(always)]
+fn flag(at: usize) -> &'static AtomicBool {
+    debug_assert!(at < CHECKS);
+    // SAFETY: as above.
+    unsafe { &FLAGS.get_unchecked(at).0 }
+}
+
+/// How a check is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Constant,
+    Naked,
+    Site,
+    Plain,
+    Relaxed,
+    Acquire,
+    SeqCst,
+    /// A relaxed load of a flag on a line that another thread writes.
+    Written,
+}
+
+/// In the order of the report; the last one only where another thread writes.
+pub const WAYS: [Way; 7] = [Way::Constant, Way::Naked, Way::Site, Way::Plain, Way::Relaxed, Way::Acquire, Way::SeqCst];
+
+impl Way {
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Constant => "constant",
+            Way::Naked => "naked key",
+            Way::Site => "site",
+            Way::Plain => "plain load",
+            Way::Relaxed => "relaxed load",
+            Way::Acquire => "acquire load",
+            Way::SeqCst => "SeqCst load",
+            Way::Written => "relaxed load, another thread writes beside it",
+        }
+    }
+}
+
+/// Makes the checks from one number to another.
+pub type Run = fn(usize, usize) -> u64;
+
+/// Which of the programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    OnePlace,
+    Places,
+}
+
+pub const PROGRAMS: [Program; 2] = [Program::OnePlace, Program::Places];
+
+impl Program {
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::OnePlace => "one_place",
+            Program::Places => "places",
+        }
+    }
+}
+
+/// Tells the compiler that the arm is out of line.
+#[cold]
+#[inline]
+fn unlikely() {}
+
+macro_rules! one_place {
+    ($name:ident, $at:ident, $check:expr) => {
+        #[inline(never)]
+        fn $name(from: usize, to: usize) -> u64 {
+            let (mut $at, mut hits) = (from, 0_u64);
+            while $at < to {
+                if $check {
+                    unlikely();
+                    // SAFETY: an increment of a register.
+                    unsafe { asm!("inc {}", inout(reg) hits, options(nomem, nostack)) };
+                }
+                // The loop stays, whatever is in it.
+                // SAFETY: an increment of a register.
+                unsafe { asm!("inc {}", inout(reg) $at, options(nomem, nostack)) };
+            }
+            hits
+        }
+    };
+}
+
+one_place!(constant, at, false);
+one_place!(naked, at, NAKED.get());
+one_place!(site, at, static_branch_unlikely!(KEY));
+one_place!(plain_load, at, plain(flag(at)));
+one_place!(relaxed, at, flag(at).load(Ordering::Relaxed));
+one_place!(acquire, at, flag(at).load(Ordering::Acquire));
+one_place!(seq_cst, at, flag(at).load(Ordering::SeqCst));
+one_place!(written, at, WRITTEN.flag.load(Ordering::Relaxed));
+
+/// One function with one check.
+pub type Cell = fn(u64) -> u64;
+
+/// What a check guards. Never in line, so that it stays a branch.
+#[cold]
+#[inline(never)]
+fn taken(x: u64) -> u64 {
+    x ^ 1
+}
+
+macro_rules! cell {
+    ($name:ident, $at:ident, $check:expr) => {
+        #[inline(never)]
+        fn $name<const $at: usize>(x: u64) -> u64 {
+            let x = x.wrapping_mul(5) + $at as u64;
+            if $check { taken(x) } else { x }
+        }
+    };
+}
+
+cell!(constant_cell, N, false);
+cell!(site_cell, N, static_branch_unlikely!(KEYS[N]));
+cell!(plain_cell, N, plain(&FLAGS[N].0));
+cell!(relaxed_cell, N, FLAGS[N].0.load(Ordering::Relaxed));
+cell!(acquire_cell, N, FLAGS[N].0.load(Ordering::Acquire));
+cell!(seq_cst_cell, N, FLAGS[N].0.load(Ordering::SeqCst));
+
+/// A cell with a naked key of its own.
+macro_rules! naked_cell {
+    ($at:expr) => {{
+        naked_key! { static KEY: false; }
+        cell!(naked_cell, N, KEY.get());
+        naked_cell::<{ $at }> as Cell
+    }};
+}
+
+macro_rules! numbered {
+    ($name:ident $at:expr) => {
+        $name::<{ $at }> as Cell
+    };
+}
+
+/// Ten of what `$then!` makes of each of ten numbers; of these, hundreds and thousands are made.
+macro_rules! tens {
+    ($then:ident ($($first:tt)*) $at:expr) => {
+        [
+            $then!($($first)* 10 * $at), $then!($($first)* 10 * $at + 1), $then!($($first)* 10 * $at + 2),
+            $then!($($first)* 10 * $at + 3), $then!($($first)* 10 * $at + 4), $then!($($first)* 10 * $at + 5),
+            $then!($($first)* 10 * $at + 6), $then!($($first)* 10 * $at + 7), $then!($($first)* 10 * $at + 8),
+            $then!($($first)* 10 * $at + 9),
+        ]
+    };
+}
+
+macro_rules! places {
+    ($($name:ident $cells:ident $one:ident ($($word:ident)?);)*) => { $(
+        static $cells: [[[Cell; 10]; 10]; 10] = tens!(tens (tens ($one ($($word)?))) 0);
+
+        fn $name(from: usize, to: usize) -> u64 {
+            $cells.as_flattened().as_flattened()[from..to].iter().fold(1, |x, cell| cell(x))
+        }
+    )* };
+}
+
+places! {
+    constants CONSTANTS numbered (constant_cell);
+    naked_keys NAKED_KEYS naked_cell ();
+    sites SITES numbered (site_cell);
+    plain_loads PLAIN_LOADS numbered (plain_cell);
+    relaxed_loads RELAXED_LOADS numbered (relaxed_cell);
+    acquire_loads ACQUIRE_LOADS numbered (acquire_cell);
+    seq_cst_loads SEQ_CST_LOADS numbered (seq_cst_cell);
+}
+
+impl Program {
+    /// None if the program has no such way.
+    pub fn run(self, way: Way) -> Option<Run> {
+        Some(match (self, way) {
+            (Program::OnePlace, Way::Constant) => constant,
+            (Program::OnePlace, Way::Naked) => naked,
+            (Program::OnePlace, Way::Site) => site,
+            (Program::OnePlace, Way::Plain) => plain_load,
+            (Program::OnePlace, Way::Relaxed) => relaxed,
+            (Program::OnePlace, Way::Acquire) => acquire,
+            (Program::OnePlace, Way::SeqCst) => seq_cst,
+            (Program::OnePlace, Way::Written) => written,
+            (Program::Places, Way::Constant) => constants,
+            (Program::Places, Way::Naked) => naked_keys,
+            (Program::Places, Way::Site) => sites,
+            (Program::Places, Way::Plain) => plain_loads,
+            (Program::Places, Way::Relaxed) => relaxed_loads,
+            (Program::Places, Way::Acquire) => acquire_loads,
+            (Program::Places, Way::SeqCst) => seq_cst_loads,
+            (Program::Places, Way::Written) => return None,
+        })
+    }
+
+    /// Instructions of one check's surroundings and of the check, and how many of them load: of a turn of the loop, or of a place.
+    fn path(self, way: Way) -> Result<[usize; 2]> {
+        let path = match self {
+            Program::OnePlace => Path::of_loop(self.run(way).map_or(0, |run| run as usize))?,
+            Program::Places => Path::of_call(places(way)[CHECKS / 2] as usize),
+        };
+        Ok([path.len(), path.loads()])
+    }
+}
+
+fn places(way: Way) -> &'static [Cell] {
+    let cells = match way {
+        Way::Constant | Way::Written => &CONSTANTS,
+        Way::Naked => &NAKED_KEYS,
+        Way::Site => &SITES,
+        Way::Plain => &PLAIN_LOADS,
+        Way::Relaxed => &RELAXED_LOADS,
+        Way::Acquire => &ACQUIRE_LOADS,
+        Way::SeqCst => &SEQ_CST_LOADS,
+    };
+    cells.as_flattened().as_flattened()
+}
+
+/// Instructions and loads of each way, more than those of a constant. Stops where the compiler made something else of a way than what its
+/// name says.
+pub fn code() -> Result<Vec<(Program, Way, [usize; 2])>> {
+    let mut code = Vec::new();
+    for program in PROGRAMS {
+        let [base, _] = program.path(Way::Constant)?;
+        for way in WAYS.into_iter().chain([Way::Written]).filter(|&way| program.run(way).is_some()) {
+            let [instructions, loads] = program.path(way)?;
+            let more = instructions.wrapping_sub(base);
+            let right = match way {
+                Way::Constant => more == 0 && loads == 0,
+                Way::Site => more == 1 && loads == 0,
+                // A call, the two instructions of the function, a test, a branch; in a function that was a leaf, what keeps `x` over the call.
+                Way::Naked => (5..12).contains(&more) && loads == 0,
+                _ => (2..6).contains(&more) && loads == 1,
+            };
+            if !right {
+                let (way, program) = (way.name(), program.name());
+                return Err(format!("{way} in {program} is {more} instructions and {loads} loads: not measured").into());
+            }
+            code.push((program, way, [more, loads]));
+        }
+    }
+    Ok(code)
+}

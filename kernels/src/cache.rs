@@ -1,0 +1,110 @@
+//! The loops of `jumplabel-bench -- cache`, between whose checks memory is filled: on one CPU, then on both at once. An emulator has no
+//! caches, so that no time is said, and the loops are repeated a tenth as often: this shows that they run here, and that each check finds what it is to
+//! find.
+
+use core::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Acquire, Relaxed, SeqCst},
+};
+
+use jumplabel::{Batch, Error, naked_key, static_branch_unlikely, static_key};
+
+use crate::machine::bounds;
+use crate::{arch, say, two};
+
+/// Checks that follow each other, and flags.
+const CHECKS: usize = 1000;
+
+/// A line of the cache.
+#[repr(align(64))]
+struct Flag(AtomicBool);
+
+static FLAGS: [Flag; CHECKS] = [const { Flag(AtomicBool::new(false)) }; CHECKS];
+static_key! { static SITE: false; }
+naked_key! { static NAKED: false; }
+
+/// The ways to make check number n.
+const WAYS: [fn(usize) -> bool; 6] = [
+    |_| NAKED.get(),
+    |_| static_branch_unlikely!(SITE),
+    // SAFETY: it is written while no other CPU runs.
+    |at| unsafe { FLAGS[at].0.as_ptr().read_volatile() },
+    |at| FLAGS[at].0.load(Relaxed),
+    |at| FLAGS[at].0.load(Acquire),
+    |at| FLAGS[at].0.load(SeqCst),
+];
+
+/// How many checks and fills there were, and how many checks found their key or flag on.
+#[derive(Default)]
+struct Counts {
+    checks: u32,
+    fills: u32,
+    on: u32,
+}
+
+impl Counts {
+    fn check(&mut self, way: fn(usize) -> bool, numbers: core::ops::Range<usize>) {
+        for at in numbers {
+            self.checks += 1;
+            self.on += u32::from(way(at));
+        }
+    }
+
+    /// Reads a word of each line of 2 MiB behind the image and the module, which are this CPU's, in an order without a pattern.
+    fn fill(&mut self) {
+        const BYTES: usize = 2 << 20;
+        const LINES: usize = BYTES / 64;
+        let memory = bounds().code.start + (16 + arch::cpu()) * BYTES;
+        let mut line = 0;
+        for _ in 0..LINES {
+            // SAFETY: memory that nobody uses.
+            unsafe { ((memory + 64 * line) as *const u32).read_volatile() };
+            line = (line * 5 + 12345) % LINES; // Each once: Hull and Dobell's theorem.
+        }
+        self.fills += 1;
+    }
+}
+
+/// All loops by all ways.
+fn loops() -> Counts {
+    let mut counts = Counts::default();
+    for way in WAYS {
+        counts.check(way, 0..1);
+        counts.fill();
+        counts.check(way, 0..1);
+        for _ in 0..10 {
+            counts.check(way, 0..CHECKS);
+            counts.fill();
+            counts.check(way, 0..CHECKS);
+        }
+        for at in 0..100 {
+            counts.check(way, at..at + 1);
+            counts.fill();
+        }
+    }
+    counts
+}
+
+/// On this CPU alone: all are off, and then switched on.
+pub fn alone() -> Result<(), Error> {
+    let Counts { checks, fills, on } = loops();
+    assert!(on == 0);
+    Batch::new().enable(&SITE).enable(&NAKED).commit()?;
+    FLAGS.iter().for_each(|flag| flag.0.store(true, Relaxed));
+    say!("cache loops: {checks} checks, {fills} fills on one CPU");
+    Ok(())
+}
+
+/// On both CPUs at once, all on.
+pub fn together() {
+    static HERE: AtomicU32 = AtomicU32::new(0);
+    static DONE: AtomicU32 = AtomicU32::new(0);
+    let all = |count: &AtomicU32| {
+        count.fetch_add(1, SeqCst);
+        two::until(|| count.load(SeqCst) == 2);
+    };
+    all(&HERE);
+    let counts = loops();
+    assert!(counts.on == counts.checks);
+    all(&DONE);
+}
