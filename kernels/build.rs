@@ -19,6 +19,9 @@ fn main() {
     let used = PathBuf::from(of("OUT_DIR")).join("link.ld");
     std::fs::write(&used, text).expect("the directory is cargo's");
     println!("cargo::rustc-link-arg-bins=-T{}", used.display());
+    // Tests that user space shares ask for it.
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
+    println!("cargo::rustc-cfg=jumplabel_sites");
     if arch == "x86_64" {
         // The compiler takes this target for one whose programs are moved when they start.
         println!("cargo::rustc-link-arg-bins=--no-pie");

@@ -99,7 +99,7 @@ unsafe impl Machine for Here {
 }
 
 /// The platform: two CPUs, eight pages.
-pub static KERNEL: Kernel<Here, 2, 8> = Kernel::new(Here);
+pub static KERNEL: Kernel<Here, 2, 32> = Kernel::new(Here);
 pub static TEXT: &dyn Text = &KERNEL;
 
 /// Where the kernel lies, by the linker's script.

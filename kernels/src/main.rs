@@ -15,6 +15,7 @@ mod arch;
 mod bad;
 mod cache;
 mod checks;
+mod conformance;
 mod machine;
 mod memory;
 mod modules;

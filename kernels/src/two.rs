@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen, sites};
 use crate::machine::{KERNEL, serialised, written};
-use crate::{arch, bad, cache, operations, say, unit};
+use crate::{arch, bad, cache, conformance, operations, say, unit};
 
 static_key! {
     static PER_CPU: false;
@@ -143,6 +143,7 @@ pub fn run() -> Result<(), Error> {
         "{FLIPS} flips, {runs} runs of the other CPU, {compared} compared with {epochs} of {number} states, {stale} stale"
     );
     assert!(epochs >= FLIPS / 3 * 2 && stale == 0);
+    conformance::run();
     DONE.store(true, Release);
     Ok(())
 }

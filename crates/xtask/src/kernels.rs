@@ -248,6 +248,7 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     let copy = here.join("target/kernels/twin");
     for part in [
         "crates/jumplabel/src",
+        "crates/jumplabel/tests/conformance",
         "crates/jumplabel-kernel/src",
         "crates/jumplabel-capi/src",
         "crates/jumplabel-capi/include",

@@ -1,0 +1,22 @@
+//! The tests of user space on this machine: the same bodies as tests/keys.rs and tests/naked.rs of the core.
+
+use crate::say;
+
+#[path = "../../crates/jumplabel/tests/conformance/keys.rs"]
+mod keys;
+#[path = "../../crates/jumplabel/tests/conformance/naked.rs"]
+mod naked;
+
+macro_rules! of_keys {
+    ($($body:ident)*) => { &[$(keys::$body),*] };
+}
+macro_rules! of_naked_keys {
+    ($($body:ident)*) => { &[$(naked::$body),*] };
+}
+const BODIES: [&[fn()]; 2] = [keys::each!(of_keys), naked::each!(of_naked_keys)];
+
+/// Once: they leave their keys as they are at the end.
+pub fn run() {
+    BODIES.iter().flat_map(|bodies| bodies.iter()).for_each(|body| body());
+    say!("{} tests of keys and {} of naked keys", BODIES[0].len(), BODIES[1].len());
+}
