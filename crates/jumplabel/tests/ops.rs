@@ -3,6 +3,9 @@
 #[path = "ops/closed.rs"]
 mod closed;
 #[cfg(all(target_arch = "x86_64", jumplabel_sites, not(jumplabel_dylib)))]
+#[path = "ops/states.rs"]
+mod states;
+#[cfg(all(target_arch = "x86_64", jumplabel_sites, not(jumplabel_dylib)))]
 #[path = "ops/stubs.rs"]
 mod stubs;
 #[cfg(all(target_arch = "x86_64", jumplabel_sites))]

@@ -46,7 +46,7 @@ mod x86_op;
 pub use alternative::Alternative;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 #[doc(hidden)]
-pub use asm::op::x86_64::__op_thunk;
+pub use asm::op::thunk::__op_thunk;
 pub use branch::Branch;
 pub use caches::{Act, Caches, maintain};
 pub use call_site::CallSite;

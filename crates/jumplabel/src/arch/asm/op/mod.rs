@@ -17,10 +17,12 @@
 mod elsewhere;
 #[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod in_place;
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+pub(crate) mod thunk;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-pub(crate) mod x86_64;
+mod x86_64;
 
 /// The beginning: the number of the operation, and what gives it a table entry.
 #[doc(hidden)]

@@ -1,6 +1,4 @@
-//! Operations in place on x86-64: stubs, their unwind information, and what keeps registers for backends that are called.
-
-use core::sync::atomic::AtomicU32;
+//! Operations in place on x86-64: stubs and their unwind information. What keeps registers for backends that are called is in `thunk`.
 
 /// Chooses what is written for a template of this instruction set, or of another one.
 #[doc(hidden)]
@@ -138,45 +136,4 @@ macro_rules! __op_unwind_asm {
             $rows, ".p2align 3,0\n8824:\n.popsection"
         )
     };
-}
-
-/// The bits of `xsave` for what a backend may write: the registers of x87, SSE, AVX and AVX-512. 0 until the first call, of each copy of
-/// the library; [`NONE`] for a processor without `xsave`. Asked once: a hypervisor answers slowly.
-static KEPT: AtomicU32 = AtomicU32::new(0);
-
-/// A sign.
-const NONE: u32 = 1 << 31;
-
-/// Calls the function in rax with what lies behind the return address and a word more, up to six words, and puts what it returns into the
-/// first of them. Keeps all registers but rax and the flags. The area of `xsave` is at most 2,688 bytes for these registers (Intel SDM
-/// volume 1, 13.5).
-#[doc(hidden)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn __op_thunk() {
-    core::arch::naked_asm!(
-        ".cfi_startproc\npush rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp,-16\nmov rbp,rsp\n.cfi_def_cfa_register rbp",
-        "push rcx\npush rdx\npush rsi\npush rdi\npush r8\npush r9\npush r10\npush r11\npush rbx\n.cfi_offset rbx,-88",
-        "mov r11,rax\nsub rsp,2688\nand rsp,-64",
-        "mov ebx,dword ptr [rip+{kept}]\ntest ebx,ebx\njnz 4f",
-        // Whether the system has enabled it (OSXSAVE), and for what.
-        "mov eax,1\ncpuid\nmov ebx,{none}\nbt ecx,27\njnc 5f",
-        "xor ecx,ecx\nxgetbv\nand eax,0xe7\nmov ebx,eax",
-        "5: mov dword ptr [rip+{kept}],ebx",
-        "4: mov eax,ebx\ntest eax,eax\njs 2f",
-        "xor edx,edx",
-        "mov [rsp+512],rdx\nmov [rsp+520],rdx\nmov [rsp+528],rdx\nmov [rsp+536],rdx",
-        "mov [rsp+544],rdx\nmov [rsp+552],rdx\nmov [rsp+560],rdx\nmov [rsp+568],rdx",
-        "xsave64 [rsp]\njmp 3f",
-        "2: fxsave64 [rsp]",
-        "3: mov rdi,[rbp+24]\nmov rsi,[rbp+32]\nmov rdx,[rbp+40]\nmov rcx,[rbp+48]\nmov r8,[rbp+56]\nmov r9,[rbp+64]",
-        "call r11\nmov [rbp+24],rax",
-        "mov eax,ebx\ntest eax,eax\njs 2f",
-        "xor edx,edx\nxrstor64 [rsp]\njmp 3f",
-        "2: fxrstor64 [rsp]",
-        "3: lea rsp,[rbp-72]",
-        "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
-        "pop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_endproc",
-        kept = sym KEPT,
-        none = const NONE,
-    )
 }
