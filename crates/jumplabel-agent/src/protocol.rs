@@ -110,16 +110,28 @@ pub fn duration(word: &str) -> Result<u32, String> {
     seconds.filter(|&seconds| seconds > 0).ok_or_else(|| format!("`{word}`: for takes seconds: 30 or 30s"))
 }
 
+impl Request {
+    fn parts(&self) -> (&'static str, &[Selector]) {
+        match self {
+            Request::Hello => ("hello", &[]),
+            Request::Watch => ("watch", &[]),
+            Request::List(items) => ("list", items),
+            Request::Check(items) => ("check", items),
+            Request::Set { items, .. } => ("set", items),
+        }
+    }
+
+    /// Whether an item has a blank or a comma in it, which separate items in a line.
+    pub fn has_separators(&self) -> bool {
+        let separates = |char: char| char == ',' || char.is_whitespace();
+        self.parts().1.iter().any(|item| item.to_string().contains(separates))
+    }
+}
+
 /// As a line, without its end.
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (verb, items) = match self {
-            Request::Hello => ("hello", &[][..]),
-            Request::Watch => ("watch", &[][..]),
-            Request::List(items) => ("list", &items[..]),
-            Request::Check(items) => ("check", &items[..]),
-            Request::Set { items, .. } => ("set", &items[..]),
-        };
+        let (verb, items) = self.parts();
         f.write_str(verb)?;
         for (number, item) in items.iter().enumerate() {
             write!(f, "{}{item}", if number == 0 { ' ' } else { ',' })?;

@@ -52,6 +52,17 @@ pub enum Command {
     /// Shows what agents' clients change in a process, as it happens
     #[command(after_help = AFTER)]
     Watch(Watch),
+    /// Sets keys of several processes, as lines of JSON say, and prints a line of JSON for each
+    ///
+    /// A line is {"process":"@web","set":["net.*=on"],"for":30,"dry_run":false}, of which `for` and `dry_run` may be left out. All lines are
+    /// read first: if one makes no sense, nothing is set. Each is one change of its process, all or nothing; those behind one that fails
+    /// are tried all the same.
+    #[command(after_help = AFTER)]
+    Apply(Apply),
+    /// Prints what completes commands in a shell
+    Completions(Completions),
+    /// Writes manual pages, one for each command
+    Man(Man),
 }
 
 /// What is listed.
@@ -118,4 +129,23 @@ pub struct Watch {
     /// Lines of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Apply {
+    /// A file of lines of JSON, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+}
+
+#[derive(Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct Man {
+    /// A directory that is there
+    pub directory: std::path::PathBuf,
 }

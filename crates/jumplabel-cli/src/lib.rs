@@ -2,7 +2,7 @@
 //! which it also sets.
 //!
 //! ```text
-//!   commands     list, sites, disasm, check                        live       list, check, set, watch
+//!   commands     list, sites, disasm, check                        live       list, check, set, watch; apply
 //!   selection    what the selectors choose of a target             process    finds agents, and asks them
 //!   target       objects, each with its tables
 //!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
@@ -50,6 +50,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Check(what) => commands::check::run(what, &mut report),
         Command::Set(what) => commands::live::set(what, &mut report),
         Command::Watch(what) => commands::live::watch(what, out),
+        Command::Apply(what) => commands::apply::run(what, out),
+        Command::Completions(what) => commands::pages::completions(what, &mut report),
+        Command::Man(what) => commands::pages::man(what),
     };
     let code = done.unwrap_or_else(|failure| {
         report.error(&failure);

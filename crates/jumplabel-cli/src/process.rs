@@ -60,8 +60,10 @@ impl Process {
     /// The answer to a request. What makes no sense, or is out of reach, is an error; the rest is in the answer.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
         let mut line = request.to_string();
-        if line.parse().as_ref() != Ok(request) {
-            return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector")));
+        match line.parse::<Request>() {
+            Ok(read) if read == *request => {}
+            Err(why) if !request.has_separators() => return Err(Failure::Usage(why)),
+            _ => return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector"))),
         }
         line.push('\n');
         if line.len() > LONGEST {

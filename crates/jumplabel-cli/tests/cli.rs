@@ -16,6 +16,8 @@ mod live;
 mod machines;
 #[path = "cli/ops.rs"]
 mod ops;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/programs.rs"]
 mod programs;
 #[path = "cli/refused.rs"]

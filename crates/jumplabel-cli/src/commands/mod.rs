@@ -1,9 +1,11 @@
 //! The commands.
 
+pub mod apply;
 pub mod check;
 pub mod disasm;
 pub mod list;
 pub mod live;
+pub mod pages;
 pub mod sites;
 
 use jumplabel_selector::Selector;

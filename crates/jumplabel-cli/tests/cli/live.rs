@@ -207,3 +207,61 @@ fn no_agent() {
         std::fs::remove_file(&path).unwrap();
     }
 }
+
+/// Lines of JSON: each is answered, and what makes no sense is found before anything is set.
+#[test]
+fn apply() {
+    let server = Server::start("apply", "name=web");
+    let applied = |lines: &str| {
+        let file = server.runtime.join("lines");
+        std::fs::write(&file, lines).unwrap();
+        let by_name = server.tool(&["apply", file.to_str().unwrap()]);
+        let answers: Vec<serde_json::Value> =
+            by_name.1.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (by_name.0, answers, by_name.2)
+    };
+    let pid = server.pid();
+    let (code, answers, said) = applied(&format!(
+        "{{\"process\":\"@web\",\"set\":[\"net.trace=on\"],\"for\":1000}}\n\n\
+         {{\"process\":\"@nobody\",\"set\":[\"net.trace=on\"]}}\n\
+         {{\"process\":\"{pid}\",\"set\":[\"nothing.*=on\"]}}\n\
+         {{\"process\":\"{pid}\",\"set\":[\"operated::MODE=2\",\"net.trace+1\"],\"dry_run\":true}}\n\
+         {{\"process\":\"{pid}\",\"set\":[\"operated::MODE=2\"]}}\n"
+    ));
+    assert_eq!((code, &*said), (3, ""));
+    let brief = |answer: &serde_json::Value| {
+        (answer["process"].to_string(), answer["status"].as_u64(), answer["set"]["undo"].to_string())
+    };
+    let pid = format!("\"{pid}\"");
+    let expected = [
+        ("\"@web\"", 0, "\"net.trace=off\""),
+        ("\"@nobody\"", 3, "null"),
+        (&pid, 1, "null"),
+        (&pid, 0, "\"net.trace-1,operated::MODE=1\""),
+        (&pid, 0, "\"operated::MODE=1\""),
+    ];
+    let expected = expected.map(|(process, status, undo)| (process.to_owned(), Some(status), undo.to_owned()));
+    assert_eq!(answers.iter().map(brief).collect::<Vec<_>>(), expected);
+    assert!(answers[1]["error"].as_str().unwrap().contains("@nobody: no agent"));
+    assert_eq!(server.prints(&["check", "@web", "net.trace=on", "operated::MODE=2"]), "");
+
+    let good = "{\"process\":\"@web\",\"set\":[\"net.trace=off\"]}\n";
+    for (bad, why) in [
+        ("[]", "line 2: invalid length"),
+        ("{\"process\":\"@web\",\"set\":[\"net.trace=off\"],\"force\":true}", "line 2: unknown field `force`"),
+        ("{\"process\":\"@web\",\"set\":[\"net.trace\"]}", "line 2: `net.trace`: say what it is to be"),
+        ("{\"process\":\"@web\",\"set\":[]}", "line 2: say what is to change"),
+        ("{\"process\":\"@web\",\"set\":[\"net.trace=on\"],\"for\":0}", "line 2: say what is to change"),
+        ("{\"process\":\"@web\",\"set\":[\"a:b=\"]}", "line 2: "),
+    ] {
+        let (code, answers, said) = applied(&format!("{good}{bad}\n{good}"));
+        assert!(code == 2 && answers.is_empty() && said.contains(why), "{bad}: {code} {said}");
+        assert!(said.contains("nothing is set"), "{said}");
+    }
+    assert_eq!(server.prints(&["check", "@web", "net.trace=on"]), "");
+    // From standard input.
+    let mut child = server.command(&["apply", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), good.as_bytes()).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(server.prints(&["check", "@web", "net.trace=off"]), "");
+}

@@ -1,0 +1,76 @@
+//! `apply`: changes of several processes, a line of JSON each.
+
+use std::io::{Read, Write};
+
+use jumplabel_agent::protocol::{Answer, Request};
+use jumplabel_selector::Selector;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments;
+use crate::failure::{DONE, Failure};
+use crate::process::Process;
+
+/// A line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    process: String,
+    set: Vec<String>,
+    #[serde(rename = "for")]
+    seconds: Option<u32>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The line that answers it.
+#[derive(Serialize)]
+struct Applied<'a> {
+    process: &'a str,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+/// The exit code is that of the first line that failed.
+pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> {
+    let requests = requests(&text(&what.file)?)?;
+    let mut code = DONE;
+    for (process, request) in &requests {
+        let asked = Process::find(process).and_then(|mut agent| agent.ask(request));
+        let answer = asked.unwrap_or_else(|failure| Answer::error(failure.code(), failure.to_string()));
+        code = if code == DONE { answer.status } else { code };
+        let mut line = serde_json::to_string(&Applied { process, answer }).unwrap_or_default();
+        line.push('\n');
+        // Whoever does not read any more wants it done all the same.
+        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    }
+    Ok(code)
+}
+
+fn text(file: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = match file {
+        "-" => std::io::stdin().read_to_string(&mut text).map(drop),
+        _ => std::fs::read_to_string(file).map(|found| text = found),
+    };
+    read.map(|()| text).map_err(|error| Failure::OutOfReach(format!("{file}: {error}")))
+}
+
+/// All of them, or what is wrong with the first that makes no sense.
+fn requests(text: &str) -> Result<Vec<(String, Request)>, Failure> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let request = |(number, line): (usize, &str)| {
+        let refused = |why: String| Failure::Usage(format!("line {}: {why}: nothing is set", number + 1));
+        let Wanted { process, set, seconds, dry_run } =
+            serde_json::from_str(line).map_err(|error| refused(error.to_string()))?;
+        if set.is_empty() || seconds == Some(0) {
+            return Err(refused("say what is to change, and for at least a second".to_owned()));
+        }
+        let items: Result<Vec<Selector>, _> = set.iter().map(|item| item.parse()).collect();
+        let items = items.map_err(refused)?;
+        if let Some(item) = items.iter().find(|item| item.assignment.is_none()) {
+            return Err(refused(format!("`{item}`: say what it is to be: SELECTOR=VALUE")));
+        }
+        Ok((process, Request::Set { items, seconds, dry_run }))
+    };
+    lines.map(request).collect()
+}
