@@ -16,3 +16,14 @@ pub mod switch;
 pub mod twin;
 #[cfg(jumplabel_sites)]
 pub mod writers;
+
+/// A test for each function of the module `conformance` beside it: `conformance::each!(tests_of_bodies)`.
+#[macro_export]
+macro_rules! tests_of_bodies {
+    ($($body:ident)*) => { $(
+        #[test]
+        fn $body() {
+            conformance::$body();
+        }
+    )* };
+}

@@ -5,24 +5,17 @@ use jumplabel::{
     Batch, Error, RawKey, Site, StaticKeyFalse, for_each_key, for_each_site, naked_key, probe, set_all,
     static_branch_likely, static_branch_unlikely, static_key, text_reserved,
 };
+use jumplabel_testing::tests_of_bodies;
 
 #[path = "conformance/keys.rs"]
 mod conformance;
 
-macro_rules! tests {
-    ($($body:ident)*) => { $(
-        #[test]
-        fn $body() {
-            conformance::$body();
-        }
-    )* };
-}
-
-conformance::each!(tests);
+conformance::each!(tests_of_bodies);
 
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no sites")]
 fn introspection() {
+    const LINE: u32 = line!() + 1;
     static_key! { static LISTED: [true; 2]; }
     #[inline(never)] // One site.
     fn check() -> bool {
@@ -33,7 +26,7 @@ fn introspection() {
     for_each_key(|key| {
         if key.name.ends_with("::LISTED") {
             found += 1;
-            assert!(key.file.ends_with("keys.rs") && key.line > 20 && key.default && key.enabled);
+            assert!(key.file.ends_with("keys.rs") && key.line == LINE && key.default && key.enabled);
             assert_eq!(key.sites, key.element.unwrap() as usize);
         }
     })

@@ -4,20 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::arch::{Arch, Native, State};
 use jumplabel::{RawKey, for_each_key, for_each_site, naked_key, text_reserved};
+use jumplabel_testing::tests_of_bodies;
 
 #[path = "conformance/naked.rs"]
 mod conformance;
 
-macro_rules! tests {
-    ($($body:ident)*) => { $(
-        #[test]
-        fn $body() {
-            conformance::$body();
-        }
-    )* };
-}
-
-conformance::each!(tests);
+conformance::each!(tests_of_bodies);
 
 /// `#[cfg]` takes the whole declaration away; names do not clash with what the macro makes.
 #[test]
@@ -39,6 +31,7 @@ fn attributes_and_names() {
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no records without sites")]
 fn introspection() {
+    const LINE: u32 = line!() + 1;
     naked_key! { static LISTED: true; static LONELY: false; }
     fn checks() -> bool {
         LISTED.get() && LISTED.get() && LISTED.get()
@@ -47,7 +40,7 @@ fn introspection() {
     let mut found = Vec::new();
     for_each_key(|key| {
         if key.name == concat!(module_path!(), "::LISTED") || key.name == concat!(module_path!(), "::LONELY") {
-            assert!(key.file.ends_with("naked.rs") && key.line > 30 && key.element.is_none());
+            assert!(key.file.ends_with("naked.rs") && key.line == LINE && key.element.is_none());
             found.push((key.default, key.enabled, key.count, key.key.address()));
         }
     })

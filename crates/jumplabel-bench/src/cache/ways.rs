@@ -12,6 +12,7 @@ use jumplabel::{naked_key, static_branch_unlikely, static_key};
 
 use super::writer::WRITTEN;
 use crate::Result;
+use crate::site::cold::{Cell, cell};
 use crate::site::decode::Path;
 
 /// Checks that follow each other, and flags.
@@ -134,26 +135,6 @@ one_place!(relaxed, at, flag(at).load(Ordering::Relaxed));
 one_place!(acquire, at, flag(at).load(Ordering::Acquire));
 one_place!(seq_cst, at, flag(at).load(Ordering::SeqCst));
 one_place!(written, at, WRITTEN.flag.load(Ordering::Relaxed));
-
-/// One function with one check.
-pub type Cell = fn(u64) -> u64;
-
-/// What a check guards. Never in line, so that it stays a branch.
-#[cold]
-#[inline(never)]
-fn taken(x: u64) -> u64 {
-    x ^ 1
-}
-
-macro_rules! cell {
-    ($name:ident, $at:ident, $check:expr) => {
-        #[inline(never)]
-        fn $name<const $at: usize>(x: u64) -> u64 {
-            let x = x.wrapping_mul(5) + $at as u64;
-            if $check { taken(x) } else { x }
-        }
-    };
-}
 
 cell!(constant_cell, N, false);
 cell!(site_cell, N, static_branch_unlikely!(KEYS[N]));

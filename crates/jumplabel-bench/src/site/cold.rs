@@ -10,7 +10,6 @@
 //! lines: what differs is the check and what it loads. (That a check with a load is also longer costs lines in programs;
 //! it does not here.)
 
-use std::arch::asm;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,7 +35,7 @@ pub type Cell = fn(u64) -> u64;
 /// What a check guards. Never in line, so that it stays a branch.
 #[cold]
 #[inline(never)]
-fn taken(x: u64) -> u64 {
+pub fn taken(x: u64) -> u64 {
     x ^ 1
 }
 
@@ -45,12 +44,13 @@ macro_rules! cell {
         #[inline(never)]
         fn $name<const $at: usize>(x: u64) -> u64 {
             // SAFETY: a jump to the next cache line.
-            unsafe { asm!("jmp 2f", ".balign 64, 0xcc", "2:", options(nomem, nostack, preserves_flags)) };
+            unsafe { ::std::arch::asm!("jmp 2f", ".balign 64, 0xcc", "2:", options(nomem, nostack, preserves_flags)) };
             let x = x.wrapping_mul(5) + $at as u64;
-            if $check { taken(x) } else { x }
+            if $check { $crate::site::cold::taken(x) } else { x }
         }
     };
 }
+pub(crate) use cell;
 
 cell!(baseline, N, N > CELLS);
 cell!(constant, N, false);

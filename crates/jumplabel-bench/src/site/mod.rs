@@ -7,7 +7,7 @@
 //! ```
 
 mod checks;
-mod cold;
+pub(crate) mod cold;
 pub(crate) mod decode;
 pub mod loops;
 
