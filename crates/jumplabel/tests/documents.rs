@@ -104,6 +104,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=web", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),
     (
         "docs/operating.md",
         "jumplabel watch @web",
