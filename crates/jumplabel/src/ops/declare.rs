@@ -142,6 +142,13 @@ macro_rules! __op {
         $crate::__op_arms! { ($head [$(($argument, $of))*] (none) [$($of),*] ()) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
+    (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $($other:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ", ::core::stringify!($op), ": expected `fn ", ::core::stringify!($op),
+            "(name: Type, ...) -> Type { Backend => function, x86_64 \"template\"; ... }`; what it gives back may be its first argument: \
+             `(inout name: Type, ...) -> Type`"
+        ));
+    };
 }
 
 /// Of each arm: `in "template" [call]`, `nothing`, or `out`.
