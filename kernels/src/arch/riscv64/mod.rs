@@ -8,11 +8,20 @@ mod paging;
 
 pub use paging::{alias, map};
 
-// Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says.
+// Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says. Both harts begin there, and the
+// first one tells the other: OpenSBI 1.1 may let a hart go before it has stored where to, and then that is where the first one began.
 global_asm!(
+    ".pushsection .data.started, \"aw\", %progbits",
+    ".balign 4",
+    "started: .word 0",
+    ".popsection",
     ".pushsection .text.start, \"ax\", %progbits",
     ".globl start",
-    "start: mv tp, a0",
+    "start: la t0, started",
+    "li t1, 1",
+    "amoswap.w t1, t1, (t0)",
+    "bnez t1, 1f",
+    "mv tp, a0",
     "la t0, __bss",
     "la t1, __bss_end",
     "0: sd zero, (t0)",
@@ -20,8 +29,7 @@ global_asm!(
     "bltu t0, t1, 0b",
     "la sp, {stacks} + {stack}",
     "tail {first}",
-    ".globl start_other",
-    "start_other: mv tp, a0",
+    "1: mv tp, a0",
     "la sp, {stacks} + 2 * {stack}",
     "tail {other}",
     // Saves what a function of Rust's may change, and goes on where that function says.
@@ -49,7 +57,7 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    fn start_other();
+    fn start();
     fn trap_entry();
 }
 
@@ -100,7 +108,7 @@ pub fn cpu() -> usize {
 /// Starts the other hart.
 pub fn start_other_cpu() {
     const HART_STATE_MANAGEMENT: usize = 0x48_534d;
-    assert!(firmware(HART_STATE_MANAGEMENT, 0, [1 - cpu(), start_other as *const () as usize, 0]) == 0);
+    assert!(firmware(HART_STATE_MANAGEMENT, 0, [1 - cpu(), start as *const () as usize, 0]) == 0);
 }
 
 /// A software interrupt.
