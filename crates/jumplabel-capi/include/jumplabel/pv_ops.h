@@ -34,7 +34,8 @@
  *     PV_OP_RESULT(ret, events, name, (arguments), arms...)     writes it to a variable: `ret`, and %[ret] in the texts
  *     PV_OP_INOUT(events, name, (value, arguments), arms...)    changes the first argument
  *
- * At most six arguments, of types that fit a general register; %q[name] is all 64 bits of one. All memory counts as written.
+ * At most six arguments; they and a result that is changed are integers of 32 or 64 bits and pointers, a result any integer or pointer. %q[name]
+ * is all 64 bits of one. All memory counts as written.
  *
  *     pv_ops_set(name, backend)      0, or a negative errno as <jumplabel.h>'s functions, and nothing has changed: -EINVAL where there is
  *                                    no such backend, and for an instruction that breaks a rule; -EAGAIN if threads run, and the writer
@@ -193,8 +194,12 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 #define PV_OP(table, op, arguments, ...)                                                                               \
 	JUMPLABEL_OP_(CASE_, table, #op, , , "", arguments, arguments, __VA_ARGS__)
 #define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
-	JUMPLABEL_OP_(RESULT_, table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, arguments, \
-		      __VA_ARGS__)
+	do {                                                                                                           \
+		JUMPLABEL_ASSERT_(!JUMPLABEL_IS_FLOAT_(result),                                                        \
+				  "the result of an operation is an integer or a pointer: convert " #result);          \
+		JUMPLABEL_OP_(RESULT_, table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, \
+			      arguments, __VA_ARGS__);                                                                 \
+	} while (0)
 #define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
 	JUMPLABEL_OP_(CASE_, table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                    \
 		      JUMPLABEL_INOUT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                \
@@ -250,6 +255,7 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 	do {                                                                                                           \
 		JUMPLABEL_ASSERT_(JUMPLABEL_COUNT_(__VA_ARGS__) == JUMPLABEL_MODES_(table),                            \
 				  "an operation has one arm for each backend of its table");                           \
+		JUMPLABEL_ARGUMENTS_(JUMPLABEL_FIT_, JUMPLABEL_UNWRAP_ arguments)                                      \
 		JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, __VA_ARGS__)                        \
 		switch (pv_ops_query(table)) {                                                                         \
 			JUMPLABEL_ARM_OF_(cases, (op, assign), arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))           \
@@ -257,6 +263,20 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 		}                                                                                                      \
 	} while (0)
 
+/* Of fewer bits, compilers differ in who extends an argument; floats are not in general registers. */
+#define JUMPLABEL_FIT_(place, argument)                                                                                \
+	JUMPLABEL_ASSERT_((sizeof(argument) == 4 || sizeof(argument) == 8) && !JUMPLABEL_IS_FLOAT_(argument),          \
+			  "arguments of an operation are integers of 32 or 64 bits, and pointers: convert " #argument);
+#ifdef __cplusplus
+extern "C++" { /* Also where the header is included inside of extern "C". */
+template <class Other> char (&jumplabel_float_(const Other &))[1];
+char (&jumplabel_float_(const float &))[2];
+char (&jumplabel_float_(const double &))[2];
+} /* extern "C++" */
+#define JUMPLABEL_IS_FLOAT_(x) (sizeof(jumplabel_float_(x)) == 2)
+#else
+#define JUMPLABEL_IS_FLOAT_(x) _Generic((x), float: true, double: true, default: false)
+#endif
 #define JUMPLABEL_OP_NAME_(op, assign) op
 #define JUMPLABEL_ASSIGN_(op, assign) assign
 #define JUMPLABEL_CLOSED_CASE_(op, arguments, k, func, text)                                                           \

@@ -114,6 +114,14 @@ fn misuse() {
             "the operation op has a result, which PV_NOTHING does not write",
             true,
         ),
+        (format!("double d = a; PV_OP(table, op, (d), {native}, PV_NOTHING);"), "and pointers: convert d", true),
+        (format!("short s = a; PV_OP(table, op, (s), {native}, PV_NOTHING);"), "and pointers: convert s", true),
+        (
+            "float x; PV_OP_RESULT(x, table, op, (a), PV_IN_PLACE(same, \"mov %[a], %[ret]\"), PV_CALL(same));"
+                .to_owned(),
+            "an integer or a pointer: convert x",
+            true,
+        ),
         (
             "static const struct pv_hooks one[1] = {}; DEFINE_PV_OPS_WITH_HOOKS(two, 2, one);".to_owned(),
             "hooks for each backend",

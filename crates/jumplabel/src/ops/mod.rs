@@ -83,6 +83,23 @@ pub unsafe trait Operation<B> {
     fn request(backend: B) -> Option<Result<Request<'static>, Error>>;
 }
 
+/// A type of an operand in place: one that a function takes in a general register, and of which it believes no bit that is not the value's.
+/// (Of 8 and 16 bits, the ABI of x86-64 leaves it open who extends them, and compilers differ.)
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand of an operation in place",
+    label = "takes integers of 32 and 64 bits, and raw pointers",
+    note = "convert it around the operation; or leave the templates out: a static call takes any type"
+)]
+pub trait Operand {}
+
+macro_rules! operands {
+    ($($type:ty)*) => { $(impl Operand for $type {})* };
+}
+operands! { i32 u32 i64 u64 isize usize }
+impl<T> Operand for *const T {}
+impl<T> Operand for *mut T {}
+
 /// What a backend has done beside its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {

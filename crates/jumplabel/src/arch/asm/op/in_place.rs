@@ -11,11 +11,25 @@ macro_rules! __op_in_place {
         #[doc(hidden)]
         #[allow(non_camel_case_types, dead_code)]
         enum $op {}
+        $crate::__op_fits! { $of $result }
         $crate::__op_operation! { $backends $op $of $result ($crate::__op_type!($unsafe $of $result))
             (__function => ::core::option::Option::None) [$first $function] $($others)* }
         $crate::__op_emit! { (($table $backends $attr $vis $unsafe $op) $arguments $kind)
             [$crate::__op_instruction_asm!(before), $crate::__op_begin_asm!(), "8802:", $template, $crate::__op_native_asm!($op, $template),]
             [const <$backends>::$first as ::core::primitive::u8,] $($others)* }
+    };
+}
+
+/// Does not compile if a type is none of an operand.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_fits {
+    ([$($of:ty),*] ($($result:ty)?)) => {
+        const _: () = {
+            const fn fits<T: $crate::ops::Operand>() {}
+            $(fits::<$of>();)*
+            $(fits::<$result>();)?
+        };
     };
 }
 

@@ -1,0 +1,25 @@
+//! What a function does not take in a general register, or not as it is there, is no operand in place.
+
+jumplabel::ops! {
+    static TABLE: Backend = { Native, Called };
+
+    fn scale(x: f64) -> f64 {
+        Native => scaled, x86_64 "{{disp32}} lea {ret}, [{x} + 0]";
+        Called => scaled;
+    }
+
+    fn short(x: u16) -> u32 {
+        Native => long, x86_64 "{{disp32}} lea {ret:e}, [{x:r} + 0]";
+        Called => long;
+    }
+}
+
+extern "C" fn scaled(x: f64) -> f64 {
+    x
+}
+
+extern "C" fn long(x: u16) -> u32 {
+    x.into()
+}
+
+fn main() {}
