@@ -21,6 +21,7 @@
 mod blocking;
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -59,13 +60,13 @@ impl<T> Lock<T> {
         if self.word.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             slow(&self.word);
         }
-        Guard(self)
+        Guard(self, PhantomData)
     }
 }
 
 /// The value of a lock that is held.
 #[derive(Debug)]
-pub struct Guard<'a, T>(&'a Lock<T>);
+pub struct Guard<'a, T>(&'a Lock<T>, PhantomData<&'a mut T>);
 
 impl<T> Deref for Guard<'_, T> {
     type Target = T;

@@ -244,14 +244,37 @@ macro_rules! __op_call {
     };
 }
 
+/// Does not compile if a template jumps to a call that its arm does not have: it would be another arm's.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_slow_way {
+    ($op:ident $arm:ident in $template:literal []) => {
+        const _: () = ::core::assert!(
+            !$crate::ops::names_call($template),
+            ::core::concat!(
+                "the operation ",
+                ::core::stringify!($op),
+                ": a template jumps to a call, but has no `else call` behind it: that of ",
+                ::core::stringify!($arm)
+            )
+        );
+    };
+    ($($other:tt)*) => {};
+}
+
 /// The operation as a type: each backend has an arm, all arms are functions of one type, and what is requested for the function of one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operation {
     (
         $backends:ident $op:ident $of:tt $result:tt ($type:ty) ($function:ident => $request:expr)
-        $([$arm:ident $named:tt $($arm_of:tt)*])*
+        [$first:ident $first_named:tt $($first_of:tt)*] $([$arm:ident $named:tt $($arm_of:tt)*])*
     ) => {
+        const _: () = ::core::assert!(
+            <$backends>::$first as ::core::primitive::u8 == 0,
+            ::core::concat!("the operation ", ::core::stringify!($op), ": its first arm is not of the first backend of the table")
+        );
+        $($crate::__op_slow_way! { $op $arm $($arm_of)* })*
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: of this operation's call, or none.
         unsafe impl $crate::ops::Operation<$backends> for $op {
@@ -259,6 +282,7 @@ macro_rules! __op_operation {
                 -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>
             {
                 let $function: $type = match __backend {
+                    $backends::$first => $crate::__op_function!($first_named $of $result),
                     $($backends::$arm => $crate::__op_function!($named $of $result),)*
                 };
                 $request

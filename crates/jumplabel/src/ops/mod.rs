@@ -100,6 +100,25 @@ operands! { i32 u32 i64 u64 isize usize }
 impl<T> Operand for *const T {}
 impl<T> Operand for *mut T {}
 
+/// Whether a template jumps to its arm's call.
+#[doc(hidden)]
+#[must_use]
+pub const fn names_call(template: &str) -> bool {
+    let (text, word) = (template.as_bytes(), b"{call}");
+    let mut from = 0;
+    while from + word.len() <= text.len() {
+        let mut same = 0;
+        while same < word.len() && text[from + same] == word[same] {
+            same += 1;
+        }
+        if same == word.len() {
+            return true;
+        }
+        from += 1;
+    }
+    false
+}
+
 /// What a backend has done beside its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {

@@ -90,7 +90,7 @@ macro_rules! __op_open_asm {
         ::core::concat!(
             ".subsection 1\n.p2align 7,0xcc\n8806:\n8811: lea rsp,[rsp-184]\n8814:\n",
             $crate::__op_arguments_asm!([8 16 24 32 40 48] $($argument)*),
-            "mov [rsp],rax\nmov rax,[rip+{}@GOTPCREL]\ncall {__thunk}@PLT\nmov rax,[rsp]\n",
+            "mov [rsp],rax\nmov rax,[rip+{}@GOTPCREL]\ncall [rip+{__thunk}@GOTPCREL]\nmov rax,[rsp]\n",
             $crate::__op_result_asm!($kind),
             "lea rsp,[rsp+184]\n8815:\n.byte 0xe9\n8812: .long 8803b-.-4\n8813:\n.org 8811b+128,0xcc\n.previous\n",
             $crate::__op_unwind_asm!("0x80", ".byte 0x40+8814b-8811b,0x0e,0xb8,1,0x02,8815b-8814b,0x0e,0\n")

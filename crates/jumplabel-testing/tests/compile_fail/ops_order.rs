@@ -1,0 +1,21 @@
+//! The first arm is of the first backend, and a slow way is the arm's own.
+
+jumplabel::ops! {
+    static TABLE: Backend = { Native, Other };
+
+    fn turned(number: u64) -> u64 {
+        Other => native, x86_64 "{{disp32}} lea {ret}, [{number} + 1]";
+        Native => native;
+    }
+
+    fn slow(number: u64) -> u64 {
+        Native => native, x86_64 "{{disp32}} lea {ret}, [{number} + 1]";
+        Other => native, x86_64 "jmp {call}f";
+    }
+}
+
+extern "C" fn native(number: u64) -> u64 {
+    number + 1
+}
+
+fn main() {}
