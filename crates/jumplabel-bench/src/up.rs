@@ -154,7 +154,8 @@ pub fn run(quick: bool) -> Result<Report> {
 /// This process has one thread.
 fn switch(to_up: bool) -> Result<()> {
     if to_up {
-        up::enter()?
+        // SAFETY: as said.
+        unsafe { up::enter() }?
     } else {
         up::leave()?
     };

@@ -45,7 +45,6 @@ core::arch::global_asm!(
     ".hidden jumplabel_up_enter",
     ".hidden jumplabel_up_is_on",
     ".hidden jumplabel_up_leave",
-    ".hidden jumplabel_up_loaded_",
     ".hidden static_key_disable",
     ".hidden static_key_disable_cpuslocked",
     ".hidden static_key_enable",

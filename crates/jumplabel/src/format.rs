@@ -289,9 +289,9 @@ pub(crate) const STAYS: u32 = 2;
 /// A flag of [`Object`]: its code is guarded.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
-/// A flag of [`Object`]: lock prefixes are in. Set under the lock.
+/// A flag of [`Object`]: it was there when lock prefixes were taken out. Set under the lock.
 #[cfg_attr(not(jumplabel_prefixes), allow(dead_code))]
-pub(crate) const LOCKED: u32 = 8;
+pub(crate) const UP: u32 = 8;
 
 impl Object {
     /// The object's sites.

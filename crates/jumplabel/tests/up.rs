@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
+use jumplabel::Outcome;
 #[cfg(target_pointer_width = "64")]
 use jumplabel::up::AtomicU64;
 use jumplabel::up::{self, AtomicBool, AtomicU32, AtomicUsize};
@@ -71,13 +72,12 @@ fn operations() {
     assert!(flag.load(SeqCst) && flag.into_inner());
 }
 
-/// In whichever mode the process is: with sites, that of one thread at first, and that of several then.
+/// As a program has them that knows nothing of UP mode. In UP mode: below.
 #[test]
 fn atomics() {
     operations();
-    up::leave().unwrap();
     assert!(!up::is_on());
-    operations();
+    assert_eq!(up::leave().unwrap(), Outcome::default());
 }
 
 /// The wrapper starts a thread, and hands over what it returns.

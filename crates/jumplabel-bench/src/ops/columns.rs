@@ -33,7 +33,8 @@ impl Backend {
         if self == Backend::Locked {
             up::leave()?
         } else {
-            up::enter()?
+            // SAFETY: this process starts no threads.
+            unsafe { up::enter() }?
         };
         if up::is_on() == (self == Backend::Locked) {
             return Err("the lock prefixes are not as they were set".into());

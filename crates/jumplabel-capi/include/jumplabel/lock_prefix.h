@@ -3,21 +3,24 @@
  * UP mode: a process with one thread does without lock prefixes, on x86-64 and i386. Elsewhere, and with JUMPLABEL_FALLBACK, the numbers
  * below are ordinary atomics.
  *
- *     one thread                          jumplabel_up_leave()           several threads
- *     3e 48 0f c1 07   xadd %rax, (%rdi)  ──────────────────►            f0 48 0f c1 07   lock xadd %rax, (%rdi)
+ *     several threads                          jumplabel_up_enter()         one thread
+ *     f0 48 0f c1 07   lock xadd %rax, (%rdi)  ──────────────────►          3e 48 0f c1 07   xadd %rax, (%rdi)
+ *                                              ◄──────────────────
+ *                                              jumplabel_up_leave()
  *
  * On many processors an atomic instruction costs several times as much as the same one without lock. It needs lock only if another one can reach
- * its memory. Each lock here is a site of one byte. A process starts without them.
+ * its memory. Each lock here is a site of one byte. In a program that never calls jumplabel_up_enter(), nor has <jumplabel/up_threads.h>,
+ * they are ordinary atomics.
  *
  * The rules:
- * - jumplabel_up_leave() returns 0 before a second thread exists: otherwise updates are lost. <jumplabel/up_threads.h>, in one file of
- *   the program, sees to that for all that call pthread_create() or thrd_create(), in libraries, too. A raw clone() does not.
+ * - No thread starts between jumplabel_up_enter() and jumplabel_up_leave(): otherwise updates are lost. <jumplabel/up_threads.h>, in one
+ *   file of the program, sees to that for all that call pthread_create() or thrd_create(), in libraries, too. A raw clone() does not.
  * - Never in memory that another process, the kernel or a device changes: the other side runs whatever threads this process has.
  * - A process made by clone(CLONE_VM) or vfork() that runs beside this one counts as a thread, and nobody finds it.
+ * - Never in a variable of a thread (__thread): the compiler gives it a segment prefix, and there may be one only.
  * Signal handlers need nothing.
  *
- * An object that is loaded later gets its prefixes when it is loaded, if others have them, or if there are threads. If its code cannot be
- * changed then, the process is aborted.
+ * An object that is loaded in UP mode keeps its prefixes until the next jumplabel_up_enter().
  */
 #ifndef JUMPLABEL_LOCK_PREFIX_H
 #define JUMPLABEL_LOCK_PREFIX_H
@@ -28,11 +31,11 @@
 extern "C" {
 #endif
 
-/* Puts all lock prefixes in, in all objects. 0, or an error as of jumplabel_enable(): then nothing has changed, and no thread may start.
-   A load, if they are in. */
-int jumplabel_up_leave(void);
-/* Takes all of them out again. -EAGAIN: there is another thread. One that was just joined may count for some microseconds. */
+/* Takes all lock prefixes out, in all objects. -EAGAIN: there is another thread. One that was just joined may count for some
+   microseconds. On any error nothing has changed. */
 int jumplabel_up_enter(void);
+/* Puts all of them in again. 0, or an error as of jumplabel_enable(): then nothing has changed, and no thread may start. */
+int jumplabel_up_leave(void);
 /* Whether they are out. */
 bool jumplabel_up_is_on(void);
 
@@ -60,22 +63,9 @@ bool jumplabel_up_is_on(void);
 	"__jumplabel_up:\n"                                                                                            \
 	".long 0, 0\n"                                                                                                 \
 	".popsection\n"                                                                                                \
-	/* A constructor, behind that of the object's record. */                                                       \
-	".pushsection .text.__jumplabel_up_init, \"axG\", \"progbits\", __jumplabel_up_init, comdat\n"                 \
-	".balign 4\n"                                                                                                  \
-	".weak __jumplabel_up_init\n"                                                                                  \
-	".hidden __jumplabel_up_init\n"                                                                                \
-	".type __jumplabel_up_init, STT_FUNC\n"                                                                        \
-	"__jumplabel_up_init:\n"                                                                                       \
-	JUMPLABEL_ENTRY_("jumplabel_up_loaded_")                                                                       \
-	".popsection\n"                                                                                                \
-	JUMPLABEL_RETAINED_(".init_array.00001", "aGw", ", \"init_array\", __jumplabel_up_init, comdat")               \
-	JUMPLABEL_BALIGN_POINTER_                                                                                      \
-	JUMPLABEL_POINTERS_("__jumplabel_up_init")                                                                     \
-	".popsection\n"                                                                                                \
 	/* A prefix and its entry, of kind 6. */                                                                       \
 	".macro jumplabel_prefix n\n"                                                                                  \
-	".Ljump_prefix_\\n\\(): .byte 0x3e\n"                                                                          \
+	".Ljump_prefix_\\n\\():\n"                                                                                     \
 	".reloc .Ljump_prefix_\\n, BFD_RELOC_NONE, .Ljump_locked_\\n\n"                                                \
 	".pushsection " JUMPLABEL_PREFIX_TABLE_ "\n"                                                                   \
 	".balign 4\n"                                                                                                  \
@@ -90,7 +80,9 @@ bool jumplabel_up_is_on(void);
 	".set .Ljump_prefixes, .Ljump_prefixes + 1\n"                                                                  \
 	".altmacro\n"                                                                                                  \
 	"jumplabel_prefix %%.Ljump_prefixes\n"                                                                         \
-	".noaltmacro\n"
+	".noaltmacro\n"                                                                                              \
+	/* In the line of the instruction, so that the assembler says if it may not have one. */                     \
+	"lock "
 
 #ifndef JUMPLABEL_COMPACT_TABLE
 #define JUMPLABEL_PREFIX_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljump_prefix_\\n"
@@ -99,7 +91,7 @@ bool jumplabel_up_is_on(void);
 #endif
 
 #elif defined(__x86_64__) || defined(__i386__)
-#define LOCK_PREFIX "lock; "
+#define LOCK_PREFIX "lock "
 #endif
 
 /*

@@ -4,9 +4,10 @@
  *
  *     up operations              each operation against what it should yield, in both modes
  *     up threads                 numbers that threads of a library add to; with INTERPOSE, pthread_create() is caught
- *     up late PLUGIN             a plugin that is loaded before, after, and when there are threads already
- *     up refused                 with INTERPOSE, and a writer that there is not: no thread starts
- *     up aborts PLUGIN           the same, without: a plugin that is loaded beside threads
+ *     up lost                    the broken twin: UP mode, and nobody catches pthread_create()
+ *     up late PLUGIN             a plugin that is loaded in UP mode, and one that leaves UP mode
+ *     up refused                 with INTERPOSE: while a prefix has a breakpoint, no thread starts
+ *     up denied                  with INTERPOSE, and a writer that there is not: prefixes stay in, and threads start
  */
 #ifdef INTERPOSE
 #include <jumplabel/up_threads.h>
@@ -18,6 +19,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct up_atomic32 number;
 
@@ -77,88 +80,94 @@ static void enter_at_last(void)
 
 static void in_both_modes(void)
 {
+	CHECK(!jumplabel_up_is_on() && prefixes() == LOCKED);
+	operations();
+	CHECK(jumplabel_up_leave() == 0 && jumplabel_up_enter() == 0);
 	CHECK(jumplabel_up_is_on() && prefixes() == ALONE);
 	operations();
 	CHECK(jumplabel_up_leave() == 0 && !jumplabel_up_is_on() && prefixes() == LOCKED);
 	operations();
-	CHECK(jumplabel_up_leave() == 0);
-	enter_at_last();
-	CHECK(jumplabel_up_is_on() && prefixes() == ALONE);
 }
 
-/* `lost N` where updates were lost: where nobody puts the prefixes in. */
-static void threads(void)
+/* `lost N` where updates were lost. */
+static void threads(int rounds)
 {
-	CHECK(jumplabel_up_is_on() && prefixes() == ALONE);
-	for (int round = 1; round <= 200; round++) {
+	for (int round = 1; round <= rounds; round++) {
 		CHECK(run_threads(4, add, NULL) == 0);
-#ifdef INTERPOSE
-		CHECK(!jumplabel_up_is_on() && prefixes() == LOCKED);
-		enter_at_last();
-#endif
 		if (up_swap32(&number, 0) != 4 * 300000) {
 			printf("lost in round %d\n", round);
 			exit(0);
 		}
 #ifdef INTERPOSE
-		if (round == 3)
-			break;
+		CHECK(!jumplabel_up_is_on() && prefixes() == LOCKED);
+		enter_at_last();
+		CHECK(jumplabel_up_is_on() && prefixes() == ALONE);
 #endif
 	}
 }
 
 static const char *plugin;
 
-/* Loads, and unloads; what prefixes the plugin has. */
-static int loaded(void)
-{
-	struct up_atomic32 one = { 1 };
-	int (*of_plugin)(void);
-	void (*plugin_add)(struct up_atomic32 *);
-	void *object = dlopen(plugin, RTLD_NOW);
-
-	if (!object)
-		fprintf(stderr, "%s\n", dlerror());
-	CHECK(object);
-	void *found[] = { dlsym(object, "plugin_prefixes"), dlsym(object, "plugin_add") };
-	memcpy(&of_plugin, &found[0], sizeof(of_plugin));
-	memcpy(&plugin_add, &found[1], sizeof(plugin_add));
-	plugin_add(&one);
-	CHECK(up_load32(&one) == 2);
-	int byte = of_plugin();
-	/* Changed while it is there. */
-	if (byte == ALONE) {
-		CHECK(jumplabel_up_leave() == 0 && of_plugin() == LOCKED);
-		enter_at_last();
-		CHECK(of_plugin() == ALONE && prefixes() == ALONE);
-	}
-	CHECK(dlclose(object) == 0);
-	return byte;
-}
-
-static void *load(void *argument)
-{
-	(void)argument;
-	CHECK(loaded() == LOCKED && prefixes() == LOCKED);
-	return NULL;
-}
-
+/* In UP mode, and not; what the plugin thinks of it, whose copy of the library may be its own. */
 static void late(void)
 {
+	struct up_atomic32 one = { 1 };
+	int (*of_plugin)(void), (*plugin_is_on)(void), (*plugin_leave)(void);
+	void (*plugin_add)(struct up_atomic32 *);
+
 	for (int round = 0; round < 3; round++) {
-		CHECK(loaded() == ALONE && prefixes() == ALONE);
-		CHECK(jumplabel_up_leave() == 0 && loaded() == LOCKED);
 		enter_at_last();
-		/* Nobody has put them in; then an object comes that would lose updates. */
-		CHECK(run_threads(1, load, NULL) == 0);
-		enter_at_last();
+		void *object = dlopen(plugin, RTLD_NOW);
+
+		if (!object)
+			fprintf(stderr, "%s\n", dlerror());
+		CHECK(object);
+		void *found[] = { dlsym(object, "plugin_prefixes"), dlsym(object, "plugin_is_on"),
+				  dlsym(object, "plugin_leave"), dlsym(object, "plugin_add") };
+		memcpy(&of_plugin, &found[0], sizeof(of_plugin));
+		memcpy(&plugin_is_on, &found[1], sizeof(plugin_is_on));
+		memcpy(&plugin_leave, &found[2], sizeof(plugin_leave));
+		memcpy(&plugin_add, &found[3], sizeof(plugin_add));
+		plugin_add(&one);
+		CHECK(of_plugin() == LOCKED && prefixes() == ALONE);
+		if (round != 1) {
+			enter_at_last();
+			CHECK(of_plugin() == ALONE && prefixes() == ALONE);
+			plugin_add(&one);
+		}
+		CHECK(plugin_is_on() && plugin_leave() == 0 && !plugin_is_on() && !jumplabel_up_is_on());
+		CHECK(of_plugin() == LOCKED && prefixes() == LOCKED);
+		CHECK(run_threads(4, add, NULL) == 0 && up_swap32(&number, 0) == 4 * 300000);
+		plugin_add(&one);
+		CHECK(dlclose(object) == 0);
 	}
+	CHECK(up_load32(&one) == 9);
+}
+
+/* Writes a byte over the first prefix of this program. */
+static void damage(unsigned char byte)
+{
+	const struct jump_entry *entry = __start___jump_table;
+
+	while ((entry->meta >> 2 & 15) != 6)
+		entry++;
+	unsigned char *site = (unsigned char *)jump_entry_code(entry);
+	long page = sysconf(_SC_PAGESIZE);
+	void *start = (void *)((uintptr_t)site & -(uintptr_t)page);
+
+	CHECK(mprotect(start, (size_t)page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+	*site = byte;
+	CHECK(mprotect(start, (size_t)page, PROT_READ | PROT_EXEC) == 0);
 }
 
 static void refused(void)
 {
-	CHECK(run_threads(1, add, NULL) == ENOENT);
-	CHECK(up_load32(&number) == 0 && jumplabel_up_is_on() && prefixes() == ALONE);
+	CHECK(jumplabel_up_is_on() && prefixes() == ALONE);
+	damage(0xcc);
+	CHECK(run_threads(1, add, NULL) == EADDRINUSE);
+	CHECK(up_load32(&number) == 0 && jumplabel_up_is_on());
+	damage(ALONE);
+	CHECK(run_threads(1, add, NULL) == 0 && prefixes() == LOCKED);
 }
 
 int main(int argc, char **argv)
@@ -168,14 +177,15 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "operations"))
 		in_both_modes();
 	else if (!strcmp(what, "threads"))
-		threads();
-	else if (!strcmp(what, "refused")) {
-		operations();
+		threads(3);
+	else if (!strcmp(what, "lost")) {
+		CHECK(jumplabel_up_enter() == 0);
+		threads(200);
+	} else if (!strcmp(what, "refused"))
 		refused();
-	} else if (!strcmp(what, "aborts") && argc > 2) {
-		plugin = argv[2];
-		run_threads(1, load, NULL);
-	} else if (!strcmp(what, "late") && argc > 2) {
+	else if (!strcmp(what, "denied"))
+		CHECK(!jumplabel_up_is_on() && prefixes() == LOCKED && run_threads(1, add, NULL) == 0);
+	else if (!strcmp(what, "late") && argc > 2) {
 		plugin = argv[2];
 		operations();
 		late();

@@ -6,6 +6,8 @@
 extern "C" {
 #endif
 int plugin_prefixes(void);
+int plugin_is_on(void);
+int plugin_leave(void);
 void plugin_add(struct up_atomic32 *number);
 #ifdef __cplusplus
 }
@@ -14,6 +16,16 @@ void plugin_add(struct up_atomic32 *number);
 int plugin_prefixes(void)
 {
 	return prefixes();
+}
+
+int plugin_is_on(void)
+{
+	return jumplabel_up_is_on();
+}
+
+int plugin_leave(void)
+{
+	return jumplabel_up_leave();
 }
 
 void plugin_add(struct up_atomic32 *number)

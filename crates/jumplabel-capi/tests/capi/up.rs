@@ -24,21 +24,23 @@ fn operations() {
     }
 }
 
-/// Threads of a library that knows nothing of this one are caught; the twin is a program that nobody has told.
+/// Threads of a library that knows nothing of this one are caught, and lose nothing where nobody has heard of UP mode; the twin is in UP
+/// mode, and catches nothing.
 #[test]
 fn threads_of_a_library() {
     let directory = scratch("up-threads");
     for (compiler, language) in Compiler::ALL.into_iter().flat_map(|it| [(it, Language::C), (it, Language::Cxx)]) {
         compiler.build(language, "-O2 -fPIC -shared", &["up_runner.c"], "", &directory.join("librunner.so"));
-        let run = |flags: &str| {
+        let run = |flags: &str, what: &str| {
             let program = directory.join("threads");
             compiler.build(language, flags, &["up.c"], "-lrunner -ljumplabel -ldl", &program);
-            printed(&succeeds(Command::new(program).arg("threads")))
+            printed(&succeeds(Command::new(program).arg(what)))
         };
-        assert_eq!(run("-O2 -DINTERPOSE"), "ok\n", "{compiler:?} {language:?}");
+        assert_eq!(run("-O2 -DINTERPOSE", "threads"), "ok\n", "{compiler:?} {language:?}");
+        assert_eq!(run("-O2", "threads"), "ok\n", "{compiler:?} {language:?}");
         // With one processor, nothing can be lost.
         if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
-            assert!(run("-O2").starts_with("lost "), "{compiler:?} {language:?}");
+            assert!(run("-O2", "lost").starts_with("lost "), "{compiler:?} {language:?}");
         }
     }
 }
@@ -61,20 +63,29 @@ fn loaded_late() {
     }
 }
 
-/// Where no writer works, no thread starts; and an object that would lose updates ends the process, and says why.
+/// If the prefixes cannot be put in, no thread starts. If they cannot be taken out, they stay.
 #[test]
 fn refused() {
     let directory = scratch("up-refused");
     GCC.build(Language::C, "-O2 -fPIC -shared", &["up_runner.c"], "", &directory.join("librunner.so"));
-    let plugin = directory.join("plugin.so");
-    GCC.build(Language::C, "-O2 -fPIC -shared", &["up_plugin.c"], "-ljumplabel", &plugin);
     let program = directory.join("refused");
-    let build = |flags: &str| GCC.build(Language::C, flags, &["up.c"], "-lrunner -ljumplabel -ldl", &program);
-    let run = |words: &[&str]| Command::new(&program).args(words).env("JUMPLABEL_WRITER", "none").output().unwrap();
-    build("-O2 -DINTERPOSE");
-    let output = run(&["refused"]);
-    assert!(output.status.success() && printed(&output) == "ok\n", "{}", printed(&output));
-    build("-O2");
-    let output = run(&["aborts", plugin.to_str().unwrap()]);
-    assert!(!output.status.success() && printed(&output).contains("they cannot be put in: "), "{}", printed(&output));
+    GCC.build(Language::C, "-O2 -DINTERPOSE", &["up.c"], "-lrunner -ljumplabel -ldl", &program);
+    let run = |what: &str| printed(&succeeds(Command::new(&program).arg(what)));
+    assert_eq!(run("refused"), "ok\n");
+    let denied = Command::new(&program).arg("denied").env("JUMPLABEL_WRITER", "none").output().unwrap();
+    assert_eq!(printed(&denied), "ok\n");
+}
+
+/// The assembler says if an instruction may not have the prefix.
+#[test]
+fn not_lockable() {
+    let directory = scratch("up-not-lockable");
+    let source = directory.join("moves.c");
+    let text = "#include <jumplabel.h>\nint main(void)\n{\n\tint a = 1;\n\t__asm__(LOCK_PREFIX \"INSTRUCTION $0, %0\" : \"+m\"(a));\n\treturn a - 1;\n}\n";
+    for (instruction, is_lockable) in [("orl", true), ("movl", false)] {
+        std::fs::write(&source, text.replace("INSTRUCTION", instruction)).unwrap();
+        let mut command = GCC.command(Language::C, "-O2 -c -o");
+        let output = command.arg(directory.join("moves.o")).arg(&source).output().unwrap();
+        assert_eq!(output.status.success(), is_lockable, "{instruction}: {}", printed(&output));
+    }
 }

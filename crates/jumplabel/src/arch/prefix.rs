@@ -5,14 +5,14 @@ use super::{Arch, Code, Piece, State};
 use crate::format::PREFIX;
 
 impl State {
-    /// A prefix that does nothing (`ds`, which is what data are in anyway).
-    pub const UNLOCKED: State = State::new(PREFIX, 0);
     /// The instruction is atomic for other processors (`lock`).
-    pub const LOCKED: State = State::new(PREFIX, 1);
+    pub const LOCKED: State = State::new(PREFIX, 0);
+    /// A prefix that does nothing (`ds`, which is what data are in anyway).
+    pub const UNLOCKED: State = State::new(PREFIX, 1);
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["unlocked", "locked"];
+pub(super) const NAMES: &[&str] = &["locked", "unlocked"];
 
 const DS: Code = Code::new(PREFIX, &[0x3e]);
 const LOCK: Code = Code::new(PREFIX, &[0xf0]);
@@ -36,22 +36,22 @@ pub trait Prefix: Arch {
     #[inline(never)] // Rare.
     fn decode(code: Code, _displacement: Option<i32>) -> Option<State> {
         let is = |&state: &State| Self::TAIL.is_some() && <Self as Prefix>::encode(state, 0) == code;
-        [State::UNLOCKED, State::LOCKED].into_iter().find(is)
+        [State::LOCKED, State::UNLOCKED].into_iter().find(is)
     }
 
-    /// The state to go to: locked, if `goal` is not 0.
+    /// The state to go to: unlocked, if `goal` is not 0.
     fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
         <Self as Prefix>::emitted(goal)
     }
 
     /// The state that the compiler emits.
     fn emitted(goal: usize) -> State {
-        if goal == 0 { State::UNLOCKED } else { State::LOCKED }
+        if goal == 0 { State::LOCKED } else { State::UNLOCKED }
     }
 
-    /// Whether it is locked.
+    /// Whether it is unlocked.
     fn does(state: State) -> usize {
-        usize::from(state == State::LOCKED)
+        usize::from(state == State::UNLOCKED)
     }
 
     /// One byte, in the last step.

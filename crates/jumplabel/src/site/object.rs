@@ -7,7 +7,7 @@ use crate::format::{Object, Runtime};
 use crate::text::{Held, Image, Objects, copies};
 #[cfg(jumplabel_sites)]
 use crate::{
-    format::{GUARDED, IN_PROGRAM, LOCKED, STAYS},
+    format::{GUARDED, IN_PROGRAM, STAYS, UP},
     text::Text,
 };
 
@@ -38,7 +38,7 @@ impl Object {
         }
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         let flag = |flag, is_set| if is_set { flag } else { 0 };
-        let kept = self.flags.load(Ordering::Relaxed) & (STAYS | LOCKED);
+        let kept = self.flags.load(Ordering::Relaxed) & (STAYS | UP);
         self.flags.store(kept | flag(IN_PROGRAM, place.in_program) | flag(GUARDED, place.guarded), Ordering::Relaxed);
     }
 }

@@ -42,8 +42,6 @@ pub use writer::{Body, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, W
 mod linux;
 #[cfg(jumplabel_linux)]
 use linux as platform;
-#[cfg(all(jumplabel_linux, jumplabel_prefixes))]
-pub(crate) use linux::abort_with;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 

@@ -9,7 +9,7 @@ macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
         // SAFETY: one instruction on a number that is this atomic's own. It orders all memory, as the strongest ordering wants: the
         // compiler takes it to read and write any, and so does the processor, or there is no other.
-        unsafe { core::arch::asm!($crate::__up_object_asm!(), $crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
+        unsafe { core::arch::asm!($crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
     };
 }
 
@@ -20,19 +20,9 @@ fn barrier() {
     // SAFETY: changes nothing.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        core::arch::asm!(
-            crate::__up_object_asm!(),
-            crate::__lock_prefix_asm!(),
-            "or dword ptr [rsp], 0",
-            options(nostack)
-        );
+        core::arch::asm!(crate::__lock_prefix_asm!(), "or dword ptr [rsp], 0", options(nostack));
         #[cfg(target_arch = "x86")]
-        core::arch::asm!(
-            crate::__up_object_asm!(),
-            crate::__lock_prefix_asm!(),
-            "or dword ptr [esp], 0",
-            options(nostack)
-        );
+        core::arch::asm!(crate::__lock_prefix_asm!(), "or dword ptr [esp], 0", options(nostack));
     }
 }
 

@@ -2,21 +2,24 @@
 //! atomics.
 //!
 //! ```text
-//!   one thread                        ── leave() ──►     several threads
-//!   3e 48 0f c1 07   xadd [rdi], rax                     f0 48 0f c1 07   lock xadd [rdi], rax
-//!                                     ◄── enter() ──
+//!   several threads                          ── enter() ──►     one thread
+//!   f0 48 0f c1 07   lock xadd [rdi], rax                       3e 48 0f c1 07   xadd [rdi], rax
+//!                                            ◄── leave() ──
 //! ```
 //!
-//! On many processors an atomic instruction costs several times as much as the same one without `lock`. It needs `lock` only if another processor can
-//! reach its memory. Here, each `lock` is a site of one byte. A process starts without them. [`leave`] puts all of them in; call it
-//! *before* the second thread exists. [`spawn`] does.
+//! On many processors an atomic instruction costs several times as much as the same one without `lock`. It needs `lock` only if another
+//! processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all of them out: a program that starts with
+//! one thread calls it first. [`leave`] puts them in again, *before* the second thread exists. [`spawn`] does that. In a program that
+//! never calls `enter`, these types are atomics like any other.
 //!
 //! ```
 //! use jumplabel::up::{self, AtomicUsize};
 //! use std::sync::{Arc, atomic::Ordering::Relaxed};
 //!
+//! // SAFETY: all threads of this program are started by `up::spawn`.
+//! unsafe { up::enter() }.ok(); // refused if there is another thread already
 //! let count = Arc::new(AtomicUsize::new(0));
-//! count.fetch_add(1, Relaxed); // without `lock`: there is one thread
+//! count.fetch_add(1, Relaxed); // without `lock`
 //! let other = Arc::clone(&count);
 //! let thread = up::spawn(move || other.fetch_add(1, Relaxed))?; // with `lock` from here on
 //! count.fetch_add(1, Relaxed);
@@ -27,22 +30,17 @@
 //!
 //! # The rules
 //!
-//! * **No thread may start before `leave` has returned.** Otherwise two threads update one number, and updates are lost. `spawn` sees to
-//!   it. `std::thread::spawn`, thread pools and libraries that start threads do not: call `leave` before them. (In C,
-//!   `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.)
+//! * **No thread may start between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. This is what the
+//!   caller of `enter` promises: a library cannot, because `std::thread::spawn`, thread pools and other libraries know nothing of it. (In
+//!   C, `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork` that runs
+//!   beside its parent counts as a thread.
 //! * **Never in memory that another process shares**, and never in memory that the kernel or a device changes (a ring of io_uring, a
 //!   futex that the kernel updates): the other side runs at the same time, however few threads this process has. The types here cannot be
 //!   made from a pointer, because such memory is only reached by one.
-//! * A child of a raw `clone(CLONE_VM)` or `vfork` that runs beside its parent counts as a thread, and nobody finds it: call `leave` first.
 //! * Signal handlers need nothing: one instruction is not interrupted in the middle.
 //!
-//! An object that is loaded later gets its prefixes when it is loaded: if some object has them, or if there are several threads. An
-//! object that has such sites pays for that with some system calls when it is loaded. If its code cannot be patched then, the process is
-//! aborted, because nothing else would keep it from losing updates.
-//!
-//! Several copies of this library in a process change together.
-//!
-//! In a kernel, nobody knows how many processors run: prefixes are put in when constructors run, or by `leave`.
+//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, also if several copies of
+//! this library are in the process.
 
 #[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Of the object's record, once in an object.
 mod atomic;
@@ -63,7 +61,7 @@ use crate::patch::Outcome;
 /// Puts all `lock` prefixes in. When it returns, atomics of this module are what those of the standard library are. Call it while the
 /// process has one thread.
 ///
-/// The first call costs a flip; a later one costs a load. Safe anywhere where a flip is.
+/// In UP mode it costs a flip; otherwise it takes the library's lock and looks. Safe anywhere where a flip is.
 ///
 /// # Errors
 /// What a flip can meet: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
@@ -72,19 +70,24 @@ pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
 
-/// Takes all `lock` prefixes out again. The caller must be the only thread.
+/// Takes all `lock` prefixes out, also those of objects that were loaded since the last time. The caller must be the only thread.
 ///
-/// Costs a flip. Not while a process that was made by `clone(CLONE_VM)` shares this one's memory: nobody can tell.
+/// Costs a flip. In a kernel: while one processor runs.
+///
+/// # Safety
+/// Until [`leave`] has returned `Ok`, nobody runs code beside this thread that changes numbers of this module or has a
+/// [`lock_prefix!`](crate::lock_prefix): threads are started by [`spawn`], or behind `leave`, and no process shares this one's memory
+/// (`clone(CLONE_VM)`). Nothing behind a `lock_prefix!` is in memory that others change.
 ///
 /// # Errors
 /// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). A thread that was just joined may count
-/// for some microseconds. Otherwise as [`leave`]. On any error
-/// nothing has changed.
-pub fn enter() -> Result<Outcome, Error> {
+/// for some microseconds. Otherwise as [`leave`]. On any error nothing has changed: atomics lock.
+pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the prefixes are out. False where there are none to be taken out. One load; safe anywhere.
+/// Whether the prefixes are out. False where there are none to be taken out, and inside a flip, where the lock is not to be had. Safe
+/// anywhere where a flip is.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()

@@ -2,10 +2,8 @@
 //!
 //! ```text
 //!   code                                  __jump_table                        .data of the object
-//!   3e  48 0f c1 07   ds xadd [rdi], rax ◄── code, target │ key ───────────►  __jumplabel_up: one key in each object
-//!   f0                lock
-//!
-//!   .init_array.00001 of the object       behind its registration: are there threads, or prefixes elsewhere?
+//!   f0  48 0f c1 07   lock xadd [rdi], rax ◄── code, target │ key ─────────►  __jumplabel_up: one key in each object
+//!   3e                ds, if it is on
 //! ```
 //!
 //! Labels stand in macros of the assembler, or the compiler would take them for the user's.
@@ -22,8 +20,8 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 ///
 /// The instruction in the next line is atomic for other processors, but in [UP mode](crate::up), whose rules it is under. It must be one
 /// that may have `lock` (`add`, `adc`, `and`, `btc`, `btr`, `bts`, `cmpxchg`, `cmpxchg8b`, `cmpxchg16b`, `dec`, `inc`, `neg`, `not`, `or`,
-/// `sbb`, `sub`, `xadd`, `xor`, with a destination in memory), and has no segment prefix. `xchg` locks by itself. Without sites it is a
-/// plain `lock`.
+/// `sbb`, `sub`, `xadd`, `xor`, with a destination in memory): any other faults, but not in UP mode. It has no segment prefix. `xchg` locks by
+/// itself. Without sites it is a plain `lock`.
 ///
 /// Costs a byte, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, the compiler has to be told that the text may have labels:
 /// `#[allow(named_asm_labels)]`.
@@ -31,7 +29,7 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 #[macro_export]
 macro_rules! lock_prefix {
     () => {
-        ::core::concat!($crate::__up_object_asm!(), $crate::__lock_prefix_asm!())
+        $crate::__lock_prefix_asm!()
     };
 }
 
@@ -56,33 +54,13 @@ macro_rules! __lock_prefix_asm {
             "\n",
             $crate::__own_key_asm!("__jumplabel_up"),
             ".macro jumplabel_prefix n\n",
-            ".Ljump_prefix_\\n\\(): .byte 0x3e\n",
+            ".Ljump_prefix_\\n\\(): .byte 0xf0\n",
             ".reloc .Ljump_prefix_\\n, BFD_RELOC_NONE, .Ljump_locked_\\n\n",
             ".pushsection __jump_table, \"ao?\", %progbits, .Ljump_prefix_\\n\n",
             ".balign 4\n",
             ".Ljump_locked_\\n\\(): .long .Ljump_prefix_\\n - ., .Ljump_prefix_\\n - ., __jumplabel_up - ., 24\n",
             ".popsection\n.endm\n.endif\n",
             ".set .Ljump_prefixes, .Ljump_prefixes + 1\n.altmacro\njumplabel_prefix %.Ljump_prefixes\n.noaltmacro\n",
-        )
-    };
-}
-
-/// An object's constructor for its prefixes.
-#[cfg(jumplabel_prefixes)]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __up_object_asm {
-    () => {
-        ::core::concat!(
-            ".ifndef .Ljumplabel_up_object\n.set .Ljumplabel_up_object, 1\n.macro jumplabel_up_object\n",
-            ".pushsection .text.__jumplabel_up_init, \"axG\", %progbits, __jumplabel_up_init, comdat\n",
-            ".balign 4\n.weak __jumplabel_up_init\n.hidden __jumplabel_up_init\n.type __jumplabel_up_init, %function\n",
-            "__jumplabel_up_init\\():\n",
-            $crate::__constructor_asm!("__jumplabel_up_loaded"),
-            ".popsection\n",
-            ".pushsection .init_array.00001, \"aGwR\", %init_array, __jumplabel_up_init, comdat\n",
-            $crate::__pointer_asm!("__jumplabel_up_init"),
-            ".popsection\n.endm\njumplabel_up_object\n.endif\n",
         )
     };
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
 use jumplabel::up::{self, AtomicU32, AtomicUsize};
-use jumplabel::{Error, lock_prefix};
+use jumplabel::{Error, Outcome, lock_prefix};
 use jumplabel_testing::scenario::{self, Scenario, passes};
 
 /// Prefixes of one's own, in all that instructions may have behind one.
@@ -54,6 +54,12 @@ fn alone(body: fn()) {
     }));
 }
 
+/// Takes the prefixes out. Where updates shall be lost, what it demands is not kept.
+fn enter() -> Result<Outcome, Error> {
+    // SAFETY: threads are started behind `leave`; or the test says that they lose updates, which are numbers.
+    unsafe { up::enter() }
+}
+
 /// What is where before, between and after: nothing changes but the prefix, and nothing is left of it.
 #[test]
 fn bytes() {
@@ -63,27 +69,29 @@ fn bytes() {
             let before = prefixed();
             assert!(before.len() >= 4, "{before:?}");
             assert!(
-                up::is_on()
-                    && before.iter().all(|(instruction, bytes)| !instruction.has_lock_prefix() && bytes[0] == 0x3e)
+                !up::is_on()
+                    && before.iter().all(|(instruction, bytes)| instruction.has_lock_prefix() && bytes[0] == 0xf0)
             );
             assert!(before.iter().any(|(instruction, _)| instruction.code() == Code::Inc_rm32));
-            let outcome = up::leave().unwrap();
+            assert_eq!(up::leave().unwrap().sites, 0);
+            let outcome = enter().unwrap();
             assert!(outcome.sites >= 5 && outcome.primed == 0, "{outcome:?}");
             let between = prefixed();
-            assert!(!up::is_on() && between.len() == before.len());
-            for ((old, bytes), (new, locked)) in before.iter().zip(&between) {
+            assert!(up::is_on() && between.len() == before.len());
+            for ((old, bytes), (new, unlocked)) in before.iter().zip(&between) {
                 assert!(
-                    new.has_lock_prefix() && locked[0] == 0xf0 && locked[1..] == bytes[1..],
-                    "{bytes:02x?} {locked:02x?}"
+                    !new.has_lock_prefix() && unlocked[0] == 0x3e && unlocked[1..] == bytes[1..],
+                    "{bytes:02x?} {unlocked:02x?}"
                 );
                 assert_eq!((old.code(), old.len(), old.ip()), (new.code(), new.len(), new.ip()));
             }
-            // Once is enough.
-            assert_eq!(up::leave().unwrap().sites, 0);
-            assert_eq!(up::enter().unwrap().sites, outcome.sites);
-            assert!(up::is_on());
-            assert_eq!(prefixed(), before);
             adds(&mut 0);
+            super::operations();
+            // Once is enough.
+            assert_eq!(enter().unwrap().sites, 0);
+            assert_eq!(up::leave().unwrap().sites, outcome.sites);
+            assert!(!up::is_on());
+            assert_eq!(prefixed(), before);
         })
     });
 }
@@ -107,13 +115,18 @@ fn is_exact(threads: usize, rounds: usize) -> bool {
     number.load(Relaxed) == threads * rounds
 }
 
+/// Neither in a program that knows nothing of UP mode, nor behind it.
 #[test]
 fn threads_lose_nothing() {
     passes(|| {
-        up::leave().unwrap();
         for threads in [2, 8] {
             assert!(is_exact(threads, 300_000));
         }
+        alone(|| {
+            enter().unwrap();
+            up::leave().unwrap();
+            assert!(is_exact(8, 300_000));
+        });
     });
 }
 
@@ -129,41 +142,44 @@ fn loses() -> bool {
 /// The broken twins: one that never puts the prefixes in, and one that puts them in when its threads run.
 #[test]
 fn broken_twins_lose_updates() {
-    passes(|| assert!(loses()));
+    passes(|| alone(|| _ = (enter().unwrap(), assert!(loses()))));
     passes(|| {
-        let number = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&number);
-        let [ran, stop] = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
-        let [running, stopped] = [Arc::clone(&ran), Arc::clone(&stop)];
-        let thread = std::thread::spawn(move || {
-            let mut added = 0_usize;
-            while stopped.load(Relaxed) == 0 {
-                other.fetch_add(1, Relaxed);
-                added += 1;
-                running.store(added, Relaxed);
+        alone(|| {
+            enter().unwrap();
+            let number = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&number);
+            let [ran, stop] = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
+            let [running, stopped] = [Arc::clone(&ran), Arc::clone(&stop)];
+            let thread = std::thread::spawn(move || {
+                let mut added = 0_usize;
+                while stopped.load(Relaxed) == 0 {
+                    other.fetch_add(1, Relaxed);
+                    added += 1;
+                    running.store(added, Relaxed);
+                }
+                added
+            });
+            let (start, mut added) = (Instant::now(), 0_usize);
+            let alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+            let lost = |added: usize| ran.load(Relaxed) + added > number.load(Relaxed) + 1000;
+            while !alone && !lost(added) && start.elapsed() < Duration::from_secs(60) {
+                for _ in 0..10_000 {
+                    number.fetch_add(1, Relaxed);
+                    added += 1;
+                }
             }
-            added
-        });
-        let (start, mut added) = (Instant::now(), 0_usize);
-        let alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
-        let lost = |added: usize| ran.load(Relaxed) + added > number.load(Relaxed) + 1000;
-        while !alone && !lost(added) && start.elapsed() < Duration::from_secs(60) {
-            for _ in 0..10_000 {
-                number.fetch_add(1, Relaxed);
-                added += 1;
-            }
-        }
-        up::leave().unwrap();
-        stop.store(1, Relaxed);
-        let all = added + thread.join().unwrap();
-        assert!(alone || number.load(Relaxed) < all);
+            up::leave().unwrap();
+            stop.store(1, Relaxed);
+            let all = added + thread.join().unwrap();
+            assert!(alone || number.load(Relaxed) < all);
+        })
     });
 }
 
 /// `enter` once the process has one thread: one that was joined may be on its way out for some microseconds more.
 fn enter_at_last() {
     let start = Instant::now();
-    while let Err(error) = up::enter() {
+    while let Err(error) = enter() {
         assert!(matches!(error, Error::MultiThreaded { .. }), "{error}");
         assert!(start.elapsed() < Duration::from_secs(30), "{error}");
         std::thread::yield_now();
@@ -174,11 +190,12 @@ fn enter_at_last() {
 fn back_to_one_thread() {
     passes(|| {
         alone(|| {
+            enter().unwrap();
             for _ in 0..20 {
                 let (barrier, other) = (Arc::new(Barrier::new(2)), AtomicU32::new(0));
                 let inner = Arc::clone(&barrier);
                 let thread = up::spawn(move || inner.wait()).unwrap();
-                assert!(matches!(up::enter(), Err(Error::MultiThreaded { .. })) && !up::is_on());
+                assert!(matches!(enter(), Err(Error::MultiThreaded { .. })) && !up::is_on());
                 assert!(prefixed().iter().all(|(instruction, _)| instruction.has_lock_prefix()));
                 barrier.wait();
                 thread.join().unwrap();
@@ -190,9 +207,7 @@ fn back_to_one_thread() {
             let barrier = Arc::new(Barrier::new(2));
             let inner = Arc::clone(&barrier);
             let thread = up::spawn(move || inner.wait()).unwrap();
-            scenario::reap(scenario::fork(|| {
-                !up::is_on() && up::enter().is_ok() && up::is_on() && up::leave().is_ok()
-            }));
+            scenario::reap(scenario::fork(|| !up::is_on() && enter().is_ok() && up::is_on() && up::leave().is_ok()));
             assert!(!up::is_on());
             barrier.wait();
             thread.join().unwrap();
@@ -205,7 +220,7 @@ fn back_to_one_thread() {
 fn foreign_bytes() {
     passes(|| {
         alone(|| {
-            adds(&mut 0);
+            enter().unwrap();
             let before = prefixed();
             let site = before[1].0.ip() as usize;
             let write = |byte: u8| {
@@ -249,9 +264,9 @@ fn writers() {
         Scenario::new().env("JUMPLABEL_WRITER", writer).passes(|| {
             alone(|| {
                 for _ in 0..3 {
+                    enter_at_last();
                     assert!(up::leave().unwrap().writer.is_some());
                     assert!(is_exact(2, 1000));
-                    enter_at_last();
                 }
             })
         });

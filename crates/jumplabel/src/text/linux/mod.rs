@@ -8,8 +8,6 @@
 //!
 //! If one refuses, the next is tried before an error is reported.
 
-#[cfg(jumplabel_prefixes)]
-mod abort;
 mod bti;
 mod caches;
 mod canary;
@@ -47,8 +45,6 @@ use super::{
 use crate::arch::{Arch, Native};
 use crate::error::{Errno, Error};
 use crate::format::Runtime;
-#[cfg(jumplabel_prefixes)]
-pub(crate) use abort::abort_with;
 
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
