@@ -28,7 +28,7 @@ impl<const BITS: u32> Op for X86<BITS> {
         let mut moved = [0; MAX];
         moved.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
         if let Ok(instruction) = Instruction::of(bytes) {
-            instruction.shift(&mut moved, from.wrapping_sub(to));
+            let _ = instruction.shift(&mut moved, from.wrapping_sub(to));
         }
         Code::new(OP, moved.get(..JUMP).unwrap_or_default())
     }
@@ -44,7 +44,7 @@ impl<const BITS: u32> Alternative for X86<BITS> {
             let instruction = Instruction::of(rest).ok().filter(|instruction| instruction.len <= rest.len())?;
             let place = moved.get_mut(next..)?;
             place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
-            instruction.shift(place, from.wrapping_sub(to));
+            instruction.shift(place, from.wrapping_sub(to)).then_some(())?;
             next += instruction.len;
             // A short jump stays right if it leads to somewhere in the sequence.
             if let Some(distance) = instruction.short {
@@ -121,8 +121,11 @@ impl Instruction {
                 let second = at(next)?;
                 next += 1;
                 match second {
-                    // It writes to where a register leads, which no ModRM byte says.
-                    0x38 if at(next)? == 0xf8 => fit(Unknown),
+                    // `movdir64b`, `enqcmd`: they write to where the register leads that the ModRM byte names as an operand.
+                    0x38 if at(next)? == 0xf8 => {
+                        next += 1;
+                        if reg(next)? == 4 && rex & 4 == 0 { stack(Memory(0)) } else { fit(Memory(0)) }
+                    }
                     0x38 | 0x3a => {
                         next += 1;
                         fit(Memory(usize::from(second == 0x3a)))
@@ -141,6 +144,18 @@ impl Instruction {
                 match (map, at(next - 1)?) {
                     (1, second) => of_second_map(second),
                     (2, _) => fit(Memory(0)),
+                    (3, _) => fit(Memory(1)),
+                    _ => fit(Unknown),
+                }
+            }
+            // EVEX: as VEX. Maps 5 and 6 have no immediate operands; map 4 is not known.
+            0x62 => {
+                let first = at(next)?;
+                rex = (first ^ 0xe0) >> 5 & 7;
+                next += 4;
+                match (first & 7, at(next - 1)?) {
+                    (1, second) => of_second_map(second),
+                    (2 | 5 | 6, _) => fit(Memory(0)),
                     (3, _) => fit(Memory(1)),
                     _ => fit(Unknown),
                 }
@@ -202,12 +217,13 @@ impl Instruction {
         Ok(Instruction { len: next + immediate, relative, short: None, fault })
     }
 
-    /// Has it, in `bytes`, mean what it means so much farther on.
-    fn shift(&self, bytes: &mut [u8], by: usize) {
-        if let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) {
-            let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
-            place.copy_from_slice(&distance.wrapping_add(by as u32).to_le_bytes());
-        }
+    /// Has it, in `bytes`, mean what it means so much farther on. False if it does not reach so far, as it always does in one object.
+    fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
+        let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
+        let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
+        let there = i64::from(distance).wrapping_add(by.cast_signed() as i64);
+        place.copy_from_slice(&(there as i32).to_le_bytes());
+        i64::from(there as i32) == there
     }
 }
 
@@ -248,7 +264,7 @@ fn of_first_map(opcode: u8, word: usize) -> Unfit {
         0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
         0xa9 | 0xb8..=0xbf => fit(Plain(word)),
         0xa0..=0xa3 => fit(Plain(8)),
-        // EVEX, and what is none in 64-bit mode.
+        // What is none in 64-bit mode.
         _ => fit(Unknown),
     }
 }
