@@ -111,7 +111,10 @@ impl Look<'_> {
     #[cfg(jumplabel_sites)]
     pub(super) fn among<All: Iterator<Item = Own>>(&self, code: Code, all: impl Fn() -> All) -> Result<Found, usize> {
         let goal = self.subject.goal(self.aim, self.entry);
-        self.at(code, [all().find(|own| own.code == code), all().find(|own| own.goal == goal)])
+        let then = all().find(|own| own.goal == goal);
+        // Several may look the same: of those, the one that it shall hold.
+        let now = then.filter(|own| own.code == code).or_else(|| all().find(|own| own.code == code));
+        self.at(code, [now, then])
     }
 }
 

@@ -139,7 +139,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     let mut undone = true;
     if phase == WRITING {
         // An object of another copy of the library may have gone since: that copy does not know this list.
-        plan.retain(&|address| object::contains_code(address, &lock.objects));
+        plan.retain(&|edit| object::contains_code(edit.address, &lock.objects));
         let held = &mut lock.platform;
         undone = match plan.work(text) {
             Ok(None) => true,

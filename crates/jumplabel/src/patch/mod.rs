@@ -102,7 +102,8 @@ fn begin_all(
     plan.collect(requests, shortcuts, held)
 }
 
-/// Brings the sites of an object that was just loaded to the state of their keys.
+/// Brings the sites of an object that was just loaded to the state of their keys. Beside threads, those that nobody may see change are left
+/// as they are, if they cannot be changed.
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Once in a program is enough.
 pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Result<Outcome, Error> {
@@ -173,7 +174,7 @@ pub(crate) fn release_lists(lock: &mut Lock) {
 /// restored any more.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
-    STATE.get(&mut lock.patch).plan.retain(&|address| !addresses.contains(&address));
+    STATE.get(&mut lock.patch).plan.retain(&|edit| !addresses.contains(&edit.address));
     if addresses.start != 0 {
         // What a copy makes of it borrows nothing of what is borrowed here by way of this lock.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
@@ -241,6 +242,9 @@ fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
     // Not before: whoever finds a plan that is being sorted must not undo it.
     in_flight::writing();
     let written = write(work, held);
+    if matches!(written, Err(Error::MultiThreaded { .. })) && plan.leave_out() {
+        return carry_out(plan, held);
+    }
     if !matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. })) {
         return written;
     }

@@ -5,7 +5,7 @@ use super::subject::Subject;
 use super::{Request, steps};
 use crate::arch::{self, Change, Demand};
 use crate::error::Error;
-use crate::format::Entry;
+use crate::format::{Entry, OP};
 use crate::site::{index, object};
 use crate::sort::sort_unstable_by;
 use crate::text::list::List;
@@ -49,6 +49,8 @@ pub(super) struct Plan {
     shortcuts: bool,
     /// They do.
     without: bool,
+    /// What cannot be changed beside threads stays as it is.
+    lenient: bool,
 }
 
 /// What is to be written, in order.
@@ -67,12 +69,20 @@ pub(super) struct Work<'a> {
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan { edits: List::new(), extents: List::new(), loads: false, spare: false, shortcuts: false, without: false }
+        Plan {
+            edits: List::new(),
+            extents: List::new(),
+            loads: false,
+            spare: false,
+            shortcuts: false,
+            without: false,
+            lenient: false,
+        }
     }
 
     pub(super) fn clear(&mut self) {
         self.edits.truncate(0);
-        (self.loads, self.spare, self.shortcuts, self.without) = (false, false, false, false);
+        (self.loads, self.spare, self.shortcuts, self.without, self.lenient) = (false, false, false, false, false);
     }
 
     /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
@@ -84,6 +94,15 @@ impl Plan {
     pub(super) fn do_without(&mut self) -> Option<usize> {
         self.loads |= self.spare;
         self.spare.then_some(self.edits.len())
+    }
+
+    /// The plan was refused, because there are threads that must not see it carried out: whether it goes on without what demands that.
+    pub(super) fn leave_out(&mut self) -> bool {
+        let all = self.edits.len();
+        if self.lenient {
+            self.retain(&|edit| edit.change.new.kind() != OP);
+        }
+        self.edits.len() < all
     }
 
     /// Whether a plan without shortcuts would be another one.
@@ -127,6 +146,7 @@ impl Plan {
         loading: bool,
         held: &Held<Objects>,
     ) -> Result<(), Error> {
+        self.lenient = true;
         self.edits.reserve(object.table().len(), held.text())?;
         for (entry, address) in index::sound(object, held) {
             // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
@@ -200,10 +220,10 @@ impl Plan {
         })
     }
 
-    /// Keeps the edits at addresses that `keep` says.
+    /// Keeps the edits that `keep` says.
     #[inline(never)] // Once in a program is enough.
-    pub(super) fn retain(&mut self, keep: &dyn Fn(usize) -> bool) {
-        self.edits.retain(|edit, _| keep(edit.address));
+    pub(super) fn retain(&mut self, keep: &dyn Fn(&Edit) -> bool) {
+        self.edits.retain(|edit, _| keep(edit));
     }
 
     /// Gives all memory back.

@@ -26,7 +26,8 @@ impl Subject for RawOps {
             OPS.know();
             examine_all(self, held, examine)?;
         }
-        self.mode().aim_of(change)
+        // Also to what it is set to: an object that was loaded beside threads may have sites that could not be changed then.
+        Ok(self.mode().aim_of(change)?.or((!self.mode().is_sealed()).then_some(change)))
     }
 
     fn aim(&self) -> usize {
