@@ -16,10 +16,10 @@ ops! {
     /// # Safety
     /// `counter` is a number.
     unsafe fn count(counter: *const AtomicU32) {
-        Plain => plain, x86_64 "{{disp32}} lock inc dword ptr [{counter}]";
+        Plain => plain, x86_64 unsafe { "{{disp32}} lock inc dword ptr [{counter}]" };
         Twice => twice;
         Silent => nothing;
-        Closed => three, x86_64 "lock add dword ptr [{counter}], 3";
+        Closed => three, x86_64 unsafe { "lock add dword ptr [{counter}], 3" };
     }
 }
 

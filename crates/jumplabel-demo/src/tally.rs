@@ -18,7 +18,7 @@ ops! {
     /// # Safety
     /// `count` is a count.
     unsafe fn add(count: *const AtomicU64, number: u64) {
-        Counted => counted, x86_64 "{{disp32}} lock add qword ptr [{count}], {number}";
+        Counted => counted, x86_64 unsafe { "{{disp32}} lock add qword ptr [{count}], {number}" };
         Off => nothing;
     }
 }

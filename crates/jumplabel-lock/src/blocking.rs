@@ -26,8 +26,8 @@ ops! {
     /// # Safety
     /// `state` is that of a lock that the caller holds.
     unsafe fn release(state: *const AtomicU8) {
-        Spin => release_and_wake, x86_64 "{{disp32}} mov byte ptr [{state}], 0";
-        Block => release_and_wake, x86_64 "lock dec byte ptr [{state}]\njnz {call}f" else call;
+        Spin => release_and_wake, x86_64 unsafe { "{{disp32}} mov byte ptr [{state}], 0" };
+        Block => release_and_wake, x86_64 unsafe { "lock dec byte ptr [{state}]\njnz {call}f" } else call;
     }
 }
 

@@ -19,8 +19,8 @@ jumplabel::ops! {
     /// # Safety
     /// `cpu` is a processor.
     pub unsafe fn save(cpu: *const Words) -> u64 {
-        Native => native_save, x86_64 "{{disp32}} mov {ret:e}, dword ptr [{cpu}]";
-        Masked => masked_save, x86_64 "mov {ret:e}, dword ptr [{cpu} + 4]\nxor {ret:e}, 1";
+        Native => native_save, x86_64 unsafe { "{{disp32}} mov {ret:e}, dword ptr [{cpu}]" };
+        Masked => masked_save, x86_64 unsafe { "mov {ret:e}, dword ptr [{cpu} + 4]\nxor {ret:e}, 1" };
         Called => masked_save;
     }
 
@@ -29,8 +29,8 @@ jumplabel::ops! {
     /// # Safety
     /// `cpu` is a processor.
     pub unsafe fn disable(cpu: *const Words) {
-        Native => native_disable, x86_64 "{{disp32}} mov dword ptr [{cpu}], 0";
-        Masked => masked_disable, x86_64 "mov dword ptr [{cpu} + 4], 1";
+        Native => native_disable, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], 0" };
+        Masked => masked_disable, x86_64 unsafe { "mov dword ptr [{cpu} + 4], 1" };
         Called => masked_disable;
     }
 
@@ -39,8 +39,8 @@ jumplabel::ops! {
     /// # Safety
     /// `cpu` is a processor.
     pub unsafe fn enable(cpu: *const Words) {
-        Native => native_enable, x86_64 "{{disp32}} mov dword ptr [{cpu}], 1";
-        Masked => masked_enable, x86_64 "mov dword ptr [{cpu} + 4], 0\ncmp dword ptr [{cpu} + 8], 0\njne {call}f" else call;
+        Native => native_enable, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], 1" };
+        Masked => masked_enable, x86_64 unsafe { "mov dword ptr [{cpu} + 4], 0\ncmp dword ptr [{cpu} + 8], 0\njne {call}f" } else call;
         Called => masked_enable;
     }
 
@@ -49,9 +49,9 @@ jumplabel::ops! {
     /// # Safety
     /// `cpu` is a processor, `flags` 1 or 0.
     pub unsafe fn restore(cpu: *const Words, flags: u64) {
-        Native => native_restore, x86_64 "{{disp32}} mov dword ptr [{cpu}], {flags:e}";
+        Native => native_restore, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], {flags:e}" };
         Masked => masked_restore,
-            x86_64 "mov dword ptr [{cpu} + 4], 1\nsub dword ptr [{cpu} + 4], {flags:e}\ncmp dword ptr [{cpu} + 8], 0\njne {call}f" else call;
+            x86_64 unsafe { "mov dword ptr [{cpu} + 4], 1\nsub dword ptr [{cpu} + 4], {flags:e}\ncmp dword ptr [{cpu} + 8], 0\njne {call}f" } else call;
         Called => masked_restore;
     }
 }

@@ -33,8 +33,8 @@ jumplabel::ops! {
     /// # Safety
     /// `lock` is the word of a lock.
     pub unsafe fn enter(inout ticket: u64, lock: *mut u32) -> u64 {
-        Ticket => ticket_enter, x86_64 "{{disp32}} lock xadd dword ptr [{lock}], {ticket:e}";
-        Byte => byte_enter, x86_64 "mov {ticket:e}, 1\nxchg byte ptr [{lock}], {ticket:l}";
+        Ticket => ticket_enter, x86_64 unsafe { "{{disp32}} lock xadd dword ptr [{lock}], {ticket:e}" };
+        Byte => byte_enter, x86_64 unsafe { "mov {ticket:e}, 1\nxchg byte ptr [{lock}], {ticket:l}" };
         Called => byte_enter;
     }
 
@@ -43,8 +43,8 @@ jumplabel::ops! {
     /// # Safety
     /// The caller has the lock.
     pub unsafe fn leave(lock: *mut u32) {
-        Ticket => ticket_leave, x86_64 "{{disp32}} inc word ptr [{lock}]";
-        Byte => byte_leave, x86_64 "mov byte ptr [{lock}], 0";
+        Ticket => ticket_leave, x86_64 unsafe { "{{disp32}} inc word ptr [{lock}]" };
+        Byte => byte_leave, x86_64 unsafe { "mov byte ptr [{lock}], 0" };
         Called => byte_leave;
     }
 
@@ -53,8 +53,8 @@ jumplabel::ops! {
     /// # Safety
     /// `lock` is the word of a lock.
     pub unsafe fn look(lock: *const u32) -> u64 {
-        Ticket => ticket_word, x86_64 "{{disp32}} mov {ret:e}, dword ptr [{lock}]";
-        Byte => byte_word, x86_64 "movzx {ret:e}, byte ptr [{lock}]\nshl {ret:e}, 16";
+        Ticket => ticket_word, x86_64 unsafe { "{{disp32}} mov {ret:e}, dword ptr [{lock}]" };
+        Byte => byte_word, x86_64 unsafe { "movzx {ret:e}, byte ptr [{lock}]\nshl {ret:e}, 16" };
         Called => byte_word;
     }
 

@@ -20,7 +20,7 @@ jumplabel::ops! {
     /// The entry for an address.
     pub fn make(inout value: u64) -> u64 {
         Native => nothing;
-        Moved => moved_make, x86_64 "lea {value}, [{value} + 0x40000000]";
+        Moved => moved_make, x86_64 unsafe { "lea {value}, [{value} + 0x40000000]" };
         Called => moved_make;
     }
 
@@ -29,8 +29,8 @@ jumplabel::ops! {
     /// # Safety
     /// `entry` is one.
     pub unsafe fn read(entry: *const u64) -> u64 {
-        Native => native_read, x86_64 "{{disp32}} mov {ret}, qword ptr [{entry}]";
-        Moved => moved_read, x86_64 "mov {ret}, qword ptr [{entry}]\nsub {ret}, 0x40000000";
+        Native => native_read, x86_64 unsafe { "{{disp32}} mov {ret}, qword ptr [{entry}]" };
+        Moved => moved_read, x86_64 unsafe { "mov {ret}, qword ptr [{entry}]\nsub {ret}, 0x40000000" };
         Called => moved_read;
     }
 
@@ -39,8 +39,8 @@ jumplabel::ops! {
     /// # Safety
     /// `entry` is one.
     pub unsafe fn set(entry: *mut u64, value: u64) {
-        Native => native_set, x86_64 "{{disp32}} mov qword ptr [{entry}], {value}";
-        Moved => native_set, x86_64 "mov qword ptr [{entry}], {value}";
+        Native => native_set, x86_64 unsafe { "{{disp32}} mov qword ptr [{entry}], {value}" };
+        Moved => native_set, x86_64 unsafe { "mov qword ptr [{entry}], {value}" };
         Called => native_set;
     }
 }

@@ -30,11 +30,11 @@ ops! {
     /// # Safety
     /// `counter` is a number.
     pub unsafe fn count(counter: *const u32) {
-        Plain => plain, x86_64 "{{disp32}} lock inc dword ptr [{counter}]";
+        Plain => plain, x86_64 unsafe { "{{disp32}} lock inc dword ptr [{counter}]" };
         Silent => nothing;
         Twice => twice;
-        Closed => plain, x86_64 "lock add dword ptr [{counter}], 3";
-        Slow => slow, x86_64 "lock add dword ptr [{counter}], 100\njs {call}f" else call;
+        Closed => plain, x86_64 unsafe { "lock add dword ptr [{counter}], 3" };
+        Slow => slow, x86_64 unsafe { "lock add dword ptr [{counter}], 100\njs {call}f" } else call;
     }
 
     /// A value as others see it.
@@ -42,13 +42,13 @@ ops! {
         Plain => nothing;
         Silent => nothing;
         Twice => double;
-        Closed => sum, x86_64 "lea {count}, [{count} + {key}]";
+        Closed => sum, x86_64 unsafe { "lea {count}, [{count} + {key}]" };
         Slow => sum;
     }
 
     /// The sum of six numbers.
     fn six(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
-        Plain => six_plain, x86_64 "{{disp32}} lea {ret}, [{a} + 1]";
+        Plain => six_plain, x86_64 unsafe { "{{disp32}} lea {ret}, [{a} + 1]" };
         Silent => six_sum;
         Twice => six_plain;
         Closed => six_sum;

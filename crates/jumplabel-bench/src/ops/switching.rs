@@ -10,12 +10,12 @@ use crate::samples::{Samples, time};
 jumplabel::ops! {
     static SMALL: Small = { Ticket, Byte };
     unsafe fn enter(inout ticket: u64, lock: *mut u32) -> u64 {
-        Ticket => ticket_enter, x86_64 "{{disp32}} lock xadd dword ptr [{lock}], {ticket:e}";
-        Byte => byte_enter, x86_64 "mov {ticket:e}, 1\nxchg byte ptr [{lock}], {ticket:l}";
+        Ticket => ticket_enter, x86_64 unsafe { "{{disp32}} lock xadd dword ptr [{lock}], {ticket:e}" };
+        Byte => byte_enter, x86_64 unsafe { "mov {ticket:e}, 1\nxchg byte ptr [{lock}], {ticket:l}" };
     }
     unsafe fn leave(lock: *mut u32) {
-        Ticket => ticket_leave, x86_64 "{{disp32}} inc word ptr [{lock}]";
-        Byte => byte_leave, x86_64 "mov byte ptr [{lock}], 0";
+        Ticket => ticket_leave, x86_64 unsafe { "{{disp32}} inc word ptr [{lock}]" };
+        Byte => byte_leave, x86_64 unsafe { "mov byte ptr [{lock}], 0" };
     }
 }
 

@@ -11,6 +11,7 @@
 
 /* The functions are behind it for their types: the compiler drops them. */
 #define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)                                        \
+	JUMPLABEL_OTHERS_(SLOW_, , , __VA_ARGS__)                                                                      \
 	__asm__ __volatile__ __inline__(                                                                               \
 		JUMPLABEL_STUBS_ JUMPLABEL_SLOT_                                                                       \
 		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                                    \
@@ -24,6 +25,20 @@
 		  JUMPLABEL_OTHERS_(OPERAND_, , , __VA_ARGS__)                                                         \
 		: "memory", "cc");                                                                                     \
 	if (0)
+
+/* The call at the end of another arm's slow way would be taken. clang sees it if it optimises. */
+#if !defined(__clang__) || defined(__OPTIMIZE__)
+JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
+	__attribute__((error("an arm of an operation jumps to PV_SLOW_WAY, and is no PV_IN_PLACE_ELSE_CALL")));
+#define JUMPLABEL_CLOSED_SLOW_(x, y, k, func, text)                                                                    \
+	if (__builtin_strstr(text, PV_SLOW_WAY))                                                                       \
+		jumplabel_no_slow_way_();
+#else
+#define JUMPLABEL_CLOSED_SLOW_(x, y, k, func, text)
+#endif
+#define JUMPLABEL_OPEN_SLOW_(x, y, k, func, text)
+#define JUMPLABEL_BOTH_SLOW_(x, y, k, func, text)
+#define JUMPLABEL_NOTHING_SLOW_(x, y, k, func, text)
 
 #define JUMPLABEL_INPUT_(place, argument) , [argument] "r"(argument)
 #define JUMPLABEL_CLOSED_OPERAND_(x, y, k, func, text)
@@ -124,6 +139,9 @@
 	".previous\n"
 #define JUMPLABEL_NOTHING_NATIVE_(op, y, k, func, text)                                                                \
 	JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, ".byte 0x0f, 0x1f, 0x44, 0, 0")
+#define JUMPLABEL_OPEN_NATIVE_(op, y, k, func, text)                                                                   \
+	".error \"jumplabel: the first arm of the operation " op " is the site itself: PV_IN_PLACE() or PV_NOTHING\"\n"
+#define JUMPLABEL_BOTH_NATIVE_ JUMPLABEL_OPEN_NATIVE_
 
 /* The stub of a backend that says what it does: at most 64 bytes. */
 #define JUMPLABEL_CLOSED_TEXT_(back, arguments, k, func, text)                                                         \

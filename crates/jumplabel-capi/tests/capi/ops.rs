@@ -78,6 +78,9 @@ fn loaded_late() {
             compiler.build(language, "-O2 -fPIC -shared -DPLUGIN", &["ops_late.c"], of_plugin, &plugin);
             compiler.build(language, "-O2 -rdynamic", &["ops_late.c"], "-ljumplabel -ldl", &program);
             runs(&program, &[&plugin], &format!("{compiler:?} {language:?} {of_plugin}"));
+            let mut beside = Command::new(&program);
+            beside.arg(&plugin).arg("beside").env("JUMPLABEL_WRITER", "procmem");
+            assert!(printed(&succeeds(&mut beside)).starts_with("ok "), "{compiler:?} {language:?} {of_plugin}");
         }
     }
 }
@@ -109,6 +112,12 @@ fn misuse() {
         ),
         (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 60\"));"), ".org", false),
         (format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \"coffee\"));"), "instruction", false),
+        ("PV_OP(table, op, (), PV_CALL(f), PV_NOTHING);".to_owned(), "the operation op is the site itself", false),
+        (
+            format!("PV_OP(table, op, (), PV_IN_PLACE_ELSE_CALL(f, \"movl $1, %%eax\"), {native});"),
+            "the site itself",
+            false,
+        ),
         (
             "PV_OP_RESULT(a, table, op, (a), PV_IN_PLACE(same, \"mov %[a], %[ret]\"), PV_NOTHING);".to_owned(),
             "the operation op has a result, which PV_NOTHING does not write",
@@ -142,6 +151,11 @@ fn misuse() {
                 );
             }
         }
+        // clang knows that when it optimises.
+        let slow = write(&format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \"jmp \" PV_SLOW_WAY));"));
+        let said =
+            compiler.command(language, "-O1 -c").arg(slow).arg("-o").arg(directory.join("object")).output().unwrap();
+        assert!(!said.status.success() && printed(&said).contains("jumps to PV_SLOW_WAY"), "{}", printed(&said));
         let sound = write(&format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \".skip 59\"));"));
         succeeds(compiler.command(language, "").arg("-c").arg(sound).arg("-o").arg(directory.join("object")));
     }

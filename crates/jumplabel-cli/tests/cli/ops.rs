@@ -6,8 +6,8 @@ jumplabel::ops! {
     static TABLE: Backend = { Native, Stub, Called };
 
     fn operate(at: u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {ret}, [{at} + 7]";
-        Stub => other, x86_64 "lea {ret}, [{at} + 8]";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{at} + 7]" };
+        Stub => other, x86_64 unsafe { "lea {ret}, [{at} + 8]" };
         Called => other;
     }
 }

@@ -4,12 +4,12 @@ jumplabel::ops! {
     static TABLE: Backend = { Native, Other };
 
     fn change(number: inout u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {number}, [{number} + 1]";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {number}, [{number} + 1]" };
         Other => native;
     }
 
     fn without(inout number: u64) {
-        Native => native, x86_64 "{{disp32}} lea {number}, [{number} + 1]";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {number}, [{number} + 1]" };
         Other => native;
     }
 }

@@ -3,8 +3,8 @@ jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 
     fn unlock(word: u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {ret}, [{word} + 1]";
-        Xen => native, x86_64 ".skip 60";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{word} + 1]" };
+        Xen => native, x86_64 unsafe { ".skip 60" };
     }
 }
 

@@ -3,7 +3,7 @@ jumplabel::ops! {
     static LOCK: Lock = { Native, Xen, Other };
 
     fn unlock(word: u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {ret}, [{word} + 1]";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{word} + 1]" };
         Xen => native;
     }
 }

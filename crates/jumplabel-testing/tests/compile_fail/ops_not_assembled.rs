@@ -3,7 +3,7 @@ jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 
     fn unlock(word: u64) -> u64 {
-        Native => native, x86_64 "coffee {ret}, {word}, 12345678";
+        Native => native, x86_64 unsafe { "coffee {ret}, {word}, 12345678" };
         Xen => native;
     }
 }

@@ -4,12 +4,12 @@ jumplabel::ops! {
     static TABLE: Backend = { Native, Called };
 
     fn scale(x: f64) -> f64 {
-        Native => scaled, x86_64 "{{disp32}} lea {ret}, [{x} + 0]";
+        Native => scaled, x86_64 unsafe { "{{disp32}} lea {ret}, [{x} + 0]" };
         Called => scaled;
     }
 
     fn short(x: u16) -> u32 {
-        Native => long, x86_64 "{{disp32}} lea {ret:e}, [{x:r} + 0]";
+        Native => long, x86_64 unsafe { "{{disp32}} lea {ret:e}, [{x:r} + 0]" };
         Called => long;
     }
 }

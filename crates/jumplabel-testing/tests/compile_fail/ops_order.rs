@@ -4,13 +4,13 @@ jumplabel::ops! {
     static TABLE: Backend = { Native, Other };
 
     fn turned(number: u64) -> u64 {
-        Other => native, x86_64 "{{disp32}} lea {ret}, [{number} + 1]";
+        Other => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{number} + 1]" };
         Native => native;
     }
 
     fn slow(number: u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {ret}, [{number} + 1]";
-        Other => native, x86_64 "jmp {call}f";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{number} + 1]" };
+        Other => native, x86_64 unsafe { "jmp {call}f" };
     }
 }
 

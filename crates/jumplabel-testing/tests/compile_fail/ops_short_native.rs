@@ -3,7 +3,7 @@ jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 
     fn unlock(word: u64) -> u64 {
-        Native => native, x86_64 "lea {ret}, [{word} + 1]";
+        Native => native, x86_64 unsafe { "lea {ret}, [{word} + 1]" };
         Xen => native;
     }
 }

@@ -28,6 +28,10 @@ pub mod nothing {
 
 /// Declares a table of operations: its backends, of which the first is the native one, and what each of them does for each operation.
 ///
+/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`) on the operation's arguments and, by `{ret}`, its result.
+/// Its `unsafe` is a promise: it does what the function beside it does, writes nothing but memory that the operation's contract gives it, the
+/// result and the flags, names no stack pointer, and comes to its end. `docs/ops.md` has the rules of what is native, and of `else call`.
+///
 /// ```
 /// jumplabel::ops! {
 ///     /// How a flag is raised.
@@ -37,7 +41,7 @@ pub mod nothing {
 ///     /// # Safety
 ///     /// `flag` is a word.
 ///     pub unsafe fn raise(flag: *mut u32) {
-///         Native => native, x86_64 "or dword ptr [{flag}], 0x10000";
+///         Native => native, x86_64 unsafe { "or dword ptr [{flag}], 0x10000" };
 ///         Counted => counted;
 ///         Off => nothing;
 ///     }
@@ -123,30 +127,105 @@ macro_rules! __ops {
 macro_rules! __op {
     (
         $head:tt (inout $first:ident: $type:ty $(, $argument:ident: $of:ty)* $(,)?) ($result:ty)
-        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $unsafe:tt $template:tt $(else $call:ident)?)*;)+
     ) => {
+        $crate::__op_rules! { $head [$first $($argument)*] $([$arm $([$arch $unsafe $template])*])+ }
         $crate::__op_arms! { ($head [($first, $type) $(($argument, $of))*] (inout $first $result) [$type $(, $of)*] ($result)) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
     (
         $head:tt ($($argument:ident: $of:ty),* $(,)?) ($result:ty)
-        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $unsafe:tt $template:tt $(else $call:ident)?)*;)+
     ) => {
+        $crate::__op_rules! { $head [$($argument)*] $([$arm $([$arch $unsafe $template])*])+ }
         $crate::__op_arms! { ($head [$(($argument, $of))*] (out $result) [$($of),*] ($result)) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
     (
         $head:tt ($($argument:ident: $of:ty),* $(,)?) ()
-        $($arm:ident => $($function:ident)::+ $(, $arch:ident $template:literal $(else $call:ident)?)*;)+
+        $($arm:ident => $($function:ident)::+ $(, $arch:ident $unsafe:tt $template:tt $(else $call:ident)?)*;)+
     ) => {
+        $crate::__op_rules! { $head [$($argument)*] $([$arm $([$arch $unsafe $template])*])+ }
         $crate::__op_arms! { ($head [$(($argument, $of))*] (none) [$($of),*] ()) []
             $([$arm ($($function)::+) $({ $arch $template [$($call)?] })*])+ }
     };
     (($table:ident $backends:ident $attr:tt $vis:tt $unsafe:tt $op:ident) $($other:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "the operation ", ::core::stringify!($op), ": expected `fn ", ::core::stringify!($op),
-            "(name: Type, ...) -> Type { Backend => function, x86_64 \"template\"; ... }`; what it gives back may be its first argument: \
+            "(name: Type, ...) -> Type { Backend => function, x86_64 unsafe { \"template\" }; ... }`; what it gives back may be its first argument: \
              `(inout name: Type, ...) -> Type`"
+        ));
+    };
+}
+
+/// What does not compile: a name that is taken; a template without `unsafe` (or where unsafe code is forbidden), or for an instruction set
+/// that has none; an arm, or a template, that is there twice.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_rules {
+    (
+        ($table:ident $backends:ident $attr:tt $vis:tt $of:tt $op:ident) [$($argument:ident)*]
+        $([$arm:ident $([$arch:ident $unsafe:tt $template:tt])*])+
+    ) => {
+        $($crate::__op_argument! { $op $argument })*
+        #[allow(non_camel_case_types, dead_code, unused_unsafe, clippy::undocumented_unsafe_blocks)]
+        const _: () = {
+            enum Arms { $($arm),+ }
+            $({
+                enum Templates { $($arch),* }
+                $($crate::__op_arch! { $op $arch })*
+                $($crate::__op_promise! { $op [$unsafe] $unsafe $template })*
+            })+
+        };
+    };
+}
+
+/// Made of the user's own tokens, so that the compiler asks the user's crate whether unsafe code may be there.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_promise {
+    ($op:ident [unsafe] $unsafe:tt $template:tt) => {
+        const _: &::core::primitive::str = $unsafe $template;
+    };
+    ($op:ident $other:tt $not_unsafe:tt $template:tt) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ", ::core::stringify!($op), ": a template is assembler; say `unsafe { \"template\" }`"
+        ));
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_argument {
+    ($op:ident ret) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ",
+            ::core::stringify!($op),
+            ": `{ret}` is what it gives back: give the argument `ret` another name"
+        ));
+    };
+    ($op:ident call) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ",
+            ::core::stringify!($op),
+            ": `{call}` is the arm's call: give the argument `call` another name"
+        ));
+    };
+    ($op:ident $other:ident) => {};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_arch {
+    ($op:ident x86_64) => {};
+    ($op:ident aarch64) => {};
+    ($op:ident riscv64) => {};
+    ($op:ident $other:ident) => {
+        ::core::compile_error!(::core::concat!(
+            "the operation ",
+            ::core::stringify!($op),
+            ": templates are for x86_64, aarch64 and riscv64, not for ",
+            ::core::stringify!($other)
         ));
     };
 }
@@ -173,7 +252,7 @@ macro_rules! __op_arms {
     ($op:tt [$($done:tt)*] [$arm:ident $function:tt] $($rest:tt)*) => {
         $crate::__op_arms! { $op [$($done)* [$arm $function out]] $($rest)* }
     };
-    ($op:tt $done:tt [$arm:ident $function:tt { $arch:ident $template:literal $call:tt } $($more:tt)*] $($rest:tt)*) => {
+    ($op:tt $done:tt [$arm:ident $function:tt { $arch:ident $template:tt $call:tt } $($more:tt)*] $($rest:tt)*) => {
         $crate::__op_if_here! { $arch { $op $done $arm $function $template $call } { [$($more)*] $($rest)* } }
     };
 }
@@ -182,7 +261,7 @@ macro_rules! __op_arms {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_here {
-    ({ $op:tt [$($done:tt)*] $arm:ident $function:tt $template:literal $call:tt } { $more:tt $($rest:tt)* }) => {
+    ({ $op:tt [$($done:tt)*] $arm:ident $function:tt { $template:literal } $call:tt } { $more:tt $($rest:tt)* }) => {
         $crate::__op_arms! { $op [$($done)* [$arm $function in $template $call]] $($rest)* }
     };
 }
@@ -191,7 +270,7 @@ macro_rules! __op_here {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_elsewhere {
-    ({ $op:tt $done:tt $arm:ident $function:tt $template:literal $call:tt } { [$($more:tt)*] $($rest:tt)* }) => {
+    ({ $op:tt $done:tt $arm:ident $function:tt $template:tt $call:tt } { [$($more:tt)*] $($rest:tt)* }) => {
         $crate::__op_arms! { $op $done [$arm $function $($more)*] $($rest)* }
     };
 }

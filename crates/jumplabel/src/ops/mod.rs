@@ -18,7 +18,7 @@
 //!     /// # Safety
 //!     /// `counter` is a number.
 //!     pub unsafe fn count(counter: *const u32) {
-//!         Plain => plain, x86_64 "{{disp32}} lock inc dword ptr [{counter}]";
+//!         Plain => plain, x86_64 unsafe { "{{disp32}} lock inc dword ptr [{counter}]" };
 //!         Silent => nothing;
 //!         Twice => twice;
 //!     }
@@ -35,6 +35,8 @@
 
 mod declare;
 pub(crate) mod raw;
+
+use core::marker::PhantomData;
 
 use crate::error::Error;
 use crate::format::MODE;
@@ -149,8 +151,8 @@ impl<D: Table> Ops<D> {
         RawOps::of(self.mode.raw())
     }
 
-    /// Has all operations done by `backend` from now on: one transaction, all or nothing. Nothing to do if it does them already. Calls the
-    /// backend's `init` first.
+    /// Has all operations done by `backend` from now on: one transaction, all or nothing. Calls the backend's `init` first. If it does them
+    /// already, looks whether it does them in all objects, also those that were loaded since.
     ///
     /// Operations in place change whole instructions. So, while other threads run, only the writer `swap` can do that; before the first one
     /// starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
@@ -203,7 +205,7 @@ impl<D: Table> Ops<D> {
         if let Some(start) = hooks.thread_start {
             start();
         }
-        Thread { exit: hooks.thread_exit }
+        Thread { exit: hooks.thread_exit, own: PhantomData }
     }
 
     fn first() -> D::Modes {
@@ -226,6 +228,8 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {
     exit: Option<fn()>,
+    /// On no other thread.
+    own: PhantomData<*mut ()>,
 }
 
 impl Drop for Thread {

@@ -79,7 +79,10 @@ pub unsafe trait Declared: 'static {
 #[must_use]
 pub const fn count_of<M: Modes>() -> u8 {
     let count = M::ALL.len();
-    assert!(count >= 2 && count <= 255, "a switch is among 2 modes at least, and 255 at most");
+    assert!(
+        count >= 2 && count <= 255,
+        "a switch is among 2 modes at least, a table has 2 backends at least, and each 255 at most"
+    );
     count as u8
 }
 

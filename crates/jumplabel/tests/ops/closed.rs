@@ -15,12 +15,12 @@ ops! {
 
     /// The first with some of the second.
     fn change(inout number: u64, by: u64) -> u64 {
-        Add => add, x86_64 "{{disp32}} lea {number}, [{number} + {by} + 0]", aarch64 "add {number}, {number}, {by}",
-            riscv64 "add {number}, {number}, {by}";
+        Add => add, x86_64 unsafe { "{{disp32}} lea {number}, [{number} + {by} + 0]" }, aarch64 unsafe { "add {number}, {number}, {by}" },
+            riscv64 unsafe { "add {number}, {number}, {by}" };
         Keep => nothing;
-        Twice => twice, x86_64 "lea {number}, [{number} + {by} * 2]", aarch64 "add {number}, {number}, {by}, lsl #1",
-            riscv64 "add {number}, {number}, {by}\nadd {number}, {number}, {by}";
-        Less => less, x86_64 "sub {number}, {by}", aarch64 "sub {number}, {number}, {by}", riscv64 "sub {number}, {number}, {by}";
+        Twice => twice, x86_64 unsafe { "lea {number}, [{number} + {by} * 2]" }, aarch64 unsafe { "add {number}, {number}, {by}, lsl #1" },
+            riscv64 unsafe { "add {number}, {number}, {by}\nadd {number}, {number}, {by}" };
+        Less => less, x86_64 unsafe { "sub {number}, {by}" }, aarch64 unsafe { "sub {number}, {number}, {by}" }, riscv64 unsafe { "sub {number}, {number}, {by}" };
     }
 
     /// Puts the number there, or behind.
@@ -28,27 +28,27 @@ ops! {
     /// # Safety
     /// `place` is two numbers.
     unsafe fn put(place: *mut u64, number: u64) {
-        Add => put_first, x86_64 "{{disp32}} mov [{place} + 0], {number}", aarch64 "str {number}, [{place}]",
-            riscv64 "sd {number}, ({place})";
+        Add => put_first, x86_64 unsafe { "{{disp32}} mov [{place} + 0], {number}" }, aarch64 unsafe { "str {number}, [{place}]" },
+            riscv64 unsafe { "sd {number}, ({place})" };
         Keep => nothing;
-        Twice => put_both, x86_64 "mov [{place}], {number}\nmov [{place} + 8], {number}", aarch64 "stp {number}, {number}, [{place}]",
-            riscv64 "sd {number}, ({place})\nsd {number}, 8({place})";
-        Less => put_second, x86_64 "mov [{place} + 8], {number}", aarch64 "str {number}, [{place}, #8]", riscv64 "sd {number}, 8({place})";
+        Twice => put_both, x86_64 unsafe { "mov [{place}], {number}\nmov [{place} + 8], {number}" }, aarch64 unsafe { "stp {number}, {number}, [{place}]" },
+            riscv64 unsafe { "sd {number}, ({place})\nsd {number}, 8({place})" };
+        Less => put_second, x86_64 unsafe { "mov [{place} + 8], {number}" }, aarch64 unsafe { "str {number}, [{place}, #8]" }, riscv64 unsafe { "sd {number}, 8({place})" };
     }
 
     /// Another number.
     fn near(number: u64) -> u64 {
-        Add => one_more, x86_64 "{{disp32}} lea {ret}, [{number} + 1]", aarch64 "add {ret}, {number}, #1", riscv64 "addi {ret}, {number}, 1";
-        Keep => same, x86_64 "mov {ret}, {number}", aarch64 "mov {ret}, {number}", riscv64 "mv {ret}, {number}";
-        Twice => two_more, x86_64 "lea {ret}, [{number} + 2]", aarch64 "add {ret}, {number}, #2", riscv64 "addi {ret}, {number}, 2";
-        Less => one_less, x86_64 "lea {ret}, [{number} - 1]", aarch64 "sub {ret}, {number}, #1", riscv64 "addi {ret}, {number}, -1";
+        Add => one_more, x86_64 unsafe { "{{disp32}} lea {ret}, [{number} + 1]" }, aarch64 unsafe { "add {ret}, {number}, #1" }, riscv64 unsafe { "addi {ret}, {number}, 1" };
+        Keep => same, x86_64 unsafe { "mov {ret}, {number}" }, aarch64 unsafe { "mov {ret}, {number}" }, riscv64 unsafe { "mv {ret}, {number}" };
+        Twice => two_more, x86_64 unsafe { "lea {ret}, [{number} + 2]" }, aarch64 unsafe { "add {ret}, {number}, #2" }, riscv64 unsafe { "addi {ret}, {number}, 2" };
+        Less => one_less, x86_64 unsafe { "lea {ret}, [{number} - 1]" }, aarch64 unsafe { "sub {ret}, {number}, #1" }, riscv64 unsafe { "addi {ret}, {number}, -1" };
     }
 
     /// Nothing, natively.
     fn double(inout number: u64) -> u64 {
         Add => nothing;
         Keep => nothing;
-        Twice => twice_of, x86_64 "add {number}, {number}", aarch64 "add {number}, {number}, {number}", riscv64 "add {number}, {number}, {number}";
+        Twice => twice_of, x86_64 unsafe { "add {number}, {number}" }, aarch64 unsafe { "add {number}, {number}, {number}" }, riscv64 unsafe { "add {number}, {number}, {number}" };
         Less => nothing;
     }
 }
@@ -96,8 +96,8 @@ ops! {
 
     /// Reads what lies on the stack.
     fn on_stack(at: u64) -> u64 {
-        Native => one_more, x86_64 "mov {ret}, [rsp + {at} - 8]", aarch64 "ldr {ret}, [sp]", riscv64 "ld {ret}, 0(sp)";
-        Other => one_less, x86_64 "mov {ret}, {at}", aarch64 "mov {ret}, {at}", riscv64 "mv {ret}, {at}";
+        Native => one_more, x86_64 unsafe { "mov {ret}, [rsp + {at} - 8]" }, aarch64 unsafe { "ldr {ret}, [sp]" }, riscv64 unsafe { "ld {ret}, 0(sp)" };
+        Other => one_less, x86_64 unsafe { "mov {ret}, {at}" }, aarch64 unsafe { "mov {ret}, {at}" }, riscv64 unsafe { "mv {ret}, {at}" };
     }
 }
 

@@ -13,7 +13,7 @@ ops! {
     static WRITTEN: Written = { Native, Called };
 
     fn operate(at: u64) -> u64 {
-        Native => native, x86_64 "{{disp32}} lea {ret}, [{at} + 0]";
+        Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{at} + 0]" };
         Called => backend;
     }
 }

@@ -93,7 +93,7 @@ ops! {
 
     /// Nothing, or a backtrace.
     fn look(at: u64) -> u64 {
-        Native => nothing_there, x86_64 "{{disp32}} lea {ret}, [{at} + 0]";
+        Native => nothing_there, x86_64 unsafe { "{{disp32}} lea {ret}, [{at} + 0]" };
         Traced => backend_that_traces;
     }
 }
@@ -144,7 +144,7 @@ ops! {
 
     /// Two instructions.
     fn two(at: u64) -> u64 {
-        Native => nothing_there, x86_64 "xor {ret}, {ret}\n{{disp32}} lea {ret}, [{at} + 1]";
+        Native => nothing_there, x86_64 unsafe { "xor {ret}, {ret}\n{{disp32}} lea {ret}, [{at} + 1]" };
         Other => backend_that_traces;
     }
 }

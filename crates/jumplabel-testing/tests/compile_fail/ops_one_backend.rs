@@ -1,0 +1,15 @@
+//! A table has a choice.
+
+jumplabel::ops! {
+    static TABLE: Backend = { Native };
+
+    fn next(number: u64) -> u64 {
+        Native => native;
+    }
+}
+
+extern "C" fn native(number: u64) -> u64 {
+    number + 1
+}
+
+fn main() {}
