@@ -17,6 +17,7 @@ mod cargo;
 mod compile;
 mod counters;
 mod flips;
+mod layers;
 mod machine;
 mod ops;
 mod report;
@@ -58,6 +59,8 @@ enum What {
     Cache,
     /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
     Calls,
+    /// What diagnostics cost that are switched off, guarded by a key, and by what programs guard them with today.
+    Layers,
     /// What dormant tracepoints cost, by their number, beside nothing and loads of atomics; and an emission that probes see.
     Tracepoints,
     /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         What::Site => site::run(arguments.quick),
         What::Cache => cache::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),
+        What::Layers => layers::run(arguments.quick),
         What::Tracepoints => tracepoints::run(arguments.quick),
         What::Switch => switch::run(arguments.quick),
         What::Up => up::run(arguments.quick),

@@ -3,6 +3,8 @@
 
 #[path = "smoke/cache.rs"]
 mod cache;
+#[path = "smoke/layers.rs"]
+mod layers;
 #[path = "smoke/ops.rs"]
 mod ops;
 #[path = "smoke/switch.rs"]

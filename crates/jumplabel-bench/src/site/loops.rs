@@ -40,6 +40,7 @@ fn unlikely() {}
 macro_rules! latency {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
+        #[allow(unused_mut)] // Not all checks count their hits.
         fn $name(turns: u64) -> u64 {
             let (mut x, mut $hits) = (turns, 0_u64);
             for _ in 0..turns {
@@ -57,6 +58,7 @@ macro_rules! latency {
 macro_rules! alu {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
+        #[allow(unused_mut)] // Not all checks count their hits.
         fn $name(turns: u64) -> u64 {
             let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = [turns; 8];
             let mut $hits = 0_u64;

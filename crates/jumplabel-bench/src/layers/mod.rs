@@ -1,0 +1,114 @@
+//! `layers`: what diagnostics cost that are switched off, by what programs guard them with today.
+//!
+//! ```text
+//!   first         step through each loop: the instructions of a guard; a site is one, and nothing else is less than two
+//!   each round    every guard in both loops once, in random order; the time of none of that round is subtracted
+//!   after all     median of the differences and its 95 % interval
+//! ```
+
+mod ways;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::Result;
+use crate::report::{Report, Table, figure};
+use crate::samples::{Samples, time};
+use crate::site::loops::{CHECKS_A_TURN, LOOPS};
+use crate::step;
+use ways::{WAYS, Way};
+
+/// Turns of a loop in one sample: some 100 us.
+const TURNS: u64 = 5_000;
+
+/// One guard in one loop.
+struct Row {
+    shape: usize,
+    way: &'static Way,
+    samples: Samples,
+    /// Of one guard and the work around it; not a number where tracing is not allowed.
+    instructions: f64,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    ways::begin()?;
+    let mut rows = Vec::new();
+    for shape in 0..LOOPS.len() {
+        for way in WAYS {
+            rows.push(Row::new(shape, way)?);
+        }
+    }
+    rows.iter().try_for_each(|row| row.assert_code(&rows))?;
+    let mut turns: Vec<usize> = (0..rows.len()).collect();
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 4 } else { 30 }));
+    while start.elapsed() < budget {
+        fastrand::shuffle(&mut turns);
+        turns.iter().try_for_each(|&at| rows[at].sample())?;
+    }
+    let mut report = Report::new("layers", quick);
+    (0..LOOPS.len()).for_each(|shape| report_shape(&mut report, &rows, shape));
+    report.note("ns: of one diagnostic, beside none: median of the differences, round by round, and its 95 % interval");
+    report.note("log: env_logger; tracing: a registry with an EnvFilter; fail: with its fail points compiled in");
+    report.fact("optimised", json!(!cfg!(debug_assertions)));
+    Ok(report)
+}
+
+impl Row {
+    fn new(shape: usize, way: &'static Way) -> Result<Row> {
+        (way.prepare)()?;
+        let instructions = step::instructions_of_turn(way.loops[shape]).unwrap_or(f64::NAN) / CHECKS_A_TURN as f64;
+        Ok(Row { shape, way, samples: Samples::default(), instructions })
+    }
+
+    fn is_baseline(&self) -> bool {
+        std::ptr::eq(self.way, &raw const WAYS[0])
+    }
+
+    /// Stops where the compiler made something else of a guard than what its name says.
+    fn assert_code(&self, rows: &[Row]) -> Result<()> {
+        let own = self.of_guard(rows);
+        let right = cfg!(debug_assertions)
+            || own.is_nan()
+            || match self.way.is_site {
+                true => own == 1.0,
+                false => own >= 2.0 || self.is_baseline(),
+            };
+        if right { Ok(()) } else { Err(format!("{} is {own} instructions: not measured", self.way.name).into()) }
+    }
+
+    /// Instructions of one guard.
+    fn of_guard(&self, rows: &[Row]) -> f64 {
+        self.instructions - baseline(rows, self.shape).instructions
+    }
+
+    fn sample(&mut self) -> Result<()> {
+        (self.way.prepare)()?;
+        let run = self.way.loops[self.shape];
+        black_box(run(black_box(TURNS / 50))); // what predicts branches, and the code, are warm
+        self.samples.push(time(|| _ = black_box(run(black_box(TURNS)))) / (TURNS as usize * CHECKS_A_TURN) as f64);
+        Ok(())
+    }
+}
+
+fn baseline(rows: &[Row], shape: usize) -> &Row {
+    &rows[shape * WAYS.len()]
+}
+
+fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
+    let none = &baseline(rows, shape).samples;
+    let title = format!("{}: {:.2} ns without, {} rounds", LOOPS[shape].0, none.median(), none.len());
+    let mut table = Table::new(title, &["guarded by", "ns", "from", "to", "instructions"]);
+    let mut facts = Vec::new();
+    for row in rows.iter().filter(|row| row.shape == shape && !row.is_baseline()) {
+        let more = row.samples.minus(none);
+        let (ns, [from, to], instructions) = (more.median(), more.interval(), row.of_guard(rows));
+        let figures = [(ns, 2), (from, 2), (to, 2), (instructions, 1)].map(|(value, digits)| figure(value, digits));
+        table.row([row.way.name.to_owned()].into_iter().chain(figures));
+        facts.push(json!({ "guard": row.way.name, "ns": ns, "ns_interval": [from, to], "instructions": instructions }));
+    }
+    report.table(table);
+    let fact = ["latency_bound", "alu_saturated"][shape];
+    report.fact(fact, json!({ "rounds": none.len(), "baseline_ns": none.median(), "guards": facts }));
+}

@@ -1,0 +1,121 @@
+//! What programs guard their diagnostics with, each switched off, or on for somebody else: in the warm loops of `site`.
+
+use std::arch::asm;
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use jumplabel::static_branch_unlikely;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{EnvFilter, Registry, reload};
+
+use crate::Result;
+use crate::site::loops::{Loop, alu, eight, latency};
+
+/// What is guarded, where the guard does not bring its own.
+#[cold]
+#[inline(never)]
+fn diagnose(number: u64) {
+    eprintln!("{number}");
+}
+
+jumplabel::static_key! { static KEY: false; }
+
+#[repr(align(128))]
+struct Apart<T>(T);
+static FLAG: Apart<AtomicBool> = Apart(AtomicBool::new(false));
+static HOOK: Apart<AtomicPtr<()>> = Apart(AtomicPtr::new(std::ptr::null_mut()));
+
+/// Reachable stores of values that the compiler does not know: without them, it takes both for constants.
+fn store() {
+    FLAG.0.store(black_box(false), Ordering::Relaxed);
+    HOOK.0.store(black_box(std::ptr::null_mut()), Ordering::Relaxed);
+}
+
+/// Calls a hook, if there is one.
+macro_rules! hook {
+    ($hook:expr, $number:expr) => {
+        let hook = $hook.0.load(Ordering::Relaxed);
+        if !hook.is_null() {
+            // SAFETY: there is none but `diagnose`.
+            unsafe { std::mem::transmute::<*mut (), fn(u64)>(hook)($number) };
+        }
+    };
+}
+
+macro_rules! loops {
+    ($($kind:ident: $baseline:ident $key:ident $relaxed:ident $hook:ident $log:ident $tracing:ident $fail:ident $metrics:ident;)*) => {$(
+        $kind!($baseline, hits, let _ = &mut hits;);
+        $kind!($key, hits, if static_branch_unlikely!(KEY) { diagnose(hits) });
+        $kind!($relaxed, hits, if FLAG.0.load(Ordering::Relaxed) { diagnose(hits) });
+        $kind!($hook, hits, hook!(HOOK, hits););
+        $kind!($log, hits, log::trace!("{}", hits););
+        $kind!($tracing, hits, tracing::trace!(hits););
+        $kind!($fail, hits, fail::fail_point!("jumplabel-bench", |_| hits););
+        $kind!($metrics, hits, metrics::counter!("jumplabel-bench").increment(hits););
+    )*};
+}
+
+loops! {
+    latency: latency_baseline latency_key latency_relaxed latency_hook latency_log latency_tracing latency_fail latency_metrics;
+    alu: alu_baseline alu_key alu_relaxed alu_hook alu_log alu_tracing alu_fail alu_metrics;
+}
+
+/// A guard, in each of the loops, and what has to be so that nothing comes of it.
+pub struct Way {
+    pub name: &'static str,
+    /// Whether a site is all that it is.
+    pub is_site: bool,
+    pub loops: [Loop; 2],
+    pub prepare: fn() -> Result<()>,
+}
+
+macro_rules! ways {
+    ($($name:literal: $latency:ident $alu:ident $is_site:literal $prepare:expr;)*) => {
+        /// The first is none.
+        pub const WAYS: &[Way] = &[$(
+            Way { name: $name, is_site: $is_site, loops: [$latency, $alu], prepare: $prepare },
+        )*];
+    };
+}
+
+ways! {
+    "nothing": latency_baseline alu_baseline false || Ok(());
+    "static key": latency_key alu_key true || Ok(());
+    "relaxed load": latency_relaxed alu_relaxed false || Ok(());
+    "hook, a pointer": latency_hook alu_hook false || Ok(());
+    "log, off": latency_log alu_log false || log(log::LevelFilter::Off);
+    "log, another module at trace": latency_log alu_log false || log(log::LevelFilter::Trace);
+    "tracing, off": latency_tracing alu_tracing false || tracing("off");
+    "tracing, at info": latency_tracing alu_tracing false || tracing("info");
+    "tracing, another module at trace": latency_tracing alu_tracing false || tracing("info,other=trace");
+    "tracing, a span at trace": latency_tracing alu_tracing false || tracing("info,[request]=trace");
+    "fail, no fail point": latency_fail alu_fail false || Ok(());
+    "metrics, no recorder": latency_metrics alu_metrics false || Ok(());
+}
+
+/// What logs what another module says, if the level lets it.
+fn log(level: log::LevelFilter) -> Result<()> {
+    log::set_max_level(level);
+    Ok(())
+}
+
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
+fn tracing(directives: &str) -> Result<()> {
+    let filter = FILTER.get().ok_or("nobody has begun")?;
+    Ok(filter.reload(EnvFilter::try_new(directives)?)?)
+}
+
+/// Once in a process.
+pub fn begin() -> Result<()> {
+    store();
+    env_logger::Builder::new()
+        .filter_level(log::LevelFilter::Info)
+        .filter_module("other", log::LevelFilter::Trace)
+        .try_init()?;
+    let (filter, handle) = reload::Layer::new(EnvFilter::try_new("off")?);
+    tracing::subscriber::set_global_default(Registry::default().with(filter))?;
+    FILTER.set(handle).map_err(|_| "begun twice")?;
+    Ok(())
+}
