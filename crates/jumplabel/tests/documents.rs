@@ -95,7 +95,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/kernels.md", "#include <jumplabel/kernel.h>", KernelInC(tiny_kernel_in_c)),
     ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
     ("docs/mutants.md", "--shard", Commands),
-    ("docs/ops.md", "up::leave()    several", Excused("tests/up.rs reads the bytes in both modes")),
+    ("docs/ops.md", "up::enter()    one thread", Excused("tests/up.rs reads the bytes in both modes")),
     ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
     ("docs/operating.md", "list ./server\n", OF_THE_TOOL),
     ("docs/operating.md", "fn:write_back", OF_THE_TOOL),

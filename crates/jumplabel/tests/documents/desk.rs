@@ -92,6 +92,8 @@ pub fn example() -> &'static Path {
         let manifest = block("README.md", "jumplabel = \"0.1\"").text;
         let program = block("README.md", "static TRACE").text;
         let directory = package("example", &manifest, "src/main.rs", &program);
+        // Programs of documents as they were: cargo would build them, too.
+        let _ = std::fs::remove_dir_all(directory.join("src/bin"));
         printed("cargo build --release", &directory);
         directory
     })
