@@ -110,16 +110,9 @@ MUTANT_TESTS := contract encoding instant keys naked or_load plan process refusa
 package:
 	cargo package -p jumplabel --allow-dirty --quiet
 
+# All measurements, in target/report; QUICK=1 takes two minutes in place of ten.
 bench: cargo
-	cargo run --release -p jumplabel-bench -- flips
-	cargo run --release -p jumplabel-bench -- site
-	cargo run --release -p jumplabel-bench -- cache
-	cargo run --release -p jumplabel-bench -- calls
-	cargo run --release -p jumplabel-bench -- switch
-	cargo run --release -p jumplabel-bench -- ops
-	cargo run --release -p jumplabel-bench -- up
-	cargo run --release -p jumplabel-bench -- startup
-	cargo run --release -p jumplabel-bench -- compile
+	cargo run --release -p jumplabel-bench -- report $(if $(QUICK),--quick)
 
 # The C and C++ library: headers, libjumplabel.a and .so, pkg-config and CMake files, jumplabel(3). PREFIX=, DESTDIR=.
 install uninstall: cargo

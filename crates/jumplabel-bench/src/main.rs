@@ -1,7 +1,8 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
 //! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
 //! `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
-//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code).
+//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
+//! in one page; `compare` sets two reports beside each other.
 //! docs/benchmarks.md says what each figure means.
 //!
 //! All that take time keep to one method: the variants take turns in one process, in an order that is random in each round; a
@@ -14,6 +15,7 @@ compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x
 mod cache;
 mod calls;
 mod cargo;
+mod compare;
 mod compile;
 mod counters;
 mod flips;
@@ -27,10 +29,12 @@ mod sites;
 mod size;
 mod startup;
 mod step;
+mod suite;
 mod switch;
 mod tracepoints;
 mod up;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -79,6 +83,20 @@ enum What {
     Compile,
     /// How much larger a program is for its first key, by section and by module.
     Size,
+    /// All of these, and what they come to as pages: report.md, report.html, results.json.
+    Report {
+        /// These alone, with commas between them.
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        only: Vec<String>,
+        /// Measures nothing: pages of these results.
+        #[arg(long, value_name = "RESULTS.JSON", conflicts_with = "only")]
+        from: Option<PathBuf>,
+        /// Where they go.
+        #[arg(long, default_value = "target/report", value_name = "DIRECTORY")]
+        to: PathBuf,
+    },
+    /// Two results beside each other. Fails if a count has risen: instructions, bytes, system calls.
+    Compare { before: PathBuf, after: PathBuf },
 }
 
 /// What a measurement yields; its error is a message for the user.
@@ -103,11 +121,24 @@ fn main() -> ExitCode {
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),
+        What::Report { only, from, to } => {
+            let page = suite::run(arguments.quick, &only, from.as_deref(), &to);
+            return said(page.map(|page| (format!("{}\n", page.display()), true)));
+        }
+        What::Compare { before, after } => {
+            let comparison = compare::run(&before, &after);
+            return said(comparison.map(|comparison| (comparison.text(), comparison.risen.is_empty())));
+        }
     };
+    said(result.map(|report| (if arguments.json { report.json() } else { report.text() }, true)))
+}
+
+/// Prints what came of it, and whether all is well.
+fn said(result: Result<(String, bool)>) -> ExitCode {
     match result {
-        Ok(report) => {
-            print!("{}", if arguments.json { report.json() } else { report.text() });
-            ExitCode::SUCCESS
+        Ok((text, is_well)) => {
+            print!("{text}");
+            if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("jumplabel-bench: {error}");

@@ -1,6 +1,9 @@
 //! What a command prints: aligned tables for people, one JSON object for programs. Both begin with the machine.
+//!
+//! The object has the command's own facts, and what all have: `tables` and `notes` as they are printed; `charts`; and `counts`, which do not
+//! depend on the machine, and which must not rise.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::machine::Machine;
 
@@ -10,17 +13,31 @@ pub struct Report {
     quick: bool,
     machine: Machine,
     tables: Vec<Table>,
+    charts: Vec<Chart>,
+    counts: Map<String, Value>,
     notes: Vec<String>,
     facts: Vec<(&'static str, Value)>,
 }
 
 impl Report {
     pub fn new(name: &'static str, quick: bool) -> Report {
-        Report { name, quick, machine: Machine::here(), tables: Vec::new(), notes: Vec::new(), facts: Vec::new() }
+        let (tables, charts, notes, facts) = Default::default();
+        Report { name, quick, machine: Machine::here(), tables, charts, counts: Map::new(), notes, facts }
     }
 
     pub fn table(&mut self, table: Table) {
         self.tables.push(table);
+    }
+
+    pub fn chart(&mut self, chart: Chart) {
+        self.charts.push(chart);
+    }
+
+    /// A number of something: instructions, bytes, system calls. Nothing is said of what was not counted.
+    pub fn count(&mut self, what: impl Into<String>, count: f64) {
+        if !count.is_nan() {
+            self.counts.insert(what.into(), count.into());
+        }
     }
 
     /// A line under the tables.
@@ -50,7 +67,15 @@ impl Report {
     }
 
     pub fn json(&self) -> String {
-        let mut object = json!({ "benchmark": self.name, "quick": self.quick, "machine": self.machine.json() });
+        let mut object = json!({
+            "benchmark": self.name,
+            "quick": self.quick,
+            "machine": self.machine.json(),
+            "tables": self.tables.iter().map(Table::json).collect::<Vec<_>>(),
+            "charts": self.charts.iter().map(Chart::json).collect::<Vec<_>>(),
+            "counts": self.counts,
+            "notes": self.notes,
+        });
         for (name, value) in &self.facts {
             object[*name] = value.clone();
         }
@@ -73,6 +98,11 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// The first row is the head.
+    fn json(&self) -> Value {
+        json!({ "title": self.title, "rows": self.rows })
+    }
+
     fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
@@ -88,6 +118,36 @@ impl Table {
             text += "\n";
         }
         text
+    }
+}
+
+/// Bars beside each other, each with the interval of its figure.
+pub struct Chart {
+    title: String,
+    unit: &'static str,
+    is_logarithmic: bool,
+    bars: Vec<Value>,
+}
+
+impl Chart {
+    pub fn new(title: impl Into<String>, unit: &'static str) -> Chart {
+        Chart { title: title.into(), unit, is_logarithmic: false, bars: Vec::new() }
+    }
+
+    /// Where figures differ by orders of magnitude.
+    pub fn logarithmic(title: impl Into<String>, unit: &'static str) -> Chart {
+        Chart { is_logarithmic: true, ..Chart::new(title, unit) }
+    }
+
+    /// Nothing is drawn of what was not measured.
+    pub fn bar(&mut self, name: impl Into<String>, figure: f64, interval: [f64; 2]) {
+        if !figure.is_nan() {
+            self.bars.push(json!({ "name": name.into(), "figure": figure, "interval": interval }));
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "title": self.title, "unit": self.unit, "logarithmic": self.is_logarithmic, "bars": self.bars })
     }
 }
 

@@ -13,6 +13,7 @@ const SYSTEM_CALL: libc::c_long = 0x050f;
 #[derive(Clone, Copy, Default)]
 pub struct Counted {
     pub instructions: u64,
+    pub system_calls: u64,
     pub core_syncs: u64,
 }
 
@@ -63,6 +64,7 @@ fn follow(pid: libc::pid_t) -> Result<Counted> {
         let registers = registers(pid)?;
         // SAFETY: reads a word of the child.
         let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, 0) } & 0xffff;
+        counted.system_calls += u64::from(code == SYSTEM_CALL);
         let is_sync =
             registers.rax == libc::SYS_membarrier as u64 && registers.rdi == PRIVATE_EXPEDITED_SYNC_CORE as u64;
         counted.core_syncs += u64::from(code == SYSTEM_CALL && is_sync);
@@ -120,6 +122,7 @@ mod tests {
             // SAFETY: integers.
             unsafe { libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) };
         });
-        assert_eq!(sync.unwrap().core_syncs, 1);
+        let sync = sync.unwrap();
+        assert_eq!((sync.system_calls, sync.core_syncs), (1, 1));
     }
 }

@@ -15,7 +15,7 @@ use jumplabel::{lock_prefix, up};
 use serde_json::json;
 
 use crate::Result;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::{Samples, time};
 use crate::step;
 
@@ -127,17 +127,20 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut report = Report::new("up", quick);
     let title = format!("a mutex, and 64 bytes cleared; {} rounds", samples[0].len());
     let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "instructions"]);
+    let mut chart = Chart::new("a mutex, or a ticket lock, and 64 bytes cleared", "% of the time with lock");
     let mut facts = Vec::new();
     for (at, ((name, ..), instructions)) in VARIANTS.iter().zip(instructions).enumerate() {
         let own = &samples[at];
         let ratio = own.over(&samples[if at < TICKET { 0 } else { TICKET }]);
         let (part, [from, to]) = (ratio.median() * 100.0, ratio.interval().map(|part| part * 100.0));
+        chart.bar(*name, part, [from, to]);
         let figures = [(own.median(), 2), (part, 1), (from, 1), (to, 1), (instructions, 0)];
         table.row([(*name).to_owned()].into_iter().chain(figures.map(|(value, digits)| figure(value, digits))));
         facts.push(json!({ "variant": name, "ns": own.median(), "percent": part, "percent_interval": [from, to],
             "instructions": instructions }));
     }
     report.table(table);
+    report.chart(chart);
     let part = |own: usize, of: usize| Target { figure: samples[own].over(&samples[of]).median() * 100.0, limit: 60.0 };
     let (target, of_ticket) = (part(2, 0), part(TICKET + 1, TICKET));
     let mut table = Table::new("target", &["", "%", "target", ""]);

@@ -7,6 +7,8 @@ mod cache;
 mod layers;
 #[path = "smoke/ops.rs"]
 mod ops;
+#[path = "smoke/report.rs"]
+mod report;
 #[path = "smoke/switch.rs"]
 mod switch;
 #[path = "smoke/up.rs"]

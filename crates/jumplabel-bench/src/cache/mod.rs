@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use jumplabel_testing::clock::processors;
 
 use crate::Result;
-use crate::report::{Report, Table};
+use crate::report::{Chart, Report, Table};
 use loops::LOOPS;
 use rounds::{Measured, Row};
 use ways::{PROGRAMS, Program, WAYS, Way};
@@ -64,8 +64,18 @@ fn phase(report: &mut Report, name: &'static str, measured: &Measured, quick: bo
             Program::Places => "N places: N flags, N keys",
         };
         let title = format!("{}, {places}; {} rounds", name.replace('_', " "), measured.rounds);
-        let mut table =
-            Table::new(title, &["", "single", "from", "to", "concentrated", "from", "to", "scattered", "from", "to"]);
+        let mut table = Table::new(
+            title.clone(),
+            &["", "single", "from", "to", "concentrated", "from", "to", "scattered", "from", "to"],
+        );
+        for shape in LOOPS {
+            let mut chart = Chart::new(format!("{title}: {}", shape.name()), "ns more than a constant");
+            for way in WAYS {
+                let [median, from, to] = measured.more_than_constant(measured.find(program, shape, way));
+                chart.bar(way.name(), median, [from, to]);
+            }
+            report.chart(chart);
+        }
         for way in WAYS {
             let mut cells = vec![way.name().to_owned()];
             for shape in LOOPS {

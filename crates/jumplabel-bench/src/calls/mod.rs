@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::Result;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::{Samples, time};
 use crate::step;
 use ways::{CALLS_A_TURN, WAYS, Way};
@@ -98,10 +98,16 @@ fn find(rows: &[Row], shape: usize, way: Way) -> &Row {
 fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     let direct = &find(rows, shape, Way::Direct).samples;
     let title = format!("{}: a call, {} rounds", SHAPES[shape], direct.len());
+    let mut chart = Chart::new(format!("a call, {}", SHAPES[shape]), "ns");
     let mut table = Table::new(title, &["", "ns", "from", "to", "x direct call", "instructions"]);
     let mut facts = Vec::new();
     for row in rows.iter().filter(|row| row.shape == shape) {
         let (ns, [from, to], ratio) = (row.samples.median(), row.samples.interval(), row.samples.over(direct).median());
+        chart.bar(row.way.name(), ns, [from, to]);
+        if !cfg!(debug_assertions) {
+            let count = row.instructions.unwrap_or(f64::NAN);
+            report.count(format!("instructions of a call, {}: {}", SHAPES[shape], row.way.name()), count);
+        }
         let instructions = row.instructions.map_or("n/a".to_owned(), |count| figure(count, 2));
         let cells = [figure(ns, 3), figure(from, 3), figure(to, 3), figure(ratio, 3), instructions];
         table.row([row.way.name().to_owned()].into_iter().chain(cells));
@@ -114,6 +120,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
         }));
     }
     report.table(table);
+    report.chart(chart);
     report.fact(["latency_bound", "throughput_bound"][shape], json!({ "rounds": direct.len(), "calls": facts }));
 }
 

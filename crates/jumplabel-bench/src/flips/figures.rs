@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::groups::Group;
 use super::{Bench, Cell, FIRST_LIMIT, LIMITS, NAKED_LIMIT, Variant};
 use crate::Result;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, Target, figure};
 
 impl Bench {
     pub(super) fn report_latency(&self, report: &mut Report, cells: &[Cell]) {
@@ -27,6 +27,9 @@ impl Bench {
         let mut table = Table::new("Flips of primed sites; another thread executes them", &head);
         let mut rows = Vec::new();
         for (at, group) in self.groups.iter().enumerate().take(LIMITS.len()) {
+            let title =
+                format!("flips of {} on {}, which another thread executes", group.sites.count, pages(group.pages()));
+            let mut chart = Chart::logarithmic(title, "us: p50, from p10 to p90");
             let order = [
                 Variant::Floor,
                 Variant::Bare(WriterKind::Procmem),
@@ -45,6 +48,11 @@ impl Bench {
                 let has_bare = matches!(cell.writer, Some(WriterKind::Procmem | WriterKind::Mprotect));
                 let shown = |cell: String, show| if show { cell } else { String::new() };
                 let [p10, p50, p99] = cell.times();
+                chart.bar(
+                    cell.variant.name(),
+                    cell.microseconds(0.5),
+                    [cell.microseconds(0.1), cell.microseconds(0.9)],
+                );
                 table.row([
                     format!("{} on {}, {}", group.sites.count, pages(group.pages()), cell.variant.name()),
                     cell.writer.map_or("", WriterKind::name).to_owned(),
@@ -66,6 +74,7 @@ impl Bench {
                 }
                 rows.push(row);
             }
+            report.chart(chart);
         }
         report.table(table);
         report.fact("latency", Value::Array(rows));
@@ -237,6 +246,7 @@ pub(super) fn report_memory(report: &mut Report) -> Result<()> {
         index_each.cells()[1],
         index_each.cells()[2],
     ));
+    report.count("bytes of table a site", table_each.floor());
     report.fact(
         "memory",
         json!({ "sites": sites, "table_bytes": table, "index_bytes": index, "table_bytes_a_site": table_each,

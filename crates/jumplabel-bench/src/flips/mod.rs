@@ -120,7 +120,18 @@ pub fn run(quick: bool) -> Result<Report> {
     report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
     report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
     figures::report_memory(&mut report)?;
+    // Without optimisation, each file that is closed is looked at once more.
+    let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
+    let of_one = system_calls(bench.groups[0].key);
+    report.count(format!("system calls of a flip of one site, with one thread{build}"), of_one);
     Ok(report)
+}
+
+/// Of a flip, in a child, which has one thread; not a number where tracing is not allowed, or flips are refused.
+fn system_calls(key: &RawKey) -> f64 {
+    let flips = |pairs| (0..pairs).all(|_| key.enable().is_ok() && key.disable().is_ok());
+    let calls = |pairs| crate::step::count(|| assert!(flips(pairs))).ok().map(|counted| counted.system_calls);
+    calls(11).zip(calls(1)).map_or(f64::NAN, |(many, few)| (many - few) as f64 / 20.0)
 }
 
 impl Bench {

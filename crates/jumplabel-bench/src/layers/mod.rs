@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::Result;
-use crate::report::{Report, Table, figure};
+use crate::report::{Chart, Report, Table, figure};
 use crate::samples::{Samples, time};
 use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
@@ -99,6 +99,7 @@ fn baseline(rows: &[Row], shape: usize) -> &Row {
 fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     let none = &baseline(rows, shape).samples;
     let title = format!("{}: {:.2} ns without, {} rounds", LOOPS[shape].0, none.median(), none.len());
+    let mut chart = Chart::new(format!("a diagnostic that is off, {}", LOOPS[shape].0), "ns more than none");
     let mut table = Table::new(title, &["guarded by", "ns", "from", "to", "instructions"]);
     let mut facts = Vec::new();
     for row in rows.iter().filter(|row| row.shape == shape && !row.is_baseline()) {
@@ -106,9 +107,11 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
         let (ns, [from, to], instructions) = (more.median(), more.interval(), row.of_guard(rows));
         let figures = [(ns, 2), (from, 2), (to, 2), (instructions, 1)].map(|(value, digits)| figure(value, digits));
         table.row([row.way.name.to_owned()].into_iter().chain(figures));
+        chart.bar(row.way.name, ns, [from, to]);
         facts.push(json!({ "guard": row.way.name, "ns": ns, "ns_interval": [from, to], "instructions": instructions }));
     }
     report.table(table);
+    report.chart(chart);
     let fact = ["latency_bound", "alu_saturated"][shape];
     report.fact(fact, json!({ "rounds": none.len(), "baseline_ns": none.median(), "guards": facts }));
 }

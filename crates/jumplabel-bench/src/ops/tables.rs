@@ -9,7 +9,7 @@ use super::load::LAYOUTS;
 use super::sites::Listing;
 use super::{Cell, find};
 use crate::Result;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
 
 /// Beginnings and sizes of this program's functions, as they are in memory.
@@ -103,6 +103,15 @@ pub fn all(report: &mut Report, cells: &[Cell], listing: &Listing, seconds_a_tic
             &["", "cycles", "least layout", "most", "instructions", "of the table's"],
         );
         let Some(plain) = find(cells, 0, load) else { continue };
+        let mut chart = Chart::new(format!("{}: cycles", load.name()), "% of no table: median, least and most layout");
+        // Open arms are in the table: beside their bars, nobody would see the others.
+        let is_drawn = |cell: &&Cell| cell.column < PARTS && cell.column != OPEN;
+        for cell in cells.iter().filter(|cell| cell.load == load).filter(is_drawn) {
+            let [middle, least, most] = cell.over(plain).map(|part| 100.0 * part);
+            let backend = if cell.column >= MAIN { "backend: " } else { "" };
+            chart.bar(format!("{backend}{}", COLUMNS[cell.column].name), middle, [least, most]);
+        }
+        report.chart(chart);
         for cell in cells.iter().filter(|cell| cell.load == load && cell.column >= MAIN) {
             let [middle, least, most] = cell.over(plain).map(|part| figure(100.0 * part, 1));
             let is_backend = cell.column < PARTS;

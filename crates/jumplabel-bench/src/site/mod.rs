@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::counters::Counters;
-use crate::report::{Report, Table};
+use crate::report::{Chart, Report, Table};
 use crate::samples::{Samples, time};
 use checks::{CHECKS, Check};
 use decode::Path;
@@ -205,11 +205,16 @@ fn shape_report(report: &mut Report, rows: &[Row], shape: usize) {
     let title = format!("{name}: {:.2} ns a check without the check, {rounds} rounds", baseline.samples.median());
     let head = ["a check", "ns", "from", "to", "instructions", "target", "", "loads", "counted", "cycles"];
     let mut table = Table::new(title, &head);
+    let mut chart = Chart::new(format!("a check, {name}"), "ns more than none");
     let mut facts = Vec::new();
     for row in rows.iter().filter(|row| row.shape == shape && row.check != Check::Baseline) {
         let difference = row.samples.minus(&baseline.samples);
         let [from, to] = difference.interval();
         let [instructions, loads] = of_check(rows, row);
+        chart.bar(row.check.name(), difference.median(), [from, to]);
+        if !cfg!(debug_assertions) {
+            report.count(format!("instructions of a check, {name}: {}", row.check.name()), instructions);
+        }
         let counted = row.counted.zip(baseline.counted);
         let counted = counted.map(|(row_counted, base)| [0, 1].map(|at| (row_counted[at] - base[at]) / row.checks()));
         let exact = matches!(row.check, Check::SiteOff | Check::SitePrimed | Check::OrLoadOff);
@@ -239,6 +244,7 @@ fn shape_report(report: &mut Report, rows: &[Row], shape: usize) {
         }));
     }
     report.table(table);
+    report.chart(chart);
     report.fact(
         ["latency_bound", "alu_saturated", "cold"][shape],
         json!({ "rounds": rounds, "baseline_ns": baseline.samples.median(), "checks": Value::Array(facts) }),

@@ -115,6 +115,12 @@ fn exact(report: &mut Report, programs: &[Program]) {
     report.table(table);
     report.fact("sites", json!(with.image.sites));
     report.fact("relocations", json!({ "with": relocations[0], "without": relocations[1] }));
+    report.count("relocations of text", in_text[0].unwrap_or(0) as f64);
+    report.count("relocations of tables", in_tables[0].unwrap_or(0) as f64);
+    if let [Some(more), Some(less)] = calls {
+        report.count("system calls before main, more than without sites", more as f64 - less as f64);
+    }
+    report.count("KiB of text and tables copied before main", (text[0].unwrap_or(0) + tables[0].unwrap_or(0)) as f64);
     report.fact("relocations_in_text", json!(in_text[0]));
     report.fact("relocations_in_tables", json!(in_tables[0]));
     report.fact("system_calls", json!({ "with": calls[0], "without": calls[1] }));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::Result;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::{Samples, time};
 use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
@@ -89,11 +89,17 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     let rounds = baseline.len();
     let name = LOOPS[shape].0;
     let title = format!("{name}: {:.2} ns a choice without choice and arm, {rounds} rounds", baseline.median());
+    let mut chart = Chart::new(format!("a choice among three arms, {name}"), "ns more than none");
     let mut table = Table::new(title, &["a choice among 3", "arm", "ns", "from", "to", "instructions"]);
     let mut facts = Vec::new();
     for row in rows.iter().filter(|row| row.shape == shape && row.choice != Choice::Baseline) {
         let difference = row.samples.minus(baseline);
         let (ns, [from, to], instructions) = (difference.median(), difference.interval(), of_choice(rows, row));
+        let of_arm = format!("{}, arm {}", row.choice.name(), row.arm);
+        if !cfg!(debug_assertions) {
+            report.count(format!("instructions of a choice, {name}: {of_arm}"), instructions);
+        }
+        chart.bar(of_arm, ns, [from, to]);
         let figures = [figure(ns, 3), figure(from, 3), figure(to, 3), figure(instructions, 2)];
         table.row([row.choice.name().to_owned(), row.arm.to_string()].into_iter().chain(figures));
         facts.push(json!({
@@ -105,6 +111,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
         }));
     }
     report.table(table);
+    report.chart(chart);
     report.fact(
         ["latency_bound", "alu_saturated"][shape],
         json!({ "rounds": rounds, "baseline_ns": baseline.median(), "choices": facts }),

@@ -1,0 +1,170 @@
+//! `report`: all measurements, each in a process of its own, and what they come to: `report.md`, `report.html`, `results.json`.
+//!
+//! ```text
+//!   results.json   { "version": 1, "quick": .., "results": [ what each command prints with --json, or its error ] }
+//!   --from FILE    the same from the results of another machine: nothing is measured
+//! ```
+
+mod drawing;
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::Result;
+
+/// Of `results.json`: another number is another schema.
+pub const VERSION: u64 = 1;
+
+/// All commands that measure, and what each of them answers, in the order of the report.
+const PARTS: [(&str, &str); 12] = [
+    ("site", "What does a check cost, warm and cold?"),
+    ("layers", "What do diagnostics cost that are switched off, by what guards them?"),
+    ("cache", "What does a check cost while caches are filled with other data?"),
+    ("flips", "How long does a flip take?"),
+    ("calls", "What does a call cost whose target may change?"),
+    ("switch", "What does a choice among three arms cost?"),
+    ("ops", "What does a table of operations cost?"),
+    ("up", "What do lock prefixes cost?"),
+    ("tracepoints", "What do dormant tracepoints cost, by their number?"),
+    ("startup", "What does a program with 10,000 sites pay before main?"),
+    ("compile", "What does the compiler pay?"),
+    ("size", "How much larger is a program for its first key?"),
+];
+
+/// Measures, unless there are results; writes; returns where.
+pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Result<PathBuf> {
+    let results = match from {
+        Some(file) => read(file)?,
+        None => measure(quick, only)?,
+    };
+    fs::create_dir_all(to)?;
+    fs::write(to.join("results.json"), format!("{results:#}\n"))?;
+    fs::write(to.join("report.md"), page::markdown(&results))?;
+    fs::write(to.join("report.html"), page::html(&results)?)?;
+    let failed: Vec<&str> = parts(&results).filter(|part| part.error.is_some()).map(|part| part.name).collect();
+    if failed.is_empty() {
+        Ok(to.join("report.html"))
+    } else {
+        Err(format!("no figures of: {}", failed.join(", ")).into())
+    }
+}
+
+/// Results of this or of another machine.
+pub fn read(file: &Path) -> Result<Value> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let results: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    match results["version"].as_u64() {
+        Some(VERSION) => Ok(results),
+        Some(other) => Err(format!("{}: version {other}; this program knows version {VERSION}", file.display()).into()),
+        None => Err(format!("{}: not a results.json of `jumplabel-bench report`", file.display()).into()),
+    }
+}
+
+fn measure(quick: bool, only: &[String]) -> Result<Value> {
+    if let Some(unknown) = only.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
+        let names = PARTS.map(|(name, _)| name).join(", ");
+        return Err(format!("there is no measurement `{unknown}`; there are {names}").into());
+    }
+    let chosen: Vec<_> =
+        PARTS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|one| one == name)).collect();
+    let (start, mut results) = (Instant::now(), Vec::new());
+    for (at, (name, question)) in chosen.iter().enumerate() {
+        eprintln!("{}/{} {name}: {question} ({:.0} s so far)", at + 1, chosen.len(), start.elapsed().as_secs_f64());
+        let mut result = one(name, quick).unwrap_or_else(|error| {
+            eprintln!("{name}: {error}");
+            json!({ "benchmark": name, "error": error.to_string() })
+        });
+        result["question"] = json!(question);
+        results.push(result);
+    }
+    eprintln!("done in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(
+        json!({ "version": VERSION, "quick": quick, "machine": crate::machine::Machine::here().json(), "results": results }),
+    )
+}
+
+fn one(name: &str, quick: bool) -> Result<Value> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([name, "--json"]).args(quick.then_some("--quick")).stderr(Stdio::piped());
+    let output = command.output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}; {}", output.status, said.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// One result, as it is shown.
+pub struct Part<'a> {
+    pub name: &'a str,
+    pub question: &'a str,
+    pub error: Option<&'a str>,
+    value: &'a Value,
+}
+
+pub fn parts(results: &Value) -> impl Iterator<Item = Part<'_>> {
+    list(&results["results"]).iter().map(|value| Part {
+        name: value["benchmark"].as_str().unwrap_or_default(),
+        question: value["question"].as_str().unwrap_or_default(),
+        error: value["error"].as_str(),
+        value,
+    })
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+impl<'a> Part<'a> {
+    /// Titles, and rows of cells, of which the first is the head.
+    fn tables(&self) -> impl Iterator<Item = (&'a str, Vec<Vec<&'a str>>)> {
+        list(&self.value["tables"]).iter().map(|table| {
+            let cells = |row: &'a Value| list(row).iter().map(|cell| cell.as_str().unwrap_or_default()).collect();
+            (table["title"].as_str().unwrap_or_default(), list(&table["rows"]).iter().map(cells).collect())
+        })
+    }
+
+    fn notes(&self) -> impl Iterator<Item = &'a str> {
+        list(&self.value["notes"]).iter().filter_map(Value::as_str)
+    }
+
+    pub fn charts(&self) -> impl Iterator<Item = Chart<'a>> {
+        list(&self.value["charts"]).iter().map(|chart| Chart {
+            title: chart["title"].as_str().unwrap_or_default(),
+            unit: chart["unit"].as_str().unwrap_or_default(),
+            is_logarithmic: chart["logarithmic"] == true,
+            bars: list(&chart["bars"]).iter().filter_map(Bar::of).collect(),
+        })
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> impl Iterator<Item = (&'a str, f64)> {
+        let counts = self.value["counts"].as_object().into_iter().flatten();
+        counts.filter_map(|(what, count)| Some((what.as_str(), count.as_f64()?)))
+    }
+}
+
+pub struct Chart<'a> {
+    pub title: &'a str,
+    pub unit: &'a str,
+    pub is_logarithmic: bool,
+    pub bars: Vec<Bar<'a>>,
+}
+
+pub struct Bar<'a> {
+    pub name: &'a str,
+    pub figure: f64,
+    pub interval: [f64; 2],
+}
+
+impl<'a> Bar<'a> {
+    fn of(bar: &'a Value) -> Option<Bar<'a>> {
+        let [from, to] = [bar["interval"][0].as_f64()?, bar["interval"][1].as_f64()?];
+        Some(Bar { name: bar["name"].as_str()?, figure: bar["figure"].as_f64()?, interval: [from, to] })
+    }
+}

@@ -1,0 +1,108 @@
+//! Results as pages.
+
+use serde_json::Value;
+
+use super::{Part, drawing, parts};
+use crate::Result;
+
+const TITLE: &str = "jumplabel, measured";
+
+/// What the results are of.
+fn machine(results: &Value) -> String {
+    let machine = &results["machine"];
+    let text = |name: &str| machine[name].as_str().unwrap_or("?").to_owned();
+    let quick = if results["quick"] == true { ". Short runs (--quick): figures vary more" } else { "" };
+    format!("{}, Linux {}, {} processors{quick}.", text("cpu"), text("kernel"), machine["cpus"])
+}
+
+fn command(part: &Part<'_>) -> String {
+    format!("cargo run --release -p jumplabel-bench -- {}", part.name)
+}
+
+pub fn markdown(results: &Value) -> String {
+    let mut page = format!("# {TITLE}\n\n{}\n", machine(results));
+    for part in parts(results) {
+        page += &format!("\n## {}\n\n`{}`\n", part.question, command(&part));
+        if let Some(error) = part.error {
+            page += &format!("\nNot measured: {error}\n");
+        }
+        for (title, rows) in part.tables() {
+            page += &format!("\n**{title}**\n\n");
+            let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+            for (at, row) in rows.iter().enumerate() {
+                let cells =
+                    (0..columns).map(|column| row.get(column).map_or("", |cell| cell.trim()).replace('|', "\\|"));
+                page += &format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+                if at == 0 {
+                    page += &format!("|---|{}\n", "---:|".repeat(columns.saturating_sub(1)));
+                }
+            }
+        }
+        for note in part.notes() {
+            page += &format!("\n{note}\n");
+        }
+    }
+    page
+}
+
+/// One file: it loads nothing, runs nothing, and is light or dark as its reader is.
+const STYLE: &str = "
+:root { color-scheme: light dark; --faint: #8884; --bar: #4a7ebb; --interval: #d08a1e; }
+@media (prefers-color-scheme: dark) { :root { --bar: #5b8fd0; --interval: #f0b050; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
+h2 { margin-top: 3rem; } code { font-size: 90%; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 90%; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; padding: .5rem 0; }
+th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--faint); }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
+svg { min-width: 34rem; max-width: 100%; height: auto; display: block; }
+";
+
+pub fn html(results: &Value) -> Result<String> {
+    let mut body = format!("<h1>{TITLE}</h1>\n<p>{}</p>\n<nav><ul>\n", escaped(&machine(results)));
+    for part in parts(results) {
+        body += &format!("<li><a href=\"#{0}\">{1}</a></li>\n", part.name, escaped(part.question));
+    }
+    body += "</ul></nav>\n<p>Bars are medians. The line on a bar is the interval that its unit names, or that of 95 % for the median.</p>\n";
+    for part in parts(results) {
+        body += &format!(
+            "<h2 id=\"{}\">{}</h2>\n<p><code>{}</code></p>\n",
+            part.name,
+            escaped(part.question),
+            escaped(&command(&part))
+        );
+        if let Some(error) = part.error {
+            body += &format!("<p>Not measured: {}</p>\n", escaped(error));
+        }
+        for chart in part.charts().filter(|chart| !chart.bars.is_empty()) {
+            let caption = escaped(chart.title);
+            body += &format!(
+                "<figure><figcaption>{caption}</figcaption>\n<div class=\"wide\">{}</div></figure>\n",
+                drawing::svg(&chart)?
+            );
+        }
+        for (title, rows) in part.tables() {
+            body += &format!("<div class=\"wide\"><table><caption>{}</caption>\n", escaped(title));
+            for (at, row) in rows.iter().enumerate() {
+                let tag = if at == 0 { "th" } else { "td" };
+                let cells = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell.trim())));
+                body += &format!("<tr>{}</tr>\n", cells.collect::<String>());
+            }
+            body += "</table></div>\n";
+        }
+        for note in part.notes() {
+            body += &format!("<p>{}</p>\n", escaped(note));
+        }
+    }
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
+    ))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
