@@ -110,7 +110,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// platform. The kernel's sites are known from now on, whether or not its constructors were run.
     ///
     /// # Safety
-    /// `bounds` are the kernel's own.
+    /// `bounds` are the kernel's own. No other CPU runs code with sites but between its [`online`](Self::online) and its
+    /// [`offline`](Self::offline).
     pub unsafe fn start(&'static self, text: &'static &'static dyn Text, bounds: &Bounds) {
         if self.started.swap(true, Ordering::Relaxed) {
             return;

@@ -30,7 +30,8 @@ pub unsafe trait Machine: Sync {
     fn serialise(&self);
 
     /// An address at which the byte of text at `address`, and the rest of its page, can be written by this CPU, until
-    /// [`unmap`](Self::unmap). A kernel with a direct map of physical memory adds a number.
+    /// [`unmap`](Self::unmap). Two may be in use at a time, of pages that follow each other: a kernel that maps pages for this needs two
+    /// places. A kernel with a direct map of physical memory adds a number.
     ///
     /// # Errors
     /// There is none: the flip is undone.

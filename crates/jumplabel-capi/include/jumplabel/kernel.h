@@ -36,7 +36,8 @@ struct jumplabel_machine {
 	void (*interrupt)(size_t cpu);
 	/* Makes this CPU forget what it has fetched ahead: fence.i, isb, cpuid. */
 	void (*serialise)(void);
-	/* An address at which the byte of text at `address`, and the rest of its page, can be written by this CPU, until `unmap`. 0, or an errno:
+	/* An address at which the byte of text at `address`, and the rest of its page, can be written by this CPU, until `unmap`. Two may be
+	   in use at a time, of pages that follow each other. 0, or an errno:
 	   the flip is undone. */
 	int (*map)(uintptr_t address, uintptr_t *alias);
 	/* A clock that runs. */
