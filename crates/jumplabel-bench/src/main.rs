@@ -1,4 +1,4 @@
-//! Measures jumplabel, beside what stands in its place: `flips` (latency), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
+//! Measures jumplabel, beside what stands in its place: `flips` (latency), `scaling` (its growth), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
 //! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
 //! `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
@@ -24,6 +24,7 @@ mod machine;
 mod ops;
 mod report;
 mod samples;
+mod scaling;
 mod site;
 mod sites;
 mod size;
@@ -57,6 +58,8 @@ struct Arguments {
 enum What {
     /// The latency of a flip, beside the bare system calls of its writer, and the floor: code left writable and one core sync.
     Flips,
+    /// How the latency of a flip grows, with its sites and with threads.
+    Scaling,
     /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
     Site,
     /// What a check costs while caches are filled with other data: the benchmark of a published note, and what is wrong with it.
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
+        What::Scaling => scaling::run(arguments.quick),
         What::Site => site::run(arguments.quick),
         What::Cache => cache::run(arguments.quick),
         What::Calls => calls::run(arguments.quick),

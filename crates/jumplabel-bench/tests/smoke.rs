@@ -9,6 +9,8 @@ mod layers;
 mod ops;
 #[path = "smoke/report.rs"]
 mod report;
+#[path = "smoke/scaling.rs"]
+mod scaling;
 #[path = "smoke/switch.rs"]
 mod switch;
 #[path = "smoke/up.rs"]

@@ -211,6 +211,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- site", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- cache", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- layers", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- scaling", Exists(OF_A_MACHINE)),
     (
         "cargo run --release -p jumplabel-bench -- compare crates/jumplabel-bench/counts.json target/report/results.json",
         Exists("what it reads is made by `make bench`; tests/smoke/report.rs compares"),

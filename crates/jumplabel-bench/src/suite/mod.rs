@@ -21,11 +21,12 @@ use crate::Result;
 pub const VERSION: u64 = 1;
 
 /// All commands that measure, and what each of them answers, in the order of the report.
-const PARTS: [(&str, &str); 12] = [
+const PARTS: [(&str, &str); 13] = [
     ("site", "What does a check cost, warm and cold?"),
     ("layers", "What do diagnostics cost that are switched off, by what guards them?"),
     ("cache", "What does a check cost while caches are filled with other data?"),
     ("flips", "How long does a flip take?"),
+    ("scaling", "How does the time of a flip grow?"),
     ("calls", "What does a call cost whose target may change?"),
     ("switch", "What does a choice among three arms cost?"),
     ("ops", "What does a table of operations cost?"),

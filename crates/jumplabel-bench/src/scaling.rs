@@ -1,0 +1,109 @@
+//! `scaling`: how the time of a flip grows, with the number of its sites, and with that of the threads that execute them. In a program of its
+//! own (test-crates/scaling); the last row, of a million sites, is not in a short run.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::report::{Chart, Report, Table, Target, figure};
+use crate::samples::Samples;
+use crate::{Result, cargo};
+
+/// Of a flip of a million sites whose pages are private: milliseconds.
+const LIMIT_OF_MILLION: f64 = 50.0;
+/// Of a flip beside 64 threads, against one beside two.
+const LIMIT_OF_THREADS: f64 = 2.0;
+
+/// A line of what the program prints.
+struct Line {
+    number: usize,
+    /// The very first flip, where there is one.
+    first: f64,
+    /// Microseconds.
+    flips: Samples,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    let target = cargo::directory("scaling");
+    let mut build = cargo::build("scaling", &target);
+    build.args((!quick).then_some("--features=million"));
+    if !build.stdout(std::io::stderr()).status()?.success() {
+        return Err("cargo could not build test-crates/scaling".into());
+    }
+    let flips = if quick { "20" } else { "200" };
+    let output = Command::new(target.join("release/scaling")).arg(flips).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("test-crates/scaling: {}", output.status).into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    let mut report = Report::new("scaling", quick);
+    of_sites(&mut report, &lines(&text, "sites", 1)?);
+    of_threads(&mut report, &lines(&text, "threads", 0)?);
+    Ok(report)
+}
+
+/// The lines that begin with a word. `firsts`: of how many flips the time is apart.
+fn lines(text: &str, word: &str, firsts: usize) -> Result<Vec<Line>> {
+    let mut all = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix(word)) {
+        let numbers = line.split_whitespace().map(str::parse).collect::<std::result::Result<Vec<u64>, _>>()?;
+        let [number, ref times @ ..] = numbers[..] else { return Err("an empty line".into()) };
+        let microseconds = |time: &u64| *time as f64 / 1e3;
+        let mut flips = Samples::default();
+        times.iter().skip(firsts).map(microseconds).for_each(|time| flips.push(time));
+        let first = times.first().filter(|_| firsts > 0).map_or(f64::NAN, microseconds);
+        all.push(Line { number: number as usize, first, flips });
+    }
+    Ok(all)
+}
+
+fn of_sites(report: &mut Report, lines: &[Line]) {
+    let title = "flips of so many sites, one thread; us";
+    let head = ["sites", "p10", "p50", "p90", "ns a site", "the very first", "target", ""];
+    let (mut table, mut facts) = (Table::new(title, &head), Vec::new());
+    let mut chart = Chart::logarithmic("a flip, by the number of its sites", "us: p50, from p10 to p90");
+    for Line { number, first, flips } in lines {
+        let [p10, p50, p90] = [0.1, 0.5, 0.9].map(|part| flips.quantile(part));
+        let target = Target { figure: p50 / 1e3, limit: LIMIT_OF_MILLION };
+        let has_target = *number == 1_000_000;
+        let mut cells = vec![number.to_string()];
+        cells.extend([p10, p50, p90, p50 * 1e3 / *number as f64, *first].map(|value| figure(value, 1)));
+        if has_target {
+            let [_, limit, verdict] = target.cells();
+            cells.extend([format!("{limit} ms"), verdict]);
+        }
+        table.row(cells);
+        chart.bar(number.to_string(), p50, [p10, p90]);
+        facts.push(json!({ "sites": number, "p10_us": p10, "p50_us": p50, "p90_us": p90, "first_us": first,
+            "target": has_target.then(|| target.json()) }));
+    }
+    report.table(table);
+    report.chart(chart);
+    report.fact("sites", json!(facts));
+}
+
+fn of_threads(report: &mut Report, lines: &[Line]) {
+    let two = lines.iter().find(|line| line.number == 2).map_or(f64::NAN, |line| line.flips.quantile(0.1));
+    let title = "flips of 100 sites beside threads that execute them; us";
+    let head = ["threads", "p10", "p50", "p90", "of 2 threads", "target", ""];
+    let (mut table, mut facts) = (Table::new(title, &head), Vec::new());
+    let mut chart = Chart::logarithmic("a flip of 100 sites, by the number of threads", "us: p50, from p10 to p90");
+    for Line { number, flips, .. } in lines {
+        let [p10, p50, p90] = [0.1, 0.5, 0.9].map(|part| flips.quantile(part));
+        let target = Target { figure: p10 / two, limit: LIMIT_OF_THREADS };
+        let mut cells = vec![number.to_string()];
+        cells.extend([p10, p50, p90].map(|value| figure(value, 1)));
+        let judged = *number == 64;
+        let [ratio, limit, verdict] = target.cells();
+        cells.push(ratio);
+        cells.extend(if judged { [limit, verdict] } else { Default::default() });
+        table.row(cells);
+        chart.bar(number.to_string(), p50, [p10, p90]);
+        facts.push(json!({ "threads": number, "p10_us": p10, "p50_us": p50, "p90_us": p90,
+            "target": judged.then(|| target.json()) }));
+    }
+    report.table(table);
+    report.chart(chart);
+    report.note("of 2 threads: by the p10; above it, a flip waits for its turn on a processor");
+    report.fact("threads", json!(facts));
+}
