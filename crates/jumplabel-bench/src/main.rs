@@ -20,6 +20,7 @@ mod compile;
 mod counters;
 mod flips;
 mod layers;
+mod listing;
 mod machine;
 mod ops;
 mod report;
@@ -58,6 +59,8 @@ struct Arguments {
 enum What {
     /// The latency of a flip, beside the bare system calls of its writer, and the floor: code left writable and one core sync.
     Flips,
+    /// One function as Linux's document lists it: bytes and instructions with a key, and with a load.
+    Listing,
     /// How the latency of a flip grows, with its sites and with threads.
     Scaling,
     /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
+        What::Listing => listing::run(arguments.quick),
         What::Scaling => scaling::run(arguments.quick),
         What::Site => site::run(arguments.quick),
         What::Cache => cache::run(arguments.quick),

@@ -5,6 +5,8 @@
 mod cache;
 #[path = "smoke/layers.rs"]
 mod layers;
+#[path = "smoke/listing.rs"]
+mod listing;
 #[path = "smoke/ops.rs"]
 mod ops;
 #[path = "smoke/report.rs"]

@@ -212,6 +212,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- cache", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- layers", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- scaling", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- listing", Exists("tests/smoke/listing.rs runs it")),
     (
         "cargo run --release -p jumplabel-bench -- compare crates/jumplabel-bench/counts.json target/report/results.json",
         Exists("what it reads is made by `make bench`; tests/smoke/report.rs compares"),

@@ -21,7 +21,8 @@ use crate::Result;
 pub const VERSION: u64 = 1;
 
 /// All commands that measure, and what each of them answers, in the order of the report.
-const PARTS: [(&str, &str); 13] = [
+const PARTS: [(&str, &str); 14] = [
+    ("listing", "What is in the code?"),
     ("site", "What does a check cost, warm and cold?"),
     ("layers", "What do diagnostics cost that are switched off, by what guards them?"),
     ("cache", "What does a check cost while caches are filled with other data?"),

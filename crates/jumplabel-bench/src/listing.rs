@@ -1,0 +1,170 @@
+//! `listing`: one function as Linux's document on static keys lists it, without a check, with a key, and with a load: bytes and instructions.
+//!
+//! The document's function is `getppid` with an `if` around a `printk`. Ours reads a word by way of a pointer, too.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
+use jumplabel::{static_branch_unlikely, static_key};
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, Sym};
+use object::{LittleEndian, elf};
+use serde_json::json;
+
+use crate::Result;
+use crate::report::{Report, Table, figure};
+
+static_key! { static KEY: false; }
+static FLAG: AtomicBool = AtomicBool::new(false);
+
+/// Whose parent's number is asked for.
+struct Task {
+    parent: *const Task,
+    number: u64,
+}
+
+/// What the arm does that nobody takes. At the end of the function, so that no register is kept for what follows: a check is all that differs.
+#[cold]
+#[inline(never)]
+fn said(number: u64) -> u64 {
+    println!("I am the true branch");
+    number
+}
+
+macro_rules! parents {
+    ($($name:ident: $check:expr;)*) => {$(
+        #[inline(never)]
+        fn $name(task: &Task) -> u64 {
+            // SAFETY: a task has one.
+            let number = unsafe { (*task.parent).number };
+            if $check { said(number) } else { number }
+        }
+    )*};
+}
+
+parents! {
+    without: false;
+    with_key: static_branch_unlikely!(KEY);
+    with_load: FLAG.load(Ordering::Relaxed);
+}
+
+const FUNCTIONS: [(&str, fn(&Task) -> u64); 3] =
+    [("without a check", without), ("static key", with_key), ("relaxed load (the fallback)", with_load)];
+
+/// Of the document (static-keys.rst): bytes of `sys_getppid` with a key, and without jump labels.
+const PUBLISHED: [(&str, usize); 2] =
+    [("Linux's getppid, static key", 64), ("Linux's getppid, without jump labels", 80)];
+
+/// A function as it stands in memory.
+struct Listing {
+    name: &'static str,
+    bytes: usize,
+    all: Vec<Instruction>,
+    /// Of them, those on the way on which the check fails.
+    path: Vec<Instruction>,
+}
+
+pub fn run(quick: bool) -> Result<Report> {
+    FLAG.store(black_box(false), Ordering::Relaxed);
+    let own = Task { parent: std::ptr::null(), number: 3 };
+    let task = Task { parent: &raw const own, number: 4 };
+    let mut listings = Vec::new();
+    for (name, function) in FUNCTIONS {
+        if black_box(function)(&task) != 3 {
+            return Err(format!("{name}: another number").into());
+        }
+        listings.push(Listing::of(name, function as usize)?);
+    }
+    let [without, key, load] = &listings[..] else { return Err("three functions".into()) };
+    let of_check = |listing: &Listing| listing.path.len() as i64 - without.path.len() as i64;
+    // What the document counts: the instructions and bytes of a check that is not taken.
+    if !cfg!(debug_assertions) && (of_check(key) != 1 || of_check(load) < 2) {
+        return Err(format!("a key is {} instructions, a load {}: not measured", of_check(key), of_check(load)).into());
+    }
+    let mut report = Report::new("listing", quick);
+    let head =
+        ["", "bytes", "of that, the way of who passes", "instructions there", "of the check", "bytes of the check"];
+    let mut table = Table::new("a function that reads its parent's number", &head);
+    let mut facts = Vec::new();
+    for listing in &listings {
+        let passed = |listing: &Listing| listing.path.iter().map(Instruction::len).sum::<usize>();
+        let more = passed(listing) as i64 - passed(without) as i64;
+        let counts = [listing.bytes as i64, passed(listing) as i64, listing.path.len() as i64, of_check(listing), more];
+        table.row([listing.name.to_owned()].into_iter().chain(counts.map(|count| count.to_string())));
+        facts.push(json!({ "function": listing.name, "bytes": counts[0], "bytes_passed": counts[1],
+            "instructions": counts[2], "instructions_of_check": counts[3], "bytes_of_check": counts[4] }));
+        if !cfg!(debug_assertions) {
+            report.count(format!("bytes of the check, {}", listing.name), counts[4] as f64);
+        }
+    }
+    for (name, bytes) in PUBLISHED {
+        let of = figure(bytes as f64, 0);
+        let check = if bytes == 64 { ["1", "5"] } else { ["3", "10"] };
+        table.row([name.to_owned(), of, String::new(), String::new()].into_iter().chain(check.map(str::to_owned)));
+    }
+    report.table(table);
+    for listing in &listings {
+        let mut table = Table::new(listing.name, &["address", "bytes", "instruction"]);
+        listing.lines().for_each(|cells| table.row(cells));
+        report.table(table);
+    }
+    report.note("Linux's check without jump labels: mov (6 bytes), test (2), jne (2); the 16 bytes are 20 % of the function, alignment included");
+    report.fact("functions", json!(facts));
+    report.fact("optimised", json!(!cfg!(debug_assertions)));
+    Ok(report)
+}
+
+impl Listing {
+    fn of(name: &'static str, entry: usize) -> Result<Listing> {
+        let bytes = size(entry)?;
+        // SAFETY: code of this program.
+        let code = unsafe { std::slice::from_raw_parts(entry as *const u8, bytes) };
+        let all: Vec<_> = Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE).into_iter().collect();
+        let mut path = Vec::new();
+        let mut at = entry as u64;
+        while let Some(instruction) = all.iter().find(|instruction| instruction.ip() == at) {
+            path.push(*instruction);
+            at = match instruction.flow_control() {
+                FlowControl::Return => break,
+                FlowControl::UnconditionalBranch => instruction.near_branch_target(),
+                _ => instruction.next_ip(),
+            };
+        }
+        Ok(Listing { name, bytes, all, path })
+    }
+
+    /// Addresses count from the beginning; `>` is an instruction on the way of who passes.
+    fn lines(&self) -> impl Iterator<Item = [String; 3]> {
+        let start = self.all.first().map_or(0, Instruction::ip);
+        self.all.iter().map(move |instruction| {
+            let mut text = String::new();
+            IntelFormatter::new().format(instruction, &mut text);
+            // SAFETY: the instruction that was decoded.
+            let bytes = unsafe { std::slice::from_raw_parts(instruction.ip() as *const u8, instruction.len()) };
+            let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+            let is_passed = self.path.iter().any(|passed| passed.ip() == instruction.ip());
+            let mark = if is_passed { ">" } else { " " };
+            [format!("{mark} {:02x}", instruction.ip() - start), hex, text]
+        })
+    }
+}
+
+/// Bytes of the function at this address, by the program's own symbols.
+fn size(entry: usize) -> Result<usize> {
+    unsafe extern "C" {
+        static __ehdr_start: u8;
+    }
+    let base = (&raw const __ehdr_start).addr();
+    let data = std::fs::read("/proc/self/exe")?;
+    let data = &*data;
+    let header = FileHeader64::<LittleEndian>::parse(data)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, data)?;
+    let symbols = sections.symbols(endian, data, elf::SHT_SYMTAB)?;
+    let is_it = |symbol: &&elf::Sym64<LittleEndian>| {
+        symbol.st_type() == elf::STT_FUNC && symbol.st_value(endian) as usize == entry - base
+    };
+    let found = symbols.iter().find(is_it).ok_or("this program has no symbols: do not strip it")?;
+    Ok(found.st_size(endian) as usize)
+}
