@@ -49,7 +49,10 @@ parents! {
     with_load: FLAG.load(Ordering::Relaxed);
 }
 
-const FUNCTIONS: [(&str, fn(&Task) -> u64); 3] =
+/// A name, and a function.
+type Named = (&'static str, fn(&Task) -> u64);
+
+const FUNCTIONS: [Named; 3] =
     [("without a check", without), ("static key", with_key), ("relaxed load (the fallback)", with_load)];
 
 /// Of the document (static-keys.rst): bytes of `sys_getppid` with a key, and without jump labels.
