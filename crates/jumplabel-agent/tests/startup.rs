@@ -234,9 +234,7 @@ fn ignored_with_more_rights() {
     }
     let directory = directory("startup-rights");
     let program = directory.join("program");
-    // Not by this process: a child that another test forks meanwhile would hold the copy open for writing, and nothing could start it.
-    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
-    assert!(copied.success());
+    jumplabel_testing::programs::copy(&std::env::current_exe().unwrap(), &program).unwrap();
     let start = |mode: u32, value: &str| {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
         let mut command = Command::new(&program);

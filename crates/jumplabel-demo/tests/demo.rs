@@ -187,7 +187,7 @@ fn bad_options() {
 fn directory_without_permission() {
     let scratch = Scratch::new("permission");
     let program = scratch.0.join("program");
-    fs::copy(PROGRAM, &program).unwrap();
+    jumplabel_testing::programs::copy(Path::new(PROGRAM), &program).unwrap();
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     scratch.file("outer/readable", "words\n");
     scratch.file("outer/inner/file", "words\n");

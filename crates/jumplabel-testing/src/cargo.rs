@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::programs;
+
 /// One way to build one project.
 #[derive(Clone, Debug, Default)]
 pub struct Build {
@@ -108,7 +110,7 @@ impl Build {
         std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
         let copy = |name: &&str| {
             let (from, to) = (from.join(name), to.join(name));
-            std::fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
+            programs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
             Ok(to)
         };
         names.iter().map(copy).collect()

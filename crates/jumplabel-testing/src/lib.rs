@@ -10,6 +10,7 @@ pub mod clock;
 pub mod far;
 #[cfg(jumplabel_sites)]
 pub mod pages;
+pub mod programs;
 pub mod scenario;
 pub mod switch;
 #[cfg(jumplabel_sites)]

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jumplabel_testing::cargo::{self, Build};
+use jumplabel_testing::programs;
 use object::{Object, ObjectSection};
 
 /// The program, then its plugins.
@@ -58,7 +59,7 @@ impl Linked {
         let directory = self.built().with_file_name(format!("rewritten-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         for name in NAMES {
-            std::fs::copy(self.built().join(name), directory.join(name)).unwrap();
+            programs::copy(&self.built().join(name), &directory.join(name)).unwrap();
         }
         Copies(directory)
     }
@@ -175,7 +176,7 @@ fn damaged_notes() {
         for bad in [0, 1, 0x7fff_fff0, 0x8000_0000, u32::MAX] {
             let mut bytes = good.clone();
             bytes[at + word..at + word + 4].copy_from_slice(&bad.to_le_bytes());
-            std::fs::write(file, bytes).unwrap();
+            programs::write(file, &bytes).unwrap();
             let output = copies.run("early");
             assert!(output.status.success(), "word {word} is {bad:#x}: {}\n{}", output.status, cargo::printed(&output));
             // With a plugin, which looks at the note: the two may not find each other, and nothing worse.

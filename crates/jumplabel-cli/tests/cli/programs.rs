@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use jumplabel_testing::cargo::{self, Build};
+use jumplabel_testing::programs;
 
 /// What the tool printed, without colours, and its exit code.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn scratch(name: &str) -> PathBuf {
 /// A copy of a file, changed by a command that is told its name.
 pub fn copy(file: &Path, name: &str, change: &[&str]) -> PathBuf {
     let to = scratch(name);
-    std::fs::copy(file, &to).unwrap();
+    programs::copy(file, &to).unwrap();
     if let [tool, arguments @ ..] = change {
         cargo::run(Command::new(tool).args(arguments).arg(&to));
     }

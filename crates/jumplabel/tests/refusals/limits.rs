@@ -286,7 +286,7 @@ fn setuid_ignores_the_environment() {
             return;
         }
         let copy = std::env::temp_dir().join(format!("jumplabel-setuid-{}", std::process::id()));
-        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        jumplabel_testing::programs::copy(&std::env::current_exe().unwrap(), &copy).unwrap();
         let path = std::ffi::CString::new(copy.as_os_str().as_encoded_bytes()).unwrap();
         let chmod = |path: &CStr, mode| {
             // SAFETY: a file of ours. Its owner is neither its user nor root.

@@ -1,0 +1,73 @@
+//! Files that tests make and then start.
+//!
+//! No process can start a file that somebody holds open for writing. If this process wrote it, a child that another test forks meanwhile would
+//! hold it open until it starts a program of its own. So a process of its own writes it, which has no such children.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A copy of a program, with its rights.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let output = Command::new("cp").arg(from).arg(to).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(std::io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
+/// Writes a program over a file that is there, whose rights stay.
+pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut written = to.as_os_str().to_owned();
+    written.push(".written");
+    std::fs::write(&written, bytes)?;
+    copy(written.as_ref(), to)?;
+    std::fs::remove_file(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// How often a program that `copy` has made does not start, beside threads that start others.
+    fn refused(copy: impl Fn(&Path, &Path)) -> usize {
+        let directory = std::env::temp_dir().join(format!("jumplabel-copied-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let program = Path::new("/bin/true");
+        let is_over = AtomicBool::new(false);
+        let refused = std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        Command::new(program).status().unwrap();
+                    }
+                });
+            }
+            let refused = (0..200).filter(|number| {
+                let to = directory.join(number.to_string());
+                copy(program, &to);
+                Command::new(&to).status().is_err()
+            });
+            let refused = refused.count();
+            is_over.store(true, Ordering::Relaxed);
+            refused
+        });
+        fs::remove_dir_all(&directory).unwrap();
+        refused
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts programs")]
+    fn a_copy_starts() {
+        assert_eq!(refused(|from, to| super::copy(from, to).unwrap()), 0);
+        assert_eq!(
+            refused(|from, to| {
+                super::copy(from, to).unwrap();
+                super::write(to, &fs::read(from).unwrap()).unwrap()
+            }),
+            0
+        );
+    }
+}
