@@ -1,6 +1,6 @@
-//! Measures jumplabel, beside what stands in its place: `flips` (latency), `scaling` (its growth), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
+//! Measures jumplabel, beside what stands in its place: `flips` (latency), `scaling` (its growth), `peers` (that of other crates), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
 //! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
-//! `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
+//! `pipe` and `sqlite` (that of a whole program's keys), `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
 //! in one page; `compare` sets two reports beside each other.
 //! docs/benchmarks.md says what each figure means.
@@ -23,6 +23,8 @@ mod layers;
 mod listing;
 mod machine;
 mod ops;
+mod peers;
+mod programs;
 mod report;
 mod samples;
 mod scaling;
@@ -83,6 +85,12 @@ enum What {
         #[arg(long, hide = true)]
         simulated: bool,
     },
+    /// Flips beside those of the crates `static-keys` and `static-key`, and what these cannot do.
+    Peers,
+    /// A program with keys in its scheduler, beside the same with loads: the rows of the table in Linux's document.
+    Pipe,
+    /// A program with 8,000 assertions, each behind a key, beside the same with loads and with constants.
+    Sqlite,
     /// What a program with 10,000 sites and no flip costs before `main`.
     Startup,
     /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
@@ -126,6 +134,9 @@ fn main() -> ExitCode {
         What::Up => up::run(arguments.quick),
         What::Ops { simulated: true } => return ops::simulated(),
         What::Ops { simulated: false } => ops::run(arguments.quick),
+        What::Peers => peers::run(arguments.quick),
+        What::Pipe => programs::pipe::run(arguments.quick),
+        What::Sqlite => programs::sqlite::run(arguments.quick),
         What::Startup => startup::run(arguments.quick),
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),

@@ -44,6 +44,11 @@ impl Samples {
         [self.quantile((0.5 - half).max(0.0)), self.quantile((0.5 + half).min(1.0))]
     }
 
+    /// As many of them, each drawn from all.
+    pub fn drawn(&self) -> Samples {
+        Samples((0..self.len()).map(|_| self.0[fastrand::usize(..self.len())]).collect())
+    }
+
     /// The mean of several, sample by sample, as far as all have them.
     pub fn mean<'a>(several: impl Iterator<Item = &'a Samples> + Clone) -> Samples {
         let count = several.clone().count().max(1) as f64;

@@ -9,6 +9,10 @@ mod layers;
 mod listing;
 #[path = "smoke/ops.rs"]
 mod ops;
+#[path = "smoke/peers.rs"]
+mod peers;
+#[path = "smoke/programs.rs"]
+mod programs;
 #[path = "smoke/report.rs"]
 mod report;
 #[path = "smoke/scaling.rs"]

@@ -212,6 +212,9 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- cache", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- layers", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- scaling", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- peers", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- pipe", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- sqlite", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- listing", Exists("tests/smoke/listing.rs runs it")),
     (
         "cargo run --release -p jumplabel-bench -- compare crates/jumplabel-bench/counts.json target/report/results.json",

@@ -29,10 +29,11 @@ use crate::samples::Samples;
 use crate::site::decode::Path;
 use crate::step;
 use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, LOCKED, Load, UP};
-use events::{Counter, Events};
+use events::Counter;
+pub use events::Events;
 use load::LAYOUTS;
 use prefixes::Prefixes;
-pub use simulated::simulated;
+pub use simulated::{events, simulated};
 
 /// A column under a load.
 struct Cell {

@@ -68,8 +68,8 @@ pub fn simulate() -> Result<Each> {
     read
 }
 
-/// Of a turn, from a file of callgrind's.
-fn events(text: &str, turns: u64) -> Option<Events> {
+/// Of each of so many turns, from a file of callgrind's.
+pub fn events(text: &str, turns: u64) -> Option<Events> {
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let names: Vec<&str> = line("events: ")?.split_whitespace().collect();
     let totals: Vec<f64> =

@@ -21,18 +21,21 @@ use crate::Result;
 pub const VERSION: u64 = 1;
 
 /// All commands that measure, and what each of them answers, in the order of the report.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 17] = [
     ("listing", "What is in the code?"),
     ("site", "What does a check cost, warm and cold?"),
     ("layers", "What do diagnostics cost that are switched off, by what guards them?"),
     ("cache", "What does a check cost while caches are filled with other data?"),
     ("flips", "How long does a flip take?"),
+    ("peers", "How long does it take others, and what can they not do?"),
     ("scaling", "How does the time of a flip grow?"),
     ("calls", "What does a call cost whose target may change?"),
     ("switch", "What does a choice among three arms cost?"),
     ("ops", "What does a table of operations cost?"),
     ("up", "What do lock prefixes cost?"),
     ("tracepoints", "What do dormant tracepoints cost, by their number?"),
+    ("pipe", "What do keys save in a scheduler?"),
+    ("sqlite", "What do 8,000 dormant checks cost a program?"),
     ("startup", "What does a program with 10,000 sites pay before main?"),
     ("compile", "What does the compiler pay?"),
     ("size", "How much larger is a program for its first key?"),

@@ -1,0 +1,171 @@
+//! The C programs: compiled once for each way, linked once for each layout, with the library as `make install` puts it there.
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use object::{Object as _, ObjectSection, SectionKind};
+use serde_json::Value;
+
+use crate::{Result, cargo};
+
+/// Where results go.
+pub fn directory() -> PathBuf {
+    cargo::directory("programs")
+}
+
+/// The sources.
+pub fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
+}
+
+/// What all are compiled with. Without optimisation, if this command is: its test looks at the counts alone.
+pub fn optimisation(quick: bool) -> &'static str {
+    if cfg!(debug_assertions) {
+        "-O0"
+    } else if quick {
+        "-O1"
+    } else {
+        "-O2"
+    }
+}
+
+/// A source file, compiled in one way.
+#[derive(Clone)]
+pub struct Object {
+    pub source: PathBuf,
+    pub name: String,
+    pub options: Vec<String>,
+}
+
+impl Object {
+    pub fn file(&self) -> PathBuf {
+        directory().join(format!("{}.o", self.name))
+    }
+
+    /// Bytes of its code.
+    pub fn text(&self) -> Result<u64> {
+        let file = fs::read(self.file())?;
+        let object = object::File::parse(&*file)?;
+        Ok(object.sections().filter(|section| section.kind() == SectionKind::Text).map(|section| section.size()).sum())
+    }
+
+    fn command(&self) -> Command {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-std=gnu11", "-ffunction-sections", "-c"])
+            .args(&self.options)
+            .arg("-I")
+            .arg(installed().join("include"));
+        gcc.arg(&self.source).arg("-o").arg(self.file());
+        gcc
+    }
+
+    /// What it was compiled by, and of what.
+    fn recipe(&self) -> Result<String> {
+        let mut recipe = format!("{:?}\n", self.command());
+        for file in headers().into_iter().chain([self.source.clone()]) {
+            let changed = fs::metadata(&file)?.modified()?.duration_since(std::time::UNIX_EPOCH)?;
+            recipe += &format!("{} {}\n", file.display(), changed.as_nanos());
+        }
+        Ok(recipe)
+    }
+}
+
+/// What the sources include.
+fn headers() -> Vec<PathBuf> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jumplabel-capi/include/jumplabel");
+    let own = sources().join("asserted/assert.h");
+    ["jump_label.h", "site.h", "arch.h"].map(|name| include.join(name)).into_iter().chain([own]).collect()
+}
+
+/// Where the library is installed.
+pub fn installed() -> PathBuf {
+    directory().join("installed")
+}
+
+/// One process builds at a time, until this is dropped.
+pub fn lock() -> Result<fs::File> {
+    fs::create_dir_all(directory())?;
+    let file = fs::File::create(directory().join("lock"))?;
+    // SAFETY: a descriptor of ours.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
+        0 => Ok(file),
+        _ => Err(std::io::Error::last_os_error().into()),
+    }
+}
+
+/// Installs the library, as its users do.
+pub fn install() -> Result<()> {
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jumplabel-capi");
+    let mut make = Command::new("make");
+    make.args(["-s", "install", "-C"]).arg(capi.canonicalize()?).arg(format!("PREFIX={}", installed().display()));
+    for name in ["MAKEFLAGS", "MAKELEVEL", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
+        make.env_remove(name);
+    }
+    ran(make.stdout(Stdio::null()).stderr(Stdio::piped()))
+}
+
+/// Compiles those that are not there yet, two at a time.
+pub fn compile(objects: &[Object]) -> Result<()> {
+    let stamp = |object: &Object| directory().join(format!("{}.recipe", object.name));
+    let mut stale = Vec::new();
+    for object in objects {
+        let recipe = object.recipe()?;
+        if !object.file().exists() || !fs::read_to_string(stamp(object)).is_ok_and(|was| was == recipe) {
+            stale.push((object, recipe));
+        }
+    }
+    for pair in stale.chunks(2) {
+        let mut started = Vec::new();
+        for (object, recipe) in pair {
+            eprintln!("jumplabel-bench: compiling {}", object.name);
+            started.push((object, recipe, object.command().spawn()?));
+        }
+        for (object, recipe, mut child) in started {
+            if !child.wait()?.success() {
+                return Err(format!("gcc could not compile {}: {:?}", object.name, object.command()).into());
+            }
+            fs::write(stamp(object), recipe)?;
+        }
+    }
+    Ok(())
+}
+
+/// Links a program; `layout` is the order of its functions, 0 the one of the files.
+pub fn link(objects: &[&Object], layout: usize, program: &Path) -> Result<()> {
+    let mut gcc = Command::new("gcc");
+    gcc.args(objects.iter().map(|object| object.file())).arg(installed().join("lib/libjumplabel.a"));
+    gcc.args(["-lpthread", "-ldl", "-lm", "-fuse-ld=lld", "-Wl,--gc-sections", "-o"]).arg(program);
+    if layout > 0 {
+        gcc.arg(format!("-Wl,--shuffle-sections=.text.*={layout}"));
+    }
+    ran(&mut gcc)
+}
+
+/// The directory of sqlite's sources, which cargo downloads with the crate that brings them.
+pub fn sqlite() -> Result<PathBuf> {
+    let project = directory().join("sqlite");
+    fs::create_dir_all(project.join("src"))?;
+    fs::write(project.join("src/lib.rs"), "")?;
+    let manifest = "[package]\nname = \"sources\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
+                    [dependencies]\nlibsqlite3-sys = \"=0.35.0\"\n";
+    fs::write(project.join("Cargo.toml"), manifest)?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let output = cargo.args(["metadata", "--format-version=1"]).current_dir(&project).output()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("cargo could not download libsqlite3-sys: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let manifest = packages
+        .filter(|package| package["name"] == "libsqlite3-sys")
+        .find_map(|package| Some(Path::new(package["manifest_path"].as_str()?).parent()?.join("sqlite3")));
+    manifest.filter(|sources| sources.join("sqlite3.c").exists()).ok_or("libsqlite3-sys has no sqlite3.c".into())
+}
+
+fn ran(command: &mut Command) -> Result<()> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}

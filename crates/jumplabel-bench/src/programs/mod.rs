@@ -1,0 +1,121 @@
+//! `pipe` and `sqlite`: whole programs in C with keys, beside the same without them, and with loads.
+//!
+//! ```text
+//!   first         compile once for each way, link once for each layout (another order of the functions); count sites
+//!   each round    every way in every layout once, each run a process of its own, in random order
+//!   after all     of each layout the fastest of its rounds (other load only adds); of these the median. A ratio of two medians has the
+//!                 interval that holds 95 % of the ratios of layouts drawn anew, with repetition, from those of both
+//! ```
+
+mod build;
+mod execution;
+pub mod pipe;
+pub mod sqlite;
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::ops::Events;
+use crate::samples::Samples;
+use crate::startup::image::Image;
+use build::Object;
+use execution::ROWS;
+
+/// A program in one way, in all layouts.
+struct Way {
+    name: &'static str,
+    words: Vec<&'static str>,
+    programs: Vec<PathBuf>,
+    /// Rows of each layout's runs.
+    runs: Vec<[Samples; ROWS.len()]>,
+    /// Sites in its file, those of the library with them.
+    sites: usize,
+    /// Bytes of its code, without the library's.
+    text: u64,
+    /// Of one run of a small load: simulated.
+    simulated: Option<Events>,
+}
+
+impl Way {
+    fn link(name: &'static str, objects: &[&Object], layouts: usize, words: Vec<&'static str>) -> Result<Way> {
+        let file = &objects.last().ok_or("no object")?.name;
+        let programs: Vec<_> = (0..layouts).map(|layout| build::directory().join(format!("{file}-{layout}"))).collect();
+        for (layout, program) in programs.iter().enumerate() {
+            build::link(objects, layout, program)?;
+        }
+        let image = Image::read(programs.first().ok_or("no layout")?)?;
+        let text = objects.iter().map(|object| object.text()).sum::<Result<u64>>()?;
+        let runs = programs.iter().map(|_| Default::default()).collect();
+        Ok(Way { name, words, programs, runs, sites: image.sites, text, simulated: None })
+    }
+
+    /// The same programs, told something else.
+    fn told(&self, name: &'static str, word: &'static str) -> Way {
+        let words = self.words.iter().copied().chain([word]).collect();
+        let runs = self.programs.iter().map(|_| Default::default()).collect();
+        Way { name, words, programs: self.programs.clone(), runs, simulated: None, ..*self }
+    }
+
+    /// A row: of each layout the least of its runs.
+    fn layouts(&self, row: usize) -> Samples {
+        let mut samples = Samples::default();
+        self.runs.iter().for_each(|runs| samples.push(runs[row].quantile(0.0)));
+        samples
+    }
+
+    /// A row, as a multiple of another way's, and its interval.
+    fn over(&self, other: &Way, row: usize) -> (f64, [f64; 2]) {
+        let [own, others] = [self, other].map(|way| way.layouts(row));
+        let mut drawn = Samples::default();
+        (0..2_000).for_each(|_| drawn.push(own.drawn().median() / others.drawn().median()));
+        (own.median() / others.median(), [drawn.quantile(0.025), drawn.quantile(0.975)])
+    }
+}
+
+/// Runs all of them, in random order in each round. An error if one finds something else than the others.
+fn rounds(ways: &mut [Way], rounds: usize) -> Result<()> {
+    let layouts = ways.first().map_or(0, |way| way.programs.len());
+    let mut turns: Vec<(usize, usize)> =
+        (0..ways.len()).flat_map(|way| (0..layouts).map(move |layout| (way, layout))).collect();
+    let mut found = None;
+    for _ in 0..rounds {
+        fastrand::shuffle(&mut turns);
+        for &(way, layout) in &turns {
+            let Way { name, words, programs, runs, .. } = &mut ways[way];
+            let run = execution::run(&programs[layout], words)?;
+            let other = found.get_or_insert_with(|| run.found.clone());
+            if *other != run.found {
+                return Err(format!("{name} found {}, another {other}: not measured", run.found).into());
+            }
+            runs[layout].iter_mut().zip(run.rows).for_each(|(samples, figure)| samples.push(figure));
+        }
+    }
+    Ok(())
+}
+
+/// One run of each in its first layout, under callgrind, with a smaller load, without its start. Where there is no callgrind, nothing is said.
+fn simulate(ways: &mut [Way], load: &'static str) {
+    for way in ways {
+        let of = |load| {
+            let words: Vec<_> = [load].into_iter().chain(way.words[1..].iter().copied()).collect();
+            execution::simulate(&way.programs[0], &words).ok()
+        };
+        way.simulated = of(load).zip(of("0")).map(|(all, start)| all.minus(start));
+    }
+}
+
+/// Sites of a program with the library and no key of its own.
+fn sites_of_library(ways: &[Way]) -> usize {
+    ways.iter().map(|way| way.sites).min().unwrap_or(0)
+}
+
+/// What the layouts' ratio to others' comes to: not if the interval holds 1.
+fn verdict([from, to]: [f64; 2]) -> &'static str {
+    if from <= 1.0 && 1.0 <= to { "no difference measured" } else { "" }
+}
+
+/// A source of these programs, compiled with options.
+fn object(source: &Path, name: &str, options: &[&str]) -> Object {
+    let options = options.iter().map(|option| (*option).to_owned()).collect();
+    Object { source: source.to_path_buf(), name: name.to_owned(), options }
+}

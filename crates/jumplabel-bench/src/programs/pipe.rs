@@ -1,0 +1,114 @@
+//! `pipe`: a scheduler of tasks that pass a token by pipes, with keys in its switch: the rows of the table in Linux's document.
+
+use serde_json::json;
+
+use super::execution::{MIGRATIONS, OWN_CLOCK, ROWS};
+use super::{Way, build, object, rounds, simulate, sites_of_library, verdict};
+use crate::Result;
+use crate::ops::Events;
+use crate::report::{Chart, Report, Table, figure};
+
+/// Sites of the scheduler: what its source says.
+const SITES: usize = 13;
+
+/// The document's (static-keys.rst), of `perf bench sched pipe`: without jump labels, with them. By the row.
+const PUBLISHED: [(usize, [f64; 2]); 6] = [
+    (1, [855_700.0, 841_040.0]),
+    (5, [1_474_374_262.0, 1_432_559_428.0]),
+    (7, [1_178_049_567.0, 1_175_363_994.0]),
+    (8, [208_368_926.0, 206_859_359.0]),
+    (9, [5_569_188.0, 4_884_119.0]),
+    (10, [1_601_600.0, 1_579_400.0]),
+];
+
+/// The ways, and what they are compiled with.
+const WAYS: [(&str, &str, &str); 3] = [
+    ("without keys", "pipe-constant", "-DCONSTANT"),
+    ("fallback", "pipe-fallback", "-DJUMPLABEL_FALLBACK"),
+    ("keys", "pipe-keys", "-DKEYS"),
+];
+
+pub fn run(quick: bool) -> Result<Report> {
+    let lock = build::lock()?;
+    build::install()?;
+    let source = build::sources().join("pipe.c");
+    let objects = WAYS.map(|(_, name, option)| object(&source, name, &[build::optimisation(false), option]));
+    build::compile(&objects)?;
+    // Eighty runs; the document has 50.
+    let (layouts, times, passes) = if quick { (8, 2, "20000") } else { (16, 5, "200000") };
+    let mut ways = Vec::new();
+    for (object, (name, ..)) in objects.iter().zip(WAYS) {
+        ways.push(Way::link(name, &[object], layouts, vec![passes])?);
+    }
+    drop(lock);
+    let library = sites_of_library(&ways);
+    for (way, expected) in ways.iter().zip([0, 0, SITES]) {
+        if way.sites - library != expected {
+            return Err(format!("{}: {} sites, not {expected}: not measured", way.name, way.sites - library).into());
+        }
+    }
+    rounds(&mut ways, times)?;
+    simulate(&mut ways, "2000");
+    let mut report = Report::new("pipe", quick);
+    let [_, fallback, keys] = &ways[..] else { return Err("three ways".into()) };
+    let title = format!("{passes} passes by pipes, {layouts} layouts x {times} runs");
+    let head = ["", "fallback", "keys", "saved %", "from", "to", "", "Linux 3.3-rc2: without", "with", "saved %"];
+    let mut table = Table::new(title, &head);
+    let mut facts = Vec::new();
+    for (row, (name, _)) in ROWS.iter().enumerate() {
+        let medians = [fallback, keys].map(|way| way.layouts(row).median());
+        let (ratio, [from, to]) = keys.over(fallback, row);
+        let saved = saved(ratio);
+        // Few of a thing: the ratio says nothing.
+        let is_ratio = !medians[0].is_nan() && medians[0] > 10.0 && row != MIGRATIONS;
+        let spread =
+            [saved, self::saved(to), self::saved(from)].map(|value| figure(if is_ratio { value } else { f64::NAN }, 1));
+        let mut cells = vec![(*name).to_owned()];
+        cells.extend(medians.map(|median| figure(median, 0)));
+        cells.extend(spread);
+        cells.push(if is_ratio { verdict([from, to]).to_owned() } else { String::new() });
+        cells.extend(published(row));
+        table.row(cells);
+        facts.push(json!({ "row": name, "fallback": medians[0], "keys": medians[1], "saved_percent": saved,
+            "interval": [self::saved(to), self::saved(from)] }));
+    }
+    report.table(table);
+    report.fact("rows", json!(facts));
+    simulated(&mut report, &ways);
+    let mut chart = Chart::new("a pass of the token, beside the program without keys", "of its time");
+    for way in &ways[1..] {
+        let (ratio, interval) = way.over(&ways[0], OWN_CLOCK);
+        chart.bar(way.name, ratio, interval);
+    }
+    report.chart(chart);
+    report.fact("sites", json!(SITES));
+    report.count("sites of pipe", SITES as f64);
+    report.note("a pass is a read, a write, a read that finds nothing, and a switch with 13 checks; a dash is what this machine does not count");
+    Ok(report)
+}
+
+fn saved(ratio: f64) -> f64 {
+    100.0 * (1.0 - ratio)
+}
+
+fn published(row: usize) -> [String; 3] {
+    let Some((_, [without, with])) = PUBLISHED.iter().find(|(of, _)| *of == row) else { return Default::default() };
+    [figure(*without, 0), figure(*with, 0), figure(saved(with / without), 1)]
+}
+
+/// What callgrind counts and simulates, of user mode.
+fn simulated(report: &mut Report, ways: &[Way]) {
+    let mut table =
+        Table::new("2,000 passes, user mode, simulated", &["", "without keys", "fallback", "keys", "saved %"]);
+    let mut facts = Vec::new();
+    for (name, of) in Events::ROWS {
+        let each: Vec<f64> = ways.iter().map(|way| way.simulated.as_ref().map_or(f64::NAN, of)).collect();
+        let mut cells = vec![name.to_owned()];
+        cells.extend(each.iter().map(|&count| figure(count, 0)));
+        cells.push(figure(saved(each[2] / each[1]), 1));
+        table.row(cells);
+        facts.push(json!({ "row": name, "without": each[0], "fallback": each[1], "keys": each[2] }));
+    }
+    report.table(table);
+    report.fact("simulated", json!(facts));
+}

@@ -1,0 +1,145 @@
+//! `sqlite`: a large program with a check at each of its assertions, some 8,000, and by what they cost.
+//!
+//! ```text
+//!   constant       the compiler knows that they are off
+//!   nop            a site's instruction, of which the compiler knows nothing: what the bytes cost
+//!   empty goto     what the compiler knows of a site, and no instruction: what it makes of the program for its arms
+//!   site           both
+//! ```
+
+use serde_json::json;
+
+use super::execution::OWN_CLOCK;
+use super::{Way, build, object, rounds, simulate, sites_of_library, verdict};
+use crate::Result;
+use crate::ops::Events;
+use crate::report::{Chart, Report, Table, Target, figure};
+
+/// The ways, what they are compiled with, and whether a short run does without.
+const WAYS: [(&str, &str, bool); 6] = [
+    ("constant", "CONSTANT", false),
+    ("site", "SITE", false),
+    ("relaxed load", "RELAXED", false),
+    ("nop", "NOP", true),
+    ("empty goto", "GOTO", true),
+    ("site, its arm in line", "LIKELY", true),
+];
+
+/// What sqlite is compiled with: assertions, and nothing that needs threads.
+const OPTIONS: [&str; 3] = ["-DSQLITE_DEBUG", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"];
+
+pub fn run(quick: bool) -> Result<Report> {
+    let lock = build::lock()?;
+    build::install()?;
+    let sources = build::sqlite()?;
+    let optimisation = build::optimisation(quick);
+    let include = |path: &std::path::Path| format!("-I{}", path.display());
+    let (asserted, own) = (include(&build::sources().join("asserted")), include(&sources));
+    let compiled: Vec<_> = WAYS.iter().filter(|(.., is_long)| !(quick && *is_long)).collect();
+    let mut objects = Vec::new();
+    for (_, option, _) in &compiled {
+        let define = format!("-D{option}");
+        let options: Vec<&str> = [optimisation, &define, &asserted, &own].into_iter().chain(OPTIONS).collect();
+        let name = format!("{}{optimisation}", option.to_lowercase());
+        objects.push(object(&sources.join("sqlite3.c"), &format!("sqlite-{name}"), &options));
+        objects.push(object(&build::sources().join("sqlite.c"), &format!("load-{name}"), &options));
+    }
+    build::compile(&objects)?;
+    let (layouts, times, load) = if quick { (2, 2, "1") } else { (16, 5, "2") };
+    let mut ways = Vec::new();
+    for (pair, (name, ..)) in objects.chunks(2).zip(&compiled) {
+        ways.push(Way::link(name, &[&pair[0], &pair[1]], layouts, vec![load])?);
+    }
+    drop(lock);
+    let sites = assert_sites(&ways)?;
+    let told: Vec<Way> = ways.iter().flat_map(told).collect();
+    ways.extend(told);
+    rounds(&mut ways, times)?;
+    simulate(&mut ways, "1");
+
+    let mut report = Report::new("sqlite", quick);
+    let milliseconds = ways[0].layouts(OWN_CLOCK).median() / 1e6;
+    let title = format!(
+        "sqlite, gcc {optimisation}, {sites} assertions; {milliseconds:.1} ms without; {layouts} layouts x {times} runs",
+    );
+    let head = [
+        "assertions",
+        "x constant",
+        "from",
+        "to",
+        "",
+        "kB of code",
+        "instructions",
+        "cache references",
+        "branches",
+        "mispredicted",
+    ];
+    let mut table = Table::new(title, &head);
+    let mut chart = Chart::new("sqlite with a check at each assertion", "times as long as without");
+    let mut facts = Vec::new();
+    for way in &ways {
+        let (ratio, [from, to]) = way.over(&ways[0], OWN_CLOCK);
+        let simulated = [0, 1, 3, 4].map(|row| {
+            let of = |way: &Way| way.simulated.as_ref().map_or(f64::NAN, Events::ROWS[row].1);
+            of(way) / of(&ways[0])
+        });
+        let is_baseline = way.name == "constant";
+        let mut cells = vec![way.name.to_owned()];
+        cells.extend([ratio, from, to].map(|value| figure(value, 3)));
+        cells.push(if is_baseline { "" } else { verdict([from, to]) }.to_owned());
+        cells.push(figure(way.text as f64 / 1e3, 0));
+        cells.extend(simulated.map(|ratio| figure(ratio, 3)));
+        table.row(cells);
+        if !is_baseline {
+            chart.bar(way.name, ratio, [from, to]);
+        }
+        facts.push(json!({ "way": way.name, "ratio": ratio, "interval": [from, to], "text": way.text, "simulated": {
+            "instructions": simulated[0], "references": simulated[1], "branches": simulated[2], "mispredicted": simulated[3] } }));
+    }
+    report.table(table);
+    report.chart(chart);
+    let of = |name: &str| ways.iter().find(|way| way.name == name);
+    if let [Some(site), Some(load)] = ["site", "relaxed load"].map(of) {
+        let (ratio, [from, to]) = site.over(load, OWN_CLOCK);
+        let target = Target { figure: ratio, limit: 1.0 };
+        let verdict = match verdict([from, to]) {
+            "" => target.cells()[2].clone(),
+            none => none.to_owned(),
+        };
+        report.note(format!(
+            "a site takes {ratio:.3} of a relaxed load's time ({from:.3} to {to:.3}), target <= 1: {verdict}"
+        ));
+        report.fact("target", target.json());
+    }
+    report.note(
+        "instructions and what follows them: of one run, user mode, simulated by callgrind, times those of constant",
+    );
+    report.note("on: each assertion is executed");
+    report.fact("ways", json!(facts));
+    report.fact("sites", json!(sites));
+    Ok(report)
+}
+
+/// Told to execute every assertion, where that can be had at run time; and to end that before it begins, which leaves pages of their own.
+fn told(way: &Way) -> Vec<Way> {
+    let told = |(name, word)| way.told(name, word);
+    let words: &[_] = match way.name {
+        "site" => &[("site, on", "on"), ("site, off again", "again")],
+        "relaxed load" => &[("relaxed load, on", "on")],
+        "site, its arm in line" => &[("site, its arm in line, on", "on")],
+        _ => &[],
+    };
+    words.iter().copied().map(told).collect()
+}
+
+/// How many sites there are: thousands where they are sites, and none anywhere else.
+fn assert_sites(ways: &[Way]) -> Result<usize> {
+    let library = sites_of_library(ways);
+    for way in ways {
+        let (own, has) = (way.sites - library, way.name.starts_with("site"));
+        if has != (own > 5_000) || !has && own != 0 {
+            return Err(format!("{}: {own} sites: not measured", way.name).into());
+        }
+    }
+    Ok(ways.iter().find(|way| way.name == "site").map_or(0, |way| way.sites - library))
+}
