@@ -131,11 +131,16 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// Those of [`Lock::take`](jumplabel::Lock::take).
     pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
         let mut lock = jumplabel::Lock::take()?;
+        self.come();
+        notify(&mut lock);
+        Ok(())
+    }
+
+    /// With the lock held.
+    pub(crate) fn come(&self) {
         let _ = self.phase.compare_exchange(EARLY, LIVE, Ordering::AcqRel, Ordering::Relaxed);
         self.rendezvous.set_online(self.machine.cpu(), true);
         self.machine.serialise();
-        notify(&mut lock);
-        Ok(())
     }
 
     /// This CPU goes: it runs no site any more, until [`online`](Self::online).
@@ -148,7 +153,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// No flip may write any more: before a crash dump, or when the alias goes.
+    /// No flip may begin any more: before a crash dump. One that has begun goes on as it did: it stops the others before it writes, and if one of
+    /// them does not answer any more, it is refused. Before the alias goes, take [`Lock`](jumplabel::Lock), and call this with it.
     pub fn end(&self) {
         self.phase.store(UNAVAILABLE, Ordering::Release);
     }
@@ -202,18 +208,14 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(done)
     }
 
-    fn is_live(&self) -> bool {
-        self.phase.load(Ordering::Acquire) == LIVE
-    }
-
     /// Whether no other CPU has come yet. At the end there may be some: nobody stops them any more, and they run.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
     }
 
     /// Does something while all other CPUs stand still. Whether all went on again, too.
-    fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Errno> {
-        if !self.is_live() {
+    pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Errno> {
+        if self.is_early() {
             return Ok((work(), true));
         }
         self.rendezvous.stop(&self.machine)?;
@@ -223,11 +225,11 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     }
 
     fn serialise(&self) -> Result<(), Errno> {
-        if self.is_live() {
-            return self.rendezvous.serialise(&self.machine);
+        if self.is_early() {
+            self.machine.serialise();
+            return Ok(());
         }
-        self.machine.serialise();
-        Ok(())
+        self.rendezvous.serialise(&self.machine)
     }
 }
 

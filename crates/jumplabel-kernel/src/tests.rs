@@ -167,6 +167,29 @@ fn lock() {
     });
 }
 
+/// A flip that has found its writer when the end comes stops the others all the same.
+#[test]
+fn the_end_in_the_middle() {
+    static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
+        patience: Duration::from_millis(20),
+        serialised: [const { AtomicU32::new(0) }; 3],
+        interrupts: AtomicU32::new(0),
+        refused: 0,
+        mapped: AtomicU32::new(0),
+    });
+    CPU.set(1);
+    KERNEL.come();
+    CPU.set(0);
+    for is_ended in [false, true] {
+        if is_ended {
+            KERNEL.end();
+        }
+        let mut has_written = false;
+        assert_eq!(KERNEL.stopped(|| has_written = true), Err(Errno(TIMED_OUT)), "the end: {is_ended}");
+        assert!(!has_written && KERNEL.late() == Some(1));
+    }
+}
+
 /// A write on two pages is carried out whole or not at all, and every alias is given back.
 #[test]
 fn two_pages() {
