@@ -32,6 +32,11 @@ pub struct Bounds {
 /// How many modules with sites can be loaded at a time.
 const MODULES: usize = 16;
 
+/// How many objects without bounds can be told apart.
+const UNBOUNDED: usize = 4;
+/// No object has it.
+const TOO_MANY: usize = usize::MAX;
+
 const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
@@ -46,7 +51,12 @@ impl Slot {
 
     fn set(&self, bounds: &Bounds) {
         let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
+        let store = |(place, word): (&AtomicUsize, usize)| place.store(word, Ordering::Release);
+        // A start without its end is nothing, an end without its start is all below it: who reads meanwhile sees the first.
+        match bounds.all.is_empty() {
+            true => self.0.iter().zip(words).rev().for_each(store),
+            false => self.0.iter().zip(words).for_each(store),
+        }
     }
 
     fn get(&self) -> Bounds {
@@ -64,8 +74,8 @@ impl Slot {
     fn free(&self, code: &Range<usize>) -> bool {
         let is_first = self.freed().is_empty();
         if let (true, [.., start, end]) = (is_first, &self.0) {
-            end.store(code.end, Ordering::Release);
             start.store(code.start, Ordering::Release);
+            end.store(code.end, Ordering::Release);
         }
         is_first
     }
@@ -81,8 +91,8 @@ pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     started: AtomicBool,
     /// The kernel's, and those of modules.
     objects: [Slot; 1 + MODULES],
-    /// The record of an object without bounds; 0 if there is none.
-    unbounded: AtomicUsize,
+    /// Records of objects without bounds; 0 if there is none. If there are more than these, the last one is [`TOO_MANY`], for good.
+    unbounded: [AtomicUsize; UNBOUNDED],
 }
 
 impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
@@ -97,7 +107,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
             phase: AtomicU8::new(EARLY),
             started: AtomicBool::new(false),
             objects: [const { Slot::new() }; 1 + MODULES],
-            unbounded: AtomicUsize::new(0),
+            unbounded: [const { AtomicUsize::new(0) }; UNBOUNDED],
         }
     }
 
@@ -162,7 +172,10 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// What the handler of [`Machine::interrupt`] calls, with interrupts off. Also for code that waits, with interrupts off, for a CPU that
     /// may be flipping.
     pub fn answer(&self) {
-        self.rendezvous.answer(&self.machine);
+        // Who flips has nobody to answer: a machine may call this while it interrupts another CPU.
+        if !self.lock.is_of(self.machine.cpu()) {
+            self.rendezvous.answer(&self.machine);
+        }
     }
 
     /// The CPU that a flip waited for in vain last.
@@ -170,11 +183,15 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.rendezvous.late()
     }
 
-    /// Before the constructors of a module run: where it lies. False if there are too many modules.
+    /// Before the constructors of a module run: where it lies. False if there are too many modules, or if something is known to lie there.
     ///
     /// # Safety
     /// The module lies there until [`unload`](Self::unload). One CPU at a time loads and unloads.
     pub unsafe fn load(&self, bounds: &Bounds) -> bool {
+        let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
+        if self.objects.iter().any(lies_here) {
+            return false;
+        }
         let free = self.objects.iter().skip(1).find(|slot| slot.get().all.is_empty());
         free.inspect(|slot| slot.set(bounds)).is_some()
     }
@@ -186,10 +203,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     pub unsafe fn unload(&self, bounds: &Bounds) {
         let here = self.objects.iter().skip(1).find(|slot| slot.get() == *bounds);
         here.into_iter().for_each(|slot| slot.set(&Bounds { code: 0..0, all: 0..0 }));
-        let unbounded = self.unbounded.load(Ordering::Relaxed);
-        if bounds.all.contains(&unbounded) {
-            self.unbounded.store(0, Ordering::Relaxed);
-        }
+        let gone = self.unbounded.iter().filter(|record| bounds.all.contains(&record.load(Ordering::Relaxed)));
+        gone.for_each(|record| record.store(0, Ordering::Relaxed));
     }
 
     /// Before code is freed that runs only while the system starts (Linux: init text): its sites are not written any more, and all other sites
@@ -211,6 +226,18 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// Whether no other CPU has come yet. At the end there may be some: nobody stops them any more, and they run.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
+    }
+
+    /// No flip until this object goes.
+    fn refuse(&self, record: usize) {
+        let is_noted =
+            |place: &AtomicUsize| match place.compare_exchange(0, record, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => true,
+                Err(now) => now == record,
+            };
+        if let (false, [.., last]) = (self.unbounded.iter().any(is_noted), &self.unbounded) {
+            last.store(TOO_MANY, Ordering::Relaxed);
+        }
     }
 
     /// Does something while all other CPUs stand still. Whether all went on again, too.
@@ -236,10 +263,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 // SAFETY: the lock excludes; `open` writes by an alias, while all other CPUs stand still; nothing here has sites.
 unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
-        match self.unbounded.load(Ordering::Relaxed) {
-            0 => self.lock.take(&self.machine, || self.answer()),
-            object => Err(Error::NoBounds { object }),
-        }
+        let token = self.lock.take(&self.machine, || self.answer())?;
+        let unbounded = self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0);
+        // Looked at behind the lock: who is refused knows that nobody has it, and that nobody gets it.
+        let Some(object) = unbounded else { return Ok(token) };
+        self.lock.release(token, &self.machine);
+        Err(Error::NoBounds { object })
     }
 
     unsafe fn unlock(&self, token: Token) {
@@ -292,7 +321,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M
         let object = unsafe { &*(record as *const Object) };
         let is_bounded = |at: usize| self.objects.get(at).is_some_and(|slot| object.has_bounds(&slot.get().all));
         if !found.is_some_and(is_bounded) {
-            self.unbounded.store(record, Ordering::Relaxed);
+            self.refuse(record);
         }
         // The first word is where the linker's address 0 lies.
         Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }

@@ -35,6 +35,10 @@ impl Lock {
         }
     }
 
+    pub(crate) fn is_of(&self, cpu: usize) -> bool {
+        self.0.load(Ordering::Relaxed) == cpu + 1
+    }
+
     /// By who has it.
     pub(crate) fn release(&self, [interrupts, _]: Token, machine: &impl Machine) {
         self.0.store(0, Ordering::Release);

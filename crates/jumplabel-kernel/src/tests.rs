@@ -17,12 +17,17 @@ use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
 use crate::{Bounds, Kernel, Machine, TIMED_OUT};
 
-thread_local! { static CPU: Cell<usize> = const { Cell::new(0) }; }
+thread_local! {
+    static CPU: Cell<usize> = const { Cell::new(0) };
+    /// How often this one's interrupts were turned off.
+    static OFF: Cell<u32> = const { Cell::new(0) };
+}
 
 struct Threads {
     patience: Duration,
     serialised: [AtomicU32; 3],
     interrupts: AtomicU32,
+    while_interrupting: fn(),
     /// What is written is 0x1000 further; this page is refused.
     refused: usize,
     mapped: AtomicU32,
@@ -31,7 +36,7 @@ struct Threads {
 impl Threads {
     fn new(patience: Duration) -> Threads {
         let (serialised, interrupts, mapped) = Default::default();
-        Threads { patience, serialised, interrupts, refused: 0, mapped }
+        Threads { patience, serialised, interrupts, while_interrupting: || (), refused: 0, mapped }
     }
 
     fn counts(&self) -> [u32; 3] {
@@ -46,15 +51,18 @@ unsafe impl Machine for Threads {
     }
 
     fn interrupts_off(&self) -> u64 {
+        OFF.set(OFF.get() + 1);
         7
     }
 
     fn restore(&self, interrupts: u64) {
+        OFF.set(OFF.get() - 1);
         assert_eq!(interrupts, 7);
     }
 
     fn interrupt(&self, _: usize) {
         self.interrupts.fetch_add(1, SeqCst);
+        (self.while_interrupting)();
     }
 
     fn wait(&self) {
@@ -62,6 +70,8 @@ unsafe impl Machine for Threads {
     }
 
     fn serialise(&self) {
+        // Who acknowledges before this is done is found out.
+        (0..20).for_each(|_| yield_now());
         self.serialised[CPU.get()].fetch_add(1, SeqCst);
     }
 
@@ -104,9 +114,11 @@ fn all_stand_still() {
         }
         for round in 1..=20 {
             rendezvous.stop(machine).unwrap();
+            assert_eq!(machine.counts(), [round - 1, 3 * round - 2, 3 * round - 2]);
             let before = work.load(SeqCst);
             (0..5).for_each(|_| yield_now());
             rendezvous.serialise(machine).unwrap();
+            assert_eq!(machine.counts(), [round, 3 * round - 1, 3 * round - 1]);
             (0..5).for_each(|_| yield_now());
             assert_eq!(work.load(SeqCst), before);
             rendezvous.go(machine).unwrap();
@@ -133,7 +145,12 @@ fn one_is_late() {
     CPU.set(0);
     assert_eq!(rendezvous.stop(machine), Err(Errno(TIMED_OUT)));
     rendezvous.set_online(2, false);
-    assert_eq!(rendezvous.stop(machine).and_then(|()| rendezvous.go(machine)), Ok(()));
+    assert_eq!(rendezvous.stop(machine), Ok(()));
+    CPU.set(2);
+    rendezvous.answer(machine); // Nobody waits for it.
+    assert_eq!(machine.counts(), [0; 3]);
+    CPU.set(0);
+    assert_eq!(rendezvous.go(machine), Ok(()));
 }
 
 /// One has it; it is told if it asks again; the others wait, and answer meanwhile.
@@ -144,13 +161,14 @@ fn lock() {
     let token = lock.take(machine, || unreachable!()).unwrap();
     assert_eq!(token, [7, 0]);
     assert_eq!(lock.take(machine, || unreachable!()), Err(Error::Reentrant));
+    assert!(OFF.get() == 1 && lock.is_of(0) && !lock.is_of(1));
     scope(|scope| {
         let others: Vec<_> = [1, 2]
             .map(|cpu| {
                 scope.spawn(move || {
                     CPU.set(cpu);
                     let token = lock.take(machine, || _ = answers.fetch_add(1, SeqCst)).unwrap();
-                    assert_eq!(inside.fetch_add(1, SeqCst), 1);
+                    assert!(inside.fetch_add(1, SeqCst) == 1 && OFF.get() == 1);
                     yield_now();
                     inside.fetch_sub(1, SeqCst);
                     lock.release(token, machine);
@@ -174,12 +192,17 @@ fn the_end_in_the_middle() {
         patience: Duration::from_millis(20),
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
+        // A machine that answers while it waits to interrupt: who flips has nobody to answer.
+        while_interrupting: || KERNEL.answer(),
         refused: 0,
         mapped: AtomicU32::new(0),
     });
-    CPU.set(1);
-    KERNEL.come();
-    CPU.set(0);
+    for cpu in [1, 0] {
+        CPU.set(cpu);
+        KERNEL.come();
+    }
+    assert_eq!(KERNEL.machine().counts(), [1, 1, 0]);
+    let token = KERNEL.lock().unwrap();
     for is_ended in [false, true] {
         if is_ended {
             KERNEL.end();
@@ -188,6 +211,8 @@ fn the_end_in_the_middle() {
         assert_eq!(KERNEL.stopped(|| has_written = true), Err(Errno(TIMED_OUT)), "the end: {is_ended}");
         assert!(!has_written && KERNEL.late() == Some(1));
     }
+    // SAFETY: from above.
+    unsafe { KERNEL.unlock(token) };
 }
 
 /// A write on two pages is carried out whole or not at all, and every alias is given back.
@@ -228,6 +253,7 @@ fn modules() {
         refused: 0,
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
+        while_interrupting: || (),
         mapped: AtomicU32::new(0),
     });
     // Records whose tables are empty: both bounds lead to the same place.
@@ -252,9 +278,16 @@ fn modules() {
     // SAFETY: nothing is there any more.
     unsafe { KERNEL.unload(&bounds(module)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: the place that the first one left is taken again, and the stranger goes.
+    // A second one; when it goes, the first one is there still.
+    let other = [0_u64; 11];
+    let other = other.as_ptr() as usize;
+    KERNEL.place(other);
+    // SAFETY: nothing is there any more.
+    unsafe { KERNEL.unload(&bounds(other)) };
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
+    // SAFETY: the place that the first one left is taken again, what lies there is known once, and the stranger goes.
     unsafe {
-        assert!(KERNEL.load(&bounds(stranger)));
+        assert!(KERNEL.load(&bounds(stranger)) && !KERNEL.load(&bounds(stranger)));
         assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
         KERNEL.unload(&bounds(stranger));
     }
@@ -272,6 +305,13 @@ fn modules() {
     // SAFETY: the same.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
+    // More than can be told apart: no flip any more, for good.
+    let strangers = [[0_u64; 11]; 5];
+    let strangers = strangers.each_ref().map(|record| record.as_ptr() as usize);
+    strangers.iter().for_each(|&record| _ = KERNEL.place(record));
+    // SAFETY: nothing is there any more.
+    unsafe { strangers.iter().chain([&(lost.as_ptr() as usize)]).for_each(|&record| KERNEL.unload(&bounds(record))) };
+    assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: usize::MAX }));
 
     // The boot CPU is alone until others may run; whoever was there is there after the end.
     assert!(KERNEL.is_early());
