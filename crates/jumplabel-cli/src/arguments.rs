@@ -59,6 +59,15 @@ pub enum Command {
     /// are tried all the same.
     #[command(after_help = AFTER)]
     Apply(Apply),
+    /// Sets keys of processes on many hosts, by way of etcd, and says what they are
+    #[command(after_help = AFTER, subcommand)]
+    Fleet(Fleet),
+    /// Makes the keys of this host's processes what a prefix in etcd says, until it is ended
+    ///
+    /// It prints a line for each change. If no member of etcd answers, nothing changes, and it goes on trying. A process that starts later is made
+    /// to follow within a second.
+    #[command(after_help = AFTER)]
+    Follow(Follow),
     /// Prints what completes commands in a shell
     Completions(Completions),
     /// Writes manual pages, one for each command
@@ -136,6 +145,75 @@ pub struct Apply {
     /// A file of lines of JSON, or - for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
+}
+
+/// Where etcd is.
+#[derive(Args)]
+pub struct Cluster {
+    /// Members of etcd: http://HOST:2379,...
+    #[arg(long, value_name = "URL,...", env = "JUMPLABEL_ETCD")]
+    pub etcd: String,
+    /// What the names of all keys in etcd begin with
+    #[arg(long, default_value = "/jumplabel", env = "JUMPLABEL_ETCD_PREFIX")]
+    pub prefix: String,
+}
+
+#[derive(Subcommand)]
+pub enum Fleet {
+    /// Says what keys are to be, of all processes that match, now and later
+    Set(FleetSet),
+    /// Takes that back: processes change back what they changed for it
+    Unset(FleetUnset),
+    /// Counts processes by what their keys are, as followers last reported
+    List(FleetList),
+}
+
+#[derive(Args)]
+pub struct FleetSet {
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Names of processes, as in @NAME; * is any text
+    #[arg(long, default_value = "*", value_name = "NAMES")]
+    pub processes: String,
+    /// What is to be: net.trace=on, 'net.*=off', app::MODE=2
+    #[arg(value_name = "SELECTOR=VALUE", required = true)]
+    pub selectors: Vec<Selector>,
+    /// Each process takes it back by itself after so many seconds, whatever becomes of etcd: 30, 30s
+    #[arg(long = "for", value_name = "SECONDS", value_parser = jumplabel_agent::protocol::duration)]
+    pub seconds: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct FleetUnset {
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Names of processes, in the words of `set`
+    #[arg(long, default_value = "*", value_name = "NAMES")]
+    pub processes: String,
+    /// In the words of `set`, without values
+    #[arg(value_name = "SELECTOR", required = true)]
+    pub selectors: Vec<Selector>,
+}
+
+#[derive(Args)]
+pub struct FleetList {
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// One line of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Follow {
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// The name of this host in reports; the system's, if there is none
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// For tests: forgets what happened while it was cut off
+    #[arg(long, hide = true)]
+    pub forgets: bool,
 }
 
 #[derive(Args)]

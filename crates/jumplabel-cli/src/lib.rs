@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   commands     list, sites, disasm, check                        live       list, check, set, watch; apply
+//!   fleet, follow                                                   fleet      wishes and reports in etcd
 //!   selection    what the selectors choose of a target             process    finds agents, and asks them
 //!   target       objects, each with its tables
 //!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
@@ -14,6 +15,8 @@
 mod arguments;
 mod commands;
 mod failure;
+#[cfg(target_os = "linux")]
+mod fleet;
 mod image;
 mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "no_process.rs")]
@@ -51,6 +54,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Set(what) => commands::live::set(what, &mut report),
         Command::Watch(what) => commands::live::watch(what, out),
         Command::Apply(what) => commands::apply::run(what, out),
+        #[cfg(target_os = "linux")]
+        Command::Fleet(what) => commands::fleet::run(what, &mut report),
+        #[cfg(target_os = "linux")]
+        Command::Follow(what) => commands::fleet::follow(what, out),
+        #[cfg(not(target_os = "linux"))]
+        Command::Fleet(_) | Command::Follow(_) => {
+            Err(failure::Failure::OutOfReach("processes can be reached on Linux alone".into()))
+        }
         Command::Completions(what) => commands::pages::completions(what, &mut report),
         Command::Man(what) => commands::pages::man(what),
     };

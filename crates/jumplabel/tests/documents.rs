@@ -108,6 +108,12 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),
     (
         "docs/operating.md",
+        "jumplabel fleet unset",
+        Excused("crates/jumplabel-cli/tests/fleet.rs does this with a real etcd"),
+    ),
+    ("docs/operating.md", "--test fleet -- --ignored", Commands),
+    (
+        "docs/operating.md",
         "jumplabel watch @web",
         Excused("crates/jumplabel-cli/tests/cli/live.rs reads both kinds of line"),
     ),
@@ -220,6 +226,7 @@ const COMMANDS: &[(&str, How)] = &[
         "cargo run --release -p jumplabel-bench -- compare crates/jumplabel-bench/counts.json target/report/results.json",
         Exists("what it reads is made by `make bench`; tests/smoke/report.rs compares"),
     ),
+    ("cargo test --release -p jumplabel-cli --test fleet -- --ignored --nocapture", Exists(OF_A_MACHINE)),
     ("make bench", Exists("minutes; tests/smoke/report.rs runs a part of it")),
     ("cargo run --release -p jumplabel-bench -- calls", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- switch", Exists(OF_A_MACHINE)),

@@ -35,6 +35,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("patchelf", "patchelf"),
     ("eu-strip", "elfutils"),
     ("dwz", "dwz"),
+    ("etcd", "etcd-server"),
 ];
 
 const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];

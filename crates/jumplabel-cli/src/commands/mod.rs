@@ -3,6 +3,8 @@
 pub mod apply;
 pub mod check;
 pub mod disasm;
+#[cfg(target_os = "linux")]
+pub mod fleet;
 pub mod list;
 pub mod live;
 pub mod pages;

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::programs::{jumplabel, scratch};
 
-const COMMANDS: [&str; 9] = ["list", "sites", "disasm", "check", "set", "watch", "apply", "completions", "man"];
+const COMMANDS: [&str; 11] =
+    ["list", "sites", "disasm", "check", "set", "watch", "apply", "fleet", "follow", "completions", "man"];
 
 /// Shells that are here take their script.
 #[test]

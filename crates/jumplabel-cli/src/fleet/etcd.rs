@@ -1,0 +1,219 @@
+//! etcd, by its JSON gateway (etcd.io, "gRPC gateway"): keys and values in base64, numbers as strings.
+
+use std::io::Read;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Deserializer, Value, json};
+use ureq::Agent;
+
+use crate::failure::Failure;
+
+/// A member that cannot be reached by then, or that has not answered, is asked no more. An election may take some seconds.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
+/// A watch is begun anew after this, from where it was: a member that is gone without a word is noticed then.
+const WATCH: Duration = Duration::from_secs(60);
+
+/// The members of a cluster, of which one answers.
+pub struct Etcd {
+    members: Vec<String>,
+    /// The one that answered last.
+    at: usize,
+    agent: Agent,
+}
+
+/// A key and what is in it.
+pub struct Pair {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// Of its last change.
+    pub revision: i64,
+}
+
+/// What a watch tells.
+pub enum Event {
+    Put(Pair),
+    Delete(Vec<u8>),
+}
+
+/// Why a watch has ended.
+pub enum Ended {
+    /// It may go on from where it was.
+    Quiet,
+    /// etcd does not know any more what happened then: read all.
+    Compacted,
+    /// The member is gone, or has lost the others.
+    Lost(String),
+}
+
+impl Etcd {
+    /// Of `http://host:2379,...`.
+    pub fn new(members: &str) -> Result<Etcd, Failure> {
+        let members: Vec<String> = members
+            .split(',')
+            .map(|member| member.trim().trim_end_matches('/').to_owned())
+            .filter(|member| !member.is_empty())
+            .collect();
+        if members.is_empty() || !members.iter().all(|member| member.starts_with("http://")) {
+            let why = "give the members of etcd as http://HOST:PORT,...; for TLS, put a proxy beside: etcd grpc-proxy";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        Ok(Etcd { members, at: 0, agent: Agent::config_builder().timeout_connect(Some(PATIENCE[0])).build().into() })
+    }
+
+    /// The member that is asked.
+    pub fn member(&self) -> &str {
+        &self.members[self.at]
+    }
+
+    /// The next member, from now on.
+    pub fn next(&mut self) {
+        self.at = (self.at + 1) % self.members.len();
+    }
+
+    /// Asks one member after the other.
+    fn ask(&mut self, what: &str, request: &Value) -> Result<Value, Failure> {
+        let mut why = String::new();
+        for _ in 0..self.members.len() {
+            let url = format!("{}/v3/{what}", self.member());
+            let asked =
+                self.agent.post(&url).config().timeout_global(Some(PATIENCE[1])).build().send(request.to_string());
+            match asked.and_then(|mut answer| answer.body_mut().read_to_string()) {
+                Ok(text) => {
+                    return serde_json::from_str(&text).map_err(|error| Failure::OutOfReach(format!("{url}: {error}")));
+                }
+                Err(error) => why = format!("{url}: {error}"),
+            }
+            self.next();
+        }
+        Err(Failure::OutOfReach(format!("no member of etcd answers; the last said: {why}")))
+    }
+
+    /// All that begins with `prefix`, and the revision at which it was so.
+    pub fn range(&mut self, prefix: &str) -> Result<(Vec<Pair>, i64), Failure> {
+        let answer =
+            self.ask("kv/range", &json!({ "key": encoded(prefix), "range_end": STANDARD.encode(end(prefix)) }))?;
+        let pairs = answer["kvs"].as_array().into_iter().flatten().filter_map(pair).collect();
+        let revision =
+            number(&answer["header"]["revision"]).ok_or(Failure::OutOfReach("etcd's answer has no revision".into()))?;
+        Ok((pairs, revision))
+    }
+
+    /// Under a lease, if there is one; returns the revision.
+    pub fn put(&mut self, key: &str, value: &str, lease: Option<i64>) -> Result<i64, Failure> {
+        let request = json!({ "key": encoded(key), "value": encoded(value), "lease": lease.unwrap_or(0).to_string() });
+        let answer = self.ask("kv/put", &request)?;
+        number(&answer["header"]["revision"]).ok_or(Failure::OutOfReach(format!("etcd: {answer}")))
+    }
+
+    /// Whether there was such a key.
+    pub fn delete(&mut self, key: &str) -> Result<bool, Failure> {
+        let answer = self.ask("kv/deleterange", &json!({ "key": encoded(key) }))?;
+        Ok(number(&answer["deleted"]).is_some_and(|count| count > 0))
+    }
+
+    /// A lease that ends after so many seconds.
+    pub fn lease(&mut self, seconds: u32) -> Result<i64, Failure> {
+        let answer = self.ask("lease/grant", &json!({ "TTL": seconds.to_string(), "ID": "0" }))?;
+        number(&answer["ID"]).ok_or(Failure::OutOfReach(format!("etcd: no lease: {answer}")))
+    }
+
+    /// From now on, it lasts as long as it did at first; whether it is there still.
+    pub fn keep(&mut self, lease: i64) -> Result<bool, Failure> {
+        let answer = self.ask("lease/keepalive", &json!({ "ID": lease.to_string() }))?;
+        Ok(number(&answer["result"]["TTL"]).is_some_and(|left| left > 0))
+    }
+
+    /// Tells what happens under `prefix` from `revision` on, until it ends. `tell` gets the events of a revision, and the next one.
+    pub fn watch(&self, prefix: &str, revision: i64, mut tell: impl FnMut(Vec<Event>, i64)) -> Ended {
+        let url = format!("{}/v3/watch", self.member());
+        let request = json!({ "create_request": {
+            "key": encoded(prefix), "range_end": STANDARD.encode(end(prefix)), "start_revision": revision.to_string() } });
+        // A member that has lost the others ends the watch, and does not keep silent.
+        let asked = self
+            .agent
+            .post(&url)
+            .header("Grpc-Metadata-hasleader", "true")
+            .config()
+            .timeout_recv_response(Some(PATIENCE[1]))
+            .timeout_recv_body(Some(WATCH))
+            .build()
+            .send(request.to_string());
+        let body = match asked {
+            Ok(answer) => answer.into_body().into_reader(),
+            Err(error) => return Ended::Lost(format!("{url}: {error}")),
+        };
+        for line in Deserializer::from_reader(Bytewise(body)).into_iter::<Value>() {
+            let result = match line {
+                Ok(mut line) if line["error"].is_null() => line["result"].take(),
+                Ok(line) => return Ended::Lost(format!("{url}: {}", line["error"]["message"])),
+                Err(error) if error.io_error_kind() == Some(std::io::ErrorKind::TimedOut) => return Ended::Quiet,
+                Err(error) => return Ended::Lost(format!("{url}: {error}")),
+            };
+            if number(&result["compact_revision"]).is_some_and(|at| at > 0) {
+                return Ended::Compacted;
+            }
+            if result["canceled"] == true {
+                return Ended::Lost(format!("{url}: {}", result["cancel_reason"]));
+            }
+            let events: Vec<_> = result["events"].as_array().into_iter().flatten().filter_map(event).collect();
+            if let (false, Some(at)) = (events.is_empty(), number(&result["header"]["revision"])) {
+                tell(events, at + 1);
+            }
+        }
+        Ended::Lost(format!("{url}: it has closed the watch"))
+    }
+}
+
+/// Hands on what is there, and does not wait for a buffer to be full.
+struct Bytewise<R>(R);
+
+impl<R: Read> Read for Bytewise<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            match error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>()) {
+                Some(ureq::Error::Timeout(_)) => std::io::ErrorKind::TimedOut.into(),
+                _ => error,
+            }
+        })
+    }
+}
+
+fn encoded(text: &str) -> String {
+    STANDARD.encode(text)
+}
+
+/// The first key behind all that begin with `prefix`.
+fn end(prefix: &str) -> Vec<u8> {
+    let mut end = prefix.as_bytes().to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            break;
+        }
+    }
+    end
+}
+
+/// Numbers of 64 bits are strings in JSON.
+fn number(value: &Value) -> Option<i64> {
+    value.as_str().map_or(value.as_i64(), |text| text.parse().ok())
+}
+
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    value.as_str().map_or(Some(Vec::new()), |text| STANDARD.decode(text).ok())
+}
+
+fn pair(value: &Value) -> Option<Pair> {
+    let revision = number(&value["mod_revision"])?;
+    Some(Pair { key: bytes(&value["key"])?, value: bytes(&value["value"])?, revision })
+}
+
+/// Of type PUT, which is left out, or DELETE.
+fn event(value: &Value) -> Option<Event> {
+    match value["type"].as_str() {
+        Some("DELETE") => bytes(&value["kv"]["key"]).map(Event::Delete),
+        _ => pair(&value["kv"]).map(Event::Put),
+    }
+}

@@ -1,0 +1,142 @@
+//! A fleet: the keys of many processes are what a prefix in etcd says. What stands there:
+//!
+//! ```text
+//!   PREFIX/set/PROCESSES/SELECTOR    a wish: {"value":"on","by":"uid 0 of desk","until":1763900000}; with a lease if it has an end
+//!   PREFIX/report/HOST               what a follower has done, with a lease: it goes a minute after its follower
+//!
+//!   fleet set ──put──► etcd ──watch──► follow, one a host ──sockets──► the agents of its processes
+//!   fleet list ◄─range── etcd ◄──put── follow
+//! ```
+//!
+//! etcd orders and keeps; nothing here agrees on anything.
+
+pub mod etcd;
+mod follow;
+mod process;
+pub mod report;
+
+use jumplabel_selector::{Glob, Selector};
+use serde::{Deserialize, Serialize};
+
+pub use follow::{Following, follow};
+
+use crate::failure::Failure;
+
+/// What a key of some processes is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wish {
+    /// A pattern of their names.
+    pub processes: String,
+    /// Of the key, without a value.
+    pub selector: String,
+    pub is: Is,
+    /// When it came to etcd: later wishes count more.
+    pub revision: i64,
+}
+
+/// What stands in etcd as the value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Is {
+    pub value: String,
+    /// Who wished it, by their own word.
+    pub by: String,
+    /// Seconds since 1970: each process takes it back by itself then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+}
+
+impl Wish {
+    /// Where the wishes of a prefix are.
+    pub fn place(prefix: &str) -> String {
+        format!("{prefix}/set/")
+    }
+
+    /// Its key in etcd.
+    pub fn key(&self, prefix: &str) -> String {
+        format!("{}{}/{}", Wish::place(prefix), self.processes, self.selector)
+    }
+
+    /// From what stands in etcd; the error is a sentence.
+    pub fn read(prefix: &str, key: &[u8], value: &[u8], revision: i64) -> Result<Wish, String> {
+        let name = String::from_utf8_lossy(key).into_owned();
+        let (processes, selector) = Wish::split(prefix, &name).ok_or(format!("{name}: no PROCESSES/SELECTOR"))?;
+        let is = serde_json::from_slice::<Is>(value).map_err(|error| format!("{name}: {error}"))?;
+        let wish = Wish { processes: processes.to_owned(), selector: selector.to_owned(), is, revision };
+        wish.item().map(|_| wish)
+    }
+
+    /// Processes and selector of a key.
+    pub fn split<'key>(prefix: &str, key: &'key str) -> Option<(&'key str, &'key str)> {
+        key.strip_prefix(&Wish::place(prefix))?
+            .split_once('/')
+            .filter(|(left, right)| !left.is_empty() && !right.is_empty())
+    }
+
+    /// As an agent is asked for it.
+    pub fn item(&self) -> Result<Selector, String> {
+        let item: Selector = format!("{}={}", self.selector, self.is.value).parse()?;
+        if item.assignment.is_none() || matches!(self.is.value.as_bytes(), [b'+' | b'-', ..]) {
+            return Err(format!("`{item}`: of a fleet, say on, off or a mode's number"));
+        }
+        Ok(item)
+    }
+
+    /// Whether it is for a process.
+    pub fn is_for(&self, name: &str) -> bool {
+        Glob::new(&self.processes).matches(name)
+    }
+
+    /// Seconds that are left of it; `None` if there is no end. An error if the end has come.
+    pub fn left(&self) -> Result<Option<u32>, ()> {
+        let Some(until) = self.is.until else { return Ok(None) };
+        let left = until.saturating_sub(now());
+        if left == 0 { Err(()) } else { Ok(Some(left.min(u32::MAX.into()) as u32)) }
+    }
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
+}
+
+/// Splits `net.*=on`: the selector in its own words, and the value.
+pub fn wished(item: &Selector) -> Result<(String, String), Failure> {
+    let Some(assignment) = &item.assignment else {
+        return Err(Failure::Usage(format!("`{item}`: say what it is to be: SELECTOR=VALUE")));
+    };
+    let text = item.to_string();
+    let value = assignment.value();
+    let selector = text.strip_suffix(value).and_then(|text| text.strip_suffix('='));
+    let selector = selector.ok_or(Failure::Usage(format!("`{item}`: of a fleet, say on, off or a mode's number")))?;
+    Ok((selector.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes() {
+        let value = br#"{"value":"on","by":"me"}"#;
+        let wish = Wish::read("/jl", b"/jl/set/web*/file:src/net.rs:3", value, 7).unwrap();
+        assert_eq!((&*wish.processes, &*wish.selector, wish.revision), ("web*", "file:src/net.rs:3", 7));
+        assert_eq!(wish.key("/jl"), "/jl/set/web*/file:src/net.rs:3");
+        assert_eq!(wish.item().unwrap().to_string(), "file:src/net.rs:3=on");
+        assert!(wish.is_for("web1") && !wish.is_for("db") && wish.left() == Ok(None));
+        let past = Wish { is: Is { until: Some(3), ..wish.is.clone() }, ..wish };
+        assert_eq!(past.left(), Err(()));
+        for (key, value) in [
+            (&b"/jl/set/web"[..], &value[..]),
+            (b"/jl/other/web/net", value),
+            (b"/jl/set//net", value),
+            (b"/jl/set/web/net", b"on"),
+            (b"/jl/set/web/net", br#"{"value":"+1","by":"me"}"#),
+            (b"/jl/set/web/net", br#"{"value":"on,x=off","by":"me"}"#),
+        ] {
+            assert!(Wish::read("/jl", key, value, 1).is_err(), "{key:?}");
+        }
+        let item = |text: &str| wished(&text.parse().unwrap());
+        assert_eq!(item("net.*=on").unwrap(), ("net.*".to_owned(), "on".to_owned()));
+        assert!(item("net.*").is_err() && item("net.*+1").is_err());
+    }
+}
