@@ -106,6 +106,19 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=web", OF_THE_TOOL),
     ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=shop", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=canary", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=vault", OF_THE_TOOL),
+    (
+        "docs/operating.md",
+        "/proc/4711/root",
+        Excused("crates/jumplabel-cli/tests/cli/live.rs does this in a mount namespace"),
+    ),
+    (
+        "docs/operating.md",
+        "MemoryDenyWriteExecute=yes",
+        Excused("crates/jumplabel-cli/tests/cli/live.rs does what systemd does"),
+    ),
     (
         "docs/operating.md",
         "jumplabel fleet unset",

@@ -1,4 +1,5 @@
-//! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold. With `serve`, waits for its end.
+//! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold. With `serve`, waits for its end; with `serve sealed`,
+//! seals `wal.fsync` before.
 
 jumplabel_agent::startup!();
 
@@ -30,6 +31,9 @@ fn main() -> Result<(), jumplabel::Error> {
         return flip();
     }
     if arguments.get(1).is_some_and(|word| word == "serve") {
+        if arguments.get(2).is_some_and(|word| word == "sealed") {
+            jumplabel::find_key("wal.fsync")?.key.seal()?;
+        }
         loop {
             std::thread::park();
         }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -264,4 +265,67 @@ fn apply() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), good.as_bytes()).unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(server.prints(&["check", "@web", "net.trace=off"]), "");
+}
+
+/// As systemd does for `MemoryDenyWriteExecute`: Linux 6.3 and later refuse to make a page writable and executable then.
+#[test]
+fn memory_deny_write_execute() {
+    const PR_SET_MDWE: libc::c_int = 65;
+    let runtime = scratch(&format!("live-{}-mdwe", std::process::id()));
+    std::fs::create_dir_all(&runtime).unwrap();
+    let mut command = Command::new(program());
+    command.arg("serve").env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", "1");
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(PR_SET_MDWE, 1_u64, 0_u64, 0_u64, 0_u64) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let child = match command.stdin(Stdio::null()).stderr(Stdio::null()).spawn() {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            return eprintln!("skipped: this kernel is older than 6.3");
+        }
+        child => child.unwrap(),
+    };
+    let server = Server { runtime, child };
+    server.ready();
+    server.prints(&["set", &server.pid(), "net.trace=on", "wal.fsync=off"]);
+    server.prints(&["check", &server.pid(), "net.trace=on", "wal.fsync=off"]);
+}
+
+/// A process whose runtime directory is a mount of its own, and which has another number inside: its socket is found by its root directory.
+#[test]
+fn in_a_container() {
+    let runtime = scratch(&format!("live-{}-container", std::process::id()));
+    std::fs::create_dir_all(&runtime).unwrap();
+    let inside =
+        format!("mount -t tmpfs -o mode=0700 none {0} && exec {1} serve", runtime.display(), program().display());
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", &inside]);
+    command.env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", "name=inside");
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let socket = loop {
+        let pid = std::fs::read_to_string(&children).unwrap_or_default();
+        let directory = PathBuf::from(format!("/proc/{}/root{}/jumplabel", pid.trim(), runtime.display()));
+        let found = sockets(&directory).unwrap_or_default();
+        if let [socket] = &found[..] {
+            break socket.path.to_str().unwrap().to_owned();
+        }
+        if child.try_wait().unwrap().is_some() {
+            return eprintln!("skipped: only root may make namespaces");
+        }
+        std::thread::yield_now();
+    };
+    assert!(socket.ends_with("inside.1.sock"), "{socket}");
+    let server = Server { runtime, child };
+    while server.tool(&["list", &socket]).0 == 3 {
+        std::thread::yield_now();
+    }
+    // By its name alone, it is not here.
+    server.refuses(&["list", "@inside"], 3, "no agent in");
+    let printed = server.prints(&["set", &socket, "net.trace=on", "wal.fsync=off"]);
+    assert!(printed.contains("net.trace") && printed.contains(&format!("undo: jumplabel set {socket}")), "{printed}");
+    server.prints(&["check", &socket, "net.trace=on", "wal.fsync=off"]);
 }
