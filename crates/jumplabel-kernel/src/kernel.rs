@@ -51,12 +51,13 @@ impl Slot {
 
     fn set(&self, bounds: &Bounds) {
         let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        let store = |(place, word): (&AtomicUsize, usize)| place.store(word, Ordering::Release);
-        // A start without its end is nothing, an end without its start is all below it: who reads meanwhile sees the first.
-        match bounds.all.is_empty() {
-            true => self.0.iter().zip(words).rev().for_each(store),
-            false => self.0.iter().zip(words).for_each(store),
-        }
+        // Who reads meanwhile sees a start without its end, which is nothing; an end without its start would be all below it.
+        self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
+    }
+
+    /// Nothing lies there any more.
+    fn clear(&self) {
+        self.0.iter().rev().for_each(|place| place.store(0, Ordering::Release));
     }
 
     fn get(&self) -> Bounds {
@@ -202,7 +203,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// As for [`load`](Self::load).
     pub unsafe fn unload(&self, bounds: &Bounds) {
         let here = self.objects.iter().skip(1).find(|slot| slot.get() == *bounds);
-        here.into_iter().for_each(|slot| slot.set(&Bounds { code: 0..0, all: 0..0 }));
+        here.into_iter().for_each(Slot::clear);
         let gone = self.unbounded.iter().filter(|record| bounds.all.contains(&record.load(Ordering::Relaxed)));
         gone.for_each(|record| record.store(0, Ordering::Relaxed));
     }

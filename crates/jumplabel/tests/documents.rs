@@ -386,7 +386,7 @@ fn tiny_kernel(program: &str) {
     assert_eq!(crates, "jumplabel\njumplabel-kernel\ntiny\n");
     let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
     let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
-    assert!(bytes.is_some_and(|bytes: usize| bytes <= 20_400), "more code than before: {sections}");
+    assert!(bytes.is_some_and(|bytes: usize| bytes <= 20_450), "more code than before: {sections}");
 }
 
 /// The one in C, which lies beside the repository.
