@@ -145,6 +145,6 @@ fn directories(pid: Option<u32>) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Whether somebody listens: what is left of a process that was killed has the name still.
-fn is_alive(path: &Path) -> bool {
+pub fn is_alive(path: &Path) -> bool {
     !UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

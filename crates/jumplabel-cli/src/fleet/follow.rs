@@ -157,7 +157,8 @@ impl Follower<'_> {
             self.wishes.keys().filter(|key| !pairs.iter().any(|pair| pair.key == key.as_bytes())).cloned().collect();
         gone.into_iter().for_each(|key| self.event(Event::Delete(key.into_bytes())));
         for pair in pairs {
-            let is_known = self.wishes.values().any(|wish| wish.revision == pair.revision);
+            let name = String::from_utf8_lossy(&pair.key);
+            let is_known = self.wishes.get(&*name).is_some_and(|wish| wish.revision == pair.revision);
             if !is_known {
                 self.event(Event::Put(pair));
             }
@@ -210,8 +211,9 @@ impl Follower<'_> {
         let before = self.members.len();
         let sockets = directory::default().and_then(|directory| directory::sockets(&directory)).unwrap_or_default();
         let mut is_new = false;
-        self.members
-            .retain(|member| sockets.iter().any(|socket| socket.pid == member.pid && socket.name == member.name));
+        self.members.retain(|member| {
+            member.is_there() && sockets.iter().any(|socket| socket.pid == member.pid && socket.name == member.name)
+        });
         let mut wishes: Vec<_> = self.wishes.iter().collect();
         wishes.sort_by_key(|(_, wish)| wish.revision);
         for socket in sockets {
@@ -219,6 +221,9 @@ impl Follower<'_> {
                 continue;
             }
             let mut member = Member::of(socket);
+            if !member.is_there() {
+                continue;
+            }
             for (key, wish) in wishes.iter().filter(|(_, wish)| wish.is_for(&member.name)).copied().collect::<Vec<_>>()
             {
                 member.apply(key, wish);

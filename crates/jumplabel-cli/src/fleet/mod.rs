@@ -74,7 +74,11 @@ impl Wish {
 
     /// As an agent is asked for it.
     pub fn item(&self) -> Result<Selector, String> {
-        let item: Selector = format!("{}={}", self.selector, self.is.value).parse()?;
+        let text = format!("{}={}", self.selector, self.is.value);
+        if text.contains(|char: char| char == ',' || char.is_whitespace()) {
+            return Err(format!("`{text}`: write ? for each blank and comma in a selector"));
+        }
+        let item: Selector = text.parse()?;
         if item.assignment.is_none() || matches!(self.is.value.as_bytes(), [b'+' | b'-', ..]) {
             return Err(format!("`{item}`: of a fleet, say on, off or a mode's number"));
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jumplabel_agent::directory::Socket;
-use jumplabel_agent::protocol::{Answer, Request};
+use jumplabel_agent::protocol::{Answer, LONGEST, Request};
 use jumplabel_selector::Selector;
 
 use super::Wish;
 use crate::failure::Failure;
-use crate::process::Process;
+use crate::process::{Process, is_alive};
 
 /// One that has an agent.
 pub struct Member {
@@ -27,6 +27,11 @@ impl Member {
     pub fn of(socket: Socket) -> Member {
         let Socket { name, pid, path } = socket;
         Member { name, pid, path, connection: None, undo: BTreeMap::new(), failed: BTreeMap::new() }
+    }
+
+    /// Whether somebody is there: what is left of a process that was killed has a socket still.
+    pub fn is_there(&self) -> bool {
+        self.connection.is_some() || is_alive(&self.path)
     }
 
     /// Makes a wish true. What an earlier form of it changed is what is taken back in the end.
@@ -72,8 +77,16 @@ impl Member {
         self.ask(&Request::List(selectors.to_vec()))
     }
 
-    /// What takes it back; or why it is not done.
+    /// What takes it back; or why it is not done. In one change, if a request has room for it.
     fn set(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Vec<Selector>, String> {
+        let mut undo = Vec::new();
+        for some in portions(items) {
+            undo.extend(self.set_some(some, seconds)?);
+        }
+        Ok(undo)
+    }
+
+    fn set_some(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Vec<Selector>, String> {
         let answer =
             self.ask(&Request::Set { items, seconds, dry_run: false }).map_err(|failure| failure.to_string())?;
         match (answer.set, answer.error) {
@@ -84,15 +97,50 @@ impl Member {
 
     /// An agent drops who has been quiet for long, if others come: then the request goes by a new connection, once.
     fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
-        if let Some(mut connection) = self.connection.take()
-            && let Ok(answer) = connection.ask(request)
-        {
-            self.connection = Some(connection);
-            return Ok(answer);
+        if let Some(mut connection) = self.connection.take() {
+            match connection.ask(request) {
+                Err(Failure::OutOfReach(_)) => {}
+                answer => {
+                    self.connection = Some(connection);
+                    return answer;
+                }
+            }
         }
         let mut connection = Process::find(&self.path.to_string_lossy())?;
-        let answer = connection.ask(request)?;
+        let answer = connection.ask(request);
         self.connection = Some(connection);
-        Ok(answer)
+        answer
     }
+}
+
+/// What one request has room for, each, in this order.
+fn portions(items: Vec<Selector>) -> Vec<Vec<Selector>> {
+    // Beside the items: `set`, a time, the end of the line.
+    const ROOM: usize = LONGEST - 100;
+    let (mut portions, mut length) = (Vec::<Vec<Selector>>::new(), ROOM);
+    for item in items {
+        let own = item.to_string().len() + 1;
+        length += own;
+        match portions.last_mut() {
+            Some(last) if length <= ROOM => last.push(item),
+            _ => {
+                length = own;
+                portions.push(vec![item]);
+            }
+        }
+    }
+    portions
+}
+
+#[test]
+fn long_requests() {
+    let items: Vec<Selector> = (0..1000).map(|number| format!("net.key{number:04}=on").parse().unwrap()).collect();
+    let portions = portions(items.clone());
+    assert_eq!(portions.concat(), items);
+    assert_eq!(portions.len(), 4);
+    for items in portions {
+        let request = Request::Set { items, seconds: Some(u32::MAX), dry_run: true };
+        assert!(request.to_string().len() < LONGEST);
+    }
+    assert!(self::portions(Vec::new()).is_empty());
 }
