@@ -1,5 +1,5 @@
-//! `scaling`: how the time of a flip grows, with the number of its sites, and with that of the threads that execute them. In a program of its
-//! own (test-crates/scaling); the last row, of a million sites, is not in a short run.
+//! `scaling`: how the time of a flip grows, with the number of its sites, with that of the threads that execute them, and with that of the
+//! objects that they are in. In programs of its own (test-crates/scaling, programs/objects.c); the last row, of a million sites, is not in a short run.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
-use crate::{Result, cargo};
+use crate::{Result, cargo, programs};
 
 /// Of a flip of a million sites whose pages are private: milliseconds.
 const LIMIT_OF_MILLION: f64 = 50.0;
@@ -39,6 +39,11 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut report = Report::new("scaling", quick);
     of_sites(&mut report, &lines(&text, "sites", 1)?);
     of_threads(&mut report, &lines(&text, "threads", 0)?);
+    let output = programs::objects()?.arg(flips).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("programs/objects.c: {}", output.status).into());
+    }
+    of_objects(&mut report, &lines(&String::from_utf8(output.stdout)?, "objects", 1)?);
     Ok(report)
 }
 
@@ -80,6 +85,24 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
     report.table(table);
     report.chart(chart);
     report.fact("sites", json!(facts));
+}
+
+fn of_objects(report: &mut Report, lines: &[Line]) {
+    let title = "flips of a key with ten sites in each of so many shared libraries, one thread; us";
+    let head = ["libraries", "p10", "p50", "p90", "us a library", "the first after loading"];
+    let (mut table, mut facts) = (Table::new(title, &head), Vec::new());
+    let mut chart = Chart::logarithmic("a flip, by the number of shared libraries", "us: p50, from p10 to p90");
+    for Line { number, first, flips } in lines {
+        let [p10, p50, p90] = [0.1, 0.5, 0.9].map(|part| flips.quantile(part));
+        let mut cells = vec![number.to_string()];
+        cells.extend([p10, p50, p90, p50 / *number as f64, *first].map(|value| figure(value, 1)));
+        table.row(cells);
+        chart.bar(number.to_string(), p50, [p10, p90]);
+        facts.push(json!({ "objects": number, "p10_us": p10, "p50_us": p50, "p90_us": p90, "first_us": first }));
+    }
+    report.table(table);
+    report.chart(chart);
+    report.fact("objects", json!(facts));
 }
 
 fn of_threads(report: &mut Report, lines: &[Line]) {

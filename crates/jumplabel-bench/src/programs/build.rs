@@ -143,6 +143,39 @@ pub fn link(objects: &[&Object], layout: usize, program: &Path) -> Result<()> {
     ran(&mut gcc)
 }
 
+/// A program that loads shared libraries with sites of its key, and the command that has it do so.
+pub fn objects() -> Result<Command> {
+    /// As many as the program loads.
+    const LIBRARIES: usize = 100;
+    let _lock = lock()?;
+    install()?;
+    let (to, include, libraries) = (directory().join("objects"), installed().join("include"), installed().join("lib"));
+    fs::create_dir_all(&to)?;
+    let gcc = |source: &str| {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-std=gnu11", "-O2", "-I"]).arg(&include).arg(sources().join(source)).arg("-o");
+        gcc
+    };
+    let first = to.join("plugin-0.so");
+    ran(gcc("plugin.c").arg(&first).args(["-shared", "-fPIC"]))?;
+    for number in 1..LIBRARIES {
+        fs::copy(&first, to.join(format!("plugin-{number}.so")))?;
+    }
+    let program = to.join("objects");
+    let mut rpath = std::ffi::OsString::from("-Wl,-rpath,");
+    rpath.push(&libraries);
+    ran(gcc("objects.c")
+        .arg(&program)
+        .arg("-rdynamic")
+        .arg("-L")
+        .arg(&libraries)
+        .args(["-ljumplabel", "-ldl"])
+        .arg(rpath))?;
+    let mut command = Command::new(program);
+    command.arg(to);
+    Ok(command)
+}
+
 /// The directory of sqlite's sources, which cargo downloads with the crate that brings them.
 pub fn sqlite() -> Result<PathBuf> {
     let project = directory().join("sqlite");

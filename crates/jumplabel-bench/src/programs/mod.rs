@@ -18,6 +18,8 @@ use crate::Result;
 use crate::ops::Events;
 use crate::samples::Samples;
 use crate::startup::image::Image;
+pub use build::objects;
+
 use build::Object;
 use execution::ROWS;
 

@@ -16,6 +16,9 @@ fn scaling() {
         let is_timed = |row: &Value| ["p10_us", "p50_us", "p90_us"].iter().all(|time| row[time].as_f64() > Some(0.0));
         ensure(sites.iter().chain(threads).all(is_timed), "times")?;
         ensure(sites.iter().all(|row| row["first_us"].as_f64() > Some(0.0)), "first flips")?;
+        let objects = answer["objects"].as_array().ok_or("objects")?;
+        ensure(numbers(objects, "objects") == [1, 2, 5, 10, 20, 50, 100], "numbers of objects")?;
+        ensure(objects.iter().all(|row| is_timed(row) && row["first_us"].as_f64() > Some(0.0)), "times of objects")?;
         ensure(threads[7]["target"]["limit"] == 2.0 && sites[0]["target"].is_null(), "targets")
     }
     let lies = [
@@ -24,6 +27,8 @@ fn scaling() {
         ("/threads/7/target", Value::Null),
         ("/threads/0/p50_us", json!(0.0)),
         ("/threads/3/threads", json!(3)),
+        ("/objects/6/objects", json!(50)),
+        ("/objects/0/p10_us", Value::Null),
     ];
     smoke("scaling", check, &lies);
 }
