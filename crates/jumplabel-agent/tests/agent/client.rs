@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -13,12 +14,14 @@ use jumplabel_agent::{Event, Options};
 /// How long something may take that happens on any machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// A directory of this process, which goes with it.
+/// A directory of one test, which goes with it.
 pub struct Directory(pub PathBuf);
 
 impl Directory {
     pub fn new() -> Directory {
-        let path = std::env::temp_dir().join(format!("jumplabel-agent-{}", std::process::id()));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("jumplabel-agent-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Directory(path)
     }

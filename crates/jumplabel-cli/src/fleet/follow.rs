@@ -19,7 +19,7 @@ use jumplabel_agent::directory;
 use super::Wish;
 use super::etcd::{Ended, Etcd, Event, Pair};
 use super::process::Member;
-use super::report::{self, Host};
+use super::report::{self, Host, Undo};
 use crate::failure::Failure;
 
 /// How often it looks for processes that have come or gone.
@@ -35,8 +35,8 @@ const FAILED: usize = 10;
 
 /// What the watching thread tells.
 enum Told {
-    /// All there is.
-    State(Vec<Pair>, i64),
+    /// All there is, and what this host's last follower has left to take back.
+    State(Vec<Pair>, i64, Undo),
     Events(Vec<Event>, i64),
     Lost(String),
 }
@@ -54,6 +54,8 @@ struct Follower<'out> {
     prefix: String,
     wishes: BTreeMap<String, Wish>,
     members: Vec<Member>,
+    /// Of processes that were not met yet.
+    known: Undo,
     revision: i64,
     out: &'out mut dyn Write,
 }
@@ -63,10 +65,11 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
     let Following { members, prefix, host, resumes } = what;
     let (watched, mut etcd) = (Etcd::new(&members)?, Etcd::new(&members)?);
     let (sender, told) = channel();
-    let place = Wish::place(&prefix);
-    std::thread::spawn(move || watch(watched, &place, resumes, &sender));
-    let mut follower = Follower { prefix, wishes: BTreeMap::new(), members: Vec::new(), revision: 0, out };
-    let mut reports = Reports { host, lease: None, last: None, kept: Instant::now() };
+    let places = [Wish::place(&prefix), report::undo_place(&prefix, &host)];
+    std::thread::spawn(move || watch(watched, &places, resumes, &sender));
+    let (wishes, known) = Default::default();
+    let mut follower = Follower { prefix, wishes, members: Vec::new(), known, revision: 0, out };
+    let mut reports = Reports { host, lease: None, last: None, undo: None, kept: Instant::now() };
     let (mut looked, mut reported, mut has_news) = (Instant::now(), None::<Instant>, true);
     loop {
         let is_news = follower.next(&told)?;
@@ -79,22 +82,28 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
         let since = reported.map_or(REFRESH, |at| at.elapsed());
         if follower.revision > 0 && ((has_news && (!is_news || since >= LOOK)) || since >= REFRESH) {
             let report = follower.report();
-            has_news = !reports.write(&mut etcd, &follower.prefix, report);
+            let are_written = [
+                reports.keep(&mut etcd, &follower.prefix, follower.undo()),
+                reports.write(&mut etcd, &follower.prefix, report),
+            ];
+            has_news = are_written != [true; 2];
             reported = Some(Instant::now());
         }
     }
 }
 
 /// Tells all that happens, for ever.
-fn watch(mut etcd: Etcd, place: &str, resumes: bool, told: &Sender<Told>) {
+fn watch(mut etcd: Etcd, [place, undo]: &[String; 2], resumes: bool, told: &Sender<Told>) {
     let (mut pause, mut next) = (PAUSES[0], None::<i64>);
     loop {
         let ended = match next {
-            None => match etcd.range(place) {
-                Ok((pairs, revision)) => {
+            None => match etcd.range(undo).and_then(|undo| Ok((undo.0, etcd.range(place)?))) {
+                Ok((known, (pairs, revision))) => {
                     next = Some(revision + 1);
                     pause = PAUSES[0];
-                    if told.send(Told::State(pairs, revision)).is_err() {
+                    let known = known.iter().find(|pair| pair.key == undo.as_bytes());
+                    let known = known.and_then(|pair| serde_json::from_slice(&pair.value).ok()).unwrap_or_default();
+                    if told.send(Told::State(pairs, revision, known)).is_err() {
                         return;
                     }
                     continue;
@@ -130,7 +139,12 @@ impl Follower<'_> {
     /// What was told; whether anything has changed.
     fn next(&mut self, told: &Receiver<Told>) -> Result<bool, Failure> {
         match told.recv_timeout(LOOK) {
-            Ok(Told::State(pairs, revision)) => self.state(pairs, revision),
+            Ok(Told::State(pairs, revision, known)) => {
+                if self.revision == 0 {
+                    self.known = known;
+                }
+                self.state(pairs, revision);
+            }
             Ok(Told::Events(events, revision)) => {
                 events.into_iter().for_each(|event| self.event(event));
                 self.revision = revision;
@@ -156,6 +170,12 @@ impl Follower<'_> {
         let gone: Vec<String> =
             self.wishes.keys().filter(|key| !pairs.iter().any(|pair| pair.key == key.as_bytes())).cloned().collect();
         gone.into_iter().for_each(|key| self.event(Event::Delete(key.into_bytes())));
+        // Withdrawn while nobody followed.
+        for member in &mut self.members {
+            for key in member.undo().into_keys().filter(|key| !pairs.iter().any(|pair| pair.key == key.as_bytes())) {
+                member.withdraw(&key, &[]);
+            }
+        }
         for pair in pairs {
             let name = String::from_utf8_lossy(&pair.key);
             let is_known = self.wishes.get(&*name).is_some_and(|wish| wish.revision == pair.revision);
@@ -220,7 +240,7 @@ impl Follower<'_> {
             if self.members.iter().any(|member| member.pid == socket.pid && member.name == socket.name) {
                 continue;
             }
-            let mut member = Member::of(socket);
+            let mut member = Member::of(socket, &mut self.known);
             if !member.is_there() {
                 continue;
             }
@@ -232,6 +252,11 @@ impl Follower<'_> {
             is_new = true;
         }
         is_new || before != self.members.len()
+    }
+
+    fn undo(&self) -> Undo {
+        let all = self.members.iter().map(|member| (member.id(), member.undo()));
+        all.filter(|(_, undo)| !undo.is_empty()).collect()
     }
 
     fn report(&mut self) -> Host {
@@ -262,10 +287,22 @@ struct Reports {
     host: String,
     lease: Option<i64>,
     last: Option<Host>,
+    undo: Option<Undo>,
     kept: Instant,
 }
 
 impl Reports {
+    /// For the follower after this one, if it is another than before. Whether it stands there.
+    fn keep(&mut self, etcd: &mut Etcd, prefix: &str, undo: Undo) -> bool {
+        if self.undo.as_ref() == Some(&undo) {
+            return true;
+        }
+        let text = serde_json::to_string(&undo).unwrap_or_default();
+        let is_written = etcd.put(&report::undo_place(prefix, &self.host), &text, None).is_ok();
+        self.undo = is_written.then_some(undo);
+        is_written
+    }
+
     /// If it is another one, or its lease needs to be kept. Whether it stands there.
     fn write(&mut self, etcd: &mut Etcd, prefix: &str, host: Host) -> bool {
         let is_due = self.kept.elapsed() > Duration::from_secs(u64::from(REPORT) / 3);

@@ -3,6 +3,7 @@
 //! ```text
 //!   PREFIX/set/PROCESSES/SELECTOR    a wish: {"value":"on","by":"uid 0 of desk","until":1763900000}; with a lease if it has an end
 //!   PREFIX/report/HOST               what a follower has done, with a lease: it goes a minute after its follower
+//!   PREFIX/undo/HOST                 what takes that back, for the follower that comes after it
 //!
 //!   fleet set ──put──► etcd ──watch──► follow, one a host ──sockets──► the agents of its processes
 //!   fleet list ◄─range── etcd ◄──put── follow

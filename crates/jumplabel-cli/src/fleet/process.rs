@@ -8,6 +8,7 @@ use jumplabel_agent::protocol::{Answer, LONGEST, Request};
 use jumplabel_selector::Selector;
 
 use super::Wish;
+use super::report::Undo;
 use crate::failure::Failure;
 use crate::process::{Process, is_alive};
 
@@ -24,9 +25,29 @@ pub struct Member {
 }
 
 impl Member {
-    pub fn of(socket: Socket) -> Member {
+    /// With what an earlier follower has changed in it.
+    pub fn of(socket: Socket, known: &mut Undo) -> Member {
         let Socket { name, pid, path } = socket;
-        Member { name, pid, path, connection: None, undo: BTreeMap::new(), failed: BTreeMap::new() }
+        let mut member = Member { name, pid, path, connection: None, undo: BTreeMap::new(), failed: BTreeMap::new() };
+        let parsed = |items: Vec<String>| items.iter().filter_map(|item| item.parse().ok()).collect();
+        let known = known.remove(&member.id()).unwrap_or_default();
+        member.undo = known.into_iter().map(|(wish, items)| (wish, parsed(items))).collect();
+        member
+    }
+
+    /// As [`Undo`] names it.
+    pub fn id(&self) -> String {
+        format!("{}.{}", self.name, self.pid)
+    }
+
+    /// What takes back what was changed in it, by wish.
+    pub fn undo(&self) -> BTreeMap<String, Vec<String>> {
+        let text = |items: &Vec<Selector>| items.iter().map(Selector::to_string).collect();
+        self.undo
+            .iter()
+            .filter(|(_, items)| !items.is_empty())
+            .map(|(wish, items)| (wish.clone(), text(items)))
+            .collect()
     }
 
     /// Whether somebody is there: what is left of a process that was killed has a socket still.

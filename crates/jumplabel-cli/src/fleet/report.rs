@@ -23,6 +23,14 @@ pub fn place(prefix: &str) -> String {
     format!("{prefix}/report/")
 }
 
+/// What takes back what a follower has changed: by process, as `NAME.PID`, and by wish. For the follower that comes after it.
+pub type Undo = BTreeMap<String, BTreeMap<String, Vec<String>>>;
+
+/// Where that of a host is.
+pub fn undo_place(prefix: &str, host: &str) -> String {
+    format!("{prefix}/undo/{host}")
+}
+
 /// Of all hosts.
 #[derive(Debug, Default, Serialize)]
 pub struct Fleet {

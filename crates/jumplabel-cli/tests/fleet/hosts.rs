@@ -126,7 +126,7 @@ impl Follower {
             BufReader::new(out).lines().map_while(Result::ok).for_each(|line| kept.lock().unwrap().push(line));
         });
         let follower = Follower { child, lines };
-        until("it follows", || follower.text().contains("follows 0 wishes"));
+        until("it follows", || follower.text().contains("follows "));
         follower
     }
 
