@@ -14,6 +14,8 @@
 //!
 //! All words that lead somewhere are relative to themselves: no relocation, no work at start-up.
 
+pub mod process;
+
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Version of the layouts below.

@@ -15,6 +15,7 @@
 //! If there is only one copy, it makes `Shared` at its first flip.
 
 use core::ffi::c_int;
+use core::mem::offset_of;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -22,7 +23,7 @@ use super::mutex::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
 use super::{cancellation, libc, note, pages, signals};
 use crate::error::Error;
-use crate::format::Runtime;
+use crate::format::{Runtime, process};
 use crate::text::Token;
 use crate::text::copies::{GONE, LISTED, RUNTIME, UNLISTED};
 
@@ -54,6 +55,10 @@ struct Fork {
     /// [`Shared::takeovers`] before it took the lock.
     takeovers: AtomicU32,
 }
+
+// Tools look for these.
+const _: () = assert!(offset_of!(Shared, wiped) == 0 && offset_of!(Wiped, lock) == process::LOCK);
+const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
 
 /// What a token holds beside the mask of signals: the number of the thread, and whether it could be cancelled.
 const CANCEL_SHIFT: u32 = 32;
@@ -101,7 +106,9 @@ impl Shared {
             return self.release(token); // Another thread's fork, from which the lock was taken over.
         }
         kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        takeovers.store(count, Ordering::Relaxed);
+        // A tool that was killed while it changed this process leaves the child as much to repair.
+        let agree = self.wiped().consistent.load(Ordering::Relaxed);
+        takeovers.store(count.wrapping_add(agree).wrapping_sub(1), Ordering::Relaxed);
     }
 
     /// In the parent.
@@ -172,8 +179,8 @@ impl Shared {
         stays
     }
 
-    /// Two pages. The first holds the lock, and fork wipes it; the second holds the rest.
-    fn make() -> Option<NonNull<Shared>> {
+    /// Two pages. The first holds the lock, and fork wipes it; the second holds the rest. `runtime` is the copy that it is made for.
+    fn make(runtime: &Runtime) -> Option<NonNull<Shared>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
         // An old kernel refuses; then a raw clone in mid-flip is not covered.
@@ -186,7 +193,8 @@ impl Shared {
         unsafe { shared.write(Shared { wiped: wiped.cast(), runtimes, takeovers, fork }) };
         // SAFETY: as above; nobody else has seen it.
         let wiped = unsafe { shared.as_ref() }.wiped();
-        wiped.consistent.store(1, Ordering::Relaxed);
+        let was_forced = runtime.phase.load(Ordering::Relaxed) == process::FORCED;
+        wiped.consistent.store(u32::from(!was_forced), Ordering::Relaxed);
         wiped.kept.store(1, Ordering::Relaxed);
         Some(shared)
     }
@@ -234,7 +242,7 @@ fn agree(runtime: &Runtime, with: Option<NonNull<Shared>>) -> Option<&'static Sh
     }
     let offered = match with {
         Some(shared) => shared,
-        None => Shared::make()?,
+        None => Shared::make(runtime)?,
     };
     match runtime.shared.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: as above.
