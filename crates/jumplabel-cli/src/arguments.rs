@@ -15,6 +15,7 @@ so does `set`, of a process, and +1 and -1 for a user of a key more or less, but
 
 Processes:
   PID, @NAME, or the path of its socket: the program has an agent, by JUMPLABEL_AGENT=1 or by itself. They are not stopped.
+  --force PID: without an agent; list, check and set of keys, where ptrace is allowed.
 
 Exit codes:
   0  as asked
@@ -83,6 +84,9 @@ pub struct Chosen {
     /// What of it; all, if there is none
     #[arg(value_name = "SELECTOR")]
     pub selectors: Vec<Selector>,
+    /// For list: of a process that has no agent, keys alone, from its memory
+    #[arg(long)]
+    pub force: bool,
     /// One line of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,
@@ -109,6 +113,9 @@ pub struct Check {
     /// What is to be: net.trace=on; without a value, only that code and tables agree; all, if there is none
     #[arg(value_name = "SELECTOR[=VALUE]")]
     pub selectors: Vec<Selector>,
+    /// Of a process that has no agent: keys alone, from its memory
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Args)]
@@ -125,6 +132,19 @@ pub struct Set {
     /// Only shows what would change
     #[arg(long)]
     pub dry_run: bool,
+    /// Changes keys of a process that has no agent: stops all its threads for a moment, by ptrace, and writes its code and its counts. PROCESS is a
+    /// number
+    #[arg(long)]
+    pub force: bool,
+    /// Makes the change, and is watched by another that does not
+    #[arg(long, hide = true)]
+    pub worker: bool,
+    /// For tests: is killed after so many writes
+    #[arg(long, hide = true, value_name = "WRITES")]
+    pub dies: Option<usize>,
+    /// For tests: does not stop the threads
+    #[arg(long, hide = true)]
+    pub runs: bool,
     /// One line of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,

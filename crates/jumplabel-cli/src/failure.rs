@@ -12,6 +12,8 @@ pub const DIFFERS: u8 = 1;
 pub enum Failure {
     /// The words on the command line make no sense.
     Usage(String),
+    /// Nothing matched a selector.
+    Nothing(String),
     /// The target cannot be reached, or is none.
     OutOfReach(String),
     /// The target is damaged: what it says is not safe to act on.
@@ -23,6 +25,7 @@ impl Failure {
     pub fn of(self, name: &str) -> Failure {
         match self {
             Failure::Usage(why) => Failure::Usage(why),
+            Failure::Nothing(why) => Failure::Nothing(why),
             Failure::OutOfReach(why) => Failure::OutOfReach(format!("{name}: {why}")),
             Failure::Refused(why) => Failure::Refused(format!("{name}: {why}")),
         }
@@ -31,6 +34,7 @@ impl Failure {
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
+            Failure::Nothing(_) => DIFFERS,
             Failure::Usage(_) => 2,
             Failure::OutOfReach(_) => 3,
             Failure::Refused(_) => 4,
@@ -40,7 +44,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Usage(text) | Failure::OutOfReach(text) | Failure::Refused(text)) = self;
+        let (Failure::Usage(text) | Failure::Nothing(text) | Failure::OutOfReach(text) | Failure::Refused(text)) = self;
         f.write_str(text)
     }
 }

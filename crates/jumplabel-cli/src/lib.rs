@@ -17,6 +17,8 @@ mod commands;
 mod failure;
 #[cfg(target_os = "linux")]
 mod fleet;
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "no_force.rs")]
+mod force;
 mod image;
 mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "no_process.rs")]

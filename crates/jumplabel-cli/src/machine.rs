@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Alternative as _, Code, Kind, Op, Sites, State};
+use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Op, Piece, Sites, State};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -142,6 +142,13 @@ impl Machine {
     /// The state that a flip goes to from `state`.
     pub fn toward(self, state: State, goal: usize) -> State {
         with_encoder!(self, A => state.toward::<A>(goal, Some(0)))
+    }
+
+    /// What is written in turn on the way from `old` to `new`: so many bytes from so far into the site. After each, the site does what the one or
+    /// the other does.
+    #[cfg(target_os = "linux")]
+    pub fn steps(self, old: Code, new: Code) -> Vec<Piece> {
+        with_encoder!(self, A => (0..A::STEPS).filter_map(|number| Change { old, new }.step::<A>(number)).collect())
     }
 
     /// The instruction at a site that holds `state`; on x86, whatever the bytes are.

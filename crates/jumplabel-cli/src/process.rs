@@ -110,6 +110,11 @@ impl Process {
     }
 }
 
+/// Whether a process has an agent that listens.
+pub fn has_agent(pid: u32) -> bool {
+    path(&pid.to_string()).is_ok_and(|path| is_alive(&path))
+}
+
 /// Where the socket is of a process by number or by `@NAME`.
 fn path(target: &str) -> Result<PathBuf, Failure> {
     let by_number = pid(target);

@@ -18,6 +18,8 @@ pub struct Target {
 
 /// One program or library, with what its tables say.
 pub struct Object {
+    /// As it was named, or where the process found it.
+    pub path: String,
     pub image: Image,
     pub table: Table,
     pub(crate) lines: OnceCell<Lines>,
@@ -26,8 +28,15 @@ pub struct Object {
 impl Target {
     /// Opens what an argument names. Reads it, and never runs it.
     pub fn open(name: &str) -> Result<Target, Failure> {
-        let image = Image::open(Path::new(name))?;
-        let table = Table::read(&image).map_err(|failure| failure.of(name))?;
-        Ok(Target { name: name.to_owned(), objects: vec![Object { image, table, lines: OnceCell::new() }] })
+        let object = Object::read(Image::open(Path::new(name))?, name)?;
+        Ok(Target { name: name.to_owned(), objects: vec![object] })
+    }
+}
+
+impl Object {
+    /// Reads its tables.
+    pub fn read(image: Image, path: &str) -> Result<Object, Failure> {
+        let table = Table::read(&image).map_err(|failure| failure.of(path))?;
+        Ok(Object { path: path.to_owned(), image, table, lines: OnceCell::new() })
     }
 }

@@ -140,6 +140,16 @@ fn file(text: &str) -> Result<(What, &str), String> {
     Ok((What::File(Glob::new(path), Some(first..=last)), path))
 }
 
+/// A selector by name that chooses what is called so, in one word: `?` stands for what has a meaning in a list of selectors, in a pattern or on a
+/// terminal.
+#[must_use]
+pub fn literal(name: &str) -> String {
+    let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| name.starts_with(kind));
+    let colon = name.find(':').filter(|_| is_kind);
+    let steers = |char: char| "*?,=".contains(char) || char.is_whitespace() || char.is_control();
+    name.char_indices().map(|(at, char)| if steers(char) || Some(at) == colon { '?' } else { char }).collect()
+}
+
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {

@@ -106,6 +106,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=web", OF_THE_TOOL),
     ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel set --force $(cat server.pid)", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=shop", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=canary", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=vault", OF_THE_TOOL),

@@ -1,5 +1,5 @@
 //! Keys in a dynamic library, sites in it, in the program, and in a library that is loaded late. `dylib` prints `ok`, or
-//! dies.
+//! dies. `dylib serve` is for others to change its keys.
 
 #[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with other tests")]
@@ -140,7 +140,19 @@ fn unloaded_before_it_is_closed(faults: Faults) {
     set_writer(None);
 }
 
+/// Answers each line of standard input with what its sites yield, and those of a library that was loaded late.
+fn serve() {
+    let late = Late::load();
+    println!("ready");
+    for _ in std::io::stdin().lines() {
+        println!("{:?} {}", check(), late.check() & 1);
+    }
+}
+
 fn main() {
+    if std::env::args().nth(1).is_some_and(|word| word == "serve") {
+        return serve();
+    }
     // A key of the library; sites in the library and here.
     for on in [true, false, true, false] {
         if on { shared::PLAIN.enable() } else { shared::PLAIN.disable() }.unwrap();

@@ -196,8 +196,5 @@ fn exactly(subject: &Subject, all: &[Subject]) -> String {
     let Subject { name, file, line, column, .. } = subject;
     let is_alone = all.iter().filter(|other| other.name == *name).count() == 1;
     let text = if is_alone { name.clone() } else { format!("{name}@{file}:{line}:{column}") };
-    let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| text.starts_with(kind));
-    let colon = text.find(':').filter(|_| is_kind);
-    let steers = |char: char| "*?,=".contains(char) || char.is_whitespace() || char.is_control();
-    text.char_indices().map(|(at, char)| if steers(char) || Some(at) == colon { '?' } else { char }).collect()
+    jumplabel_selector::literal(&text)
 }

@@ -16,7 +16,7 @@ pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> 
             return Err(Failure::Usage(format!("`{selector}`: check compares with =on, =off or =TARGET")));
         }
     }
-    if process::is_one(&what.target) {
+    if what.force || process::is_one(&what.target) {
         return live::check(what, report);
     }
     let target = Target::open(&what.target)?;

@@ -31,7 +31,7 @@ struct Row<'target> {
 
 pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
     without_values("list", &what.selectors)?;
-    if process::is_one(&what.target) {
+    if what.force || process::is_one(&what.target) {
         return live::list(what, report);
     }
     let target = Target::open(&what.target)?;

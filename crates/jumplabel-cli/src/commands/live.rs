@@ -8,11 +8,16 @@ use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Request, Row};
 
 use crate::arguments;
 use crate::failure::{DONE, Failure};
+use crate::force;
 use crate::process::Process;
 use crate::report::{Report, Side, visible};
 
 pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
-    let answer = Process::find(&what.target)?.ask(&Request::List(what.selectors.clone()))?;
+    let answer = if what.force {
+        force::list(&what.target, &what.selectors)?
+    } else {
+        Process::find(&what.target)?.ask(&Request::List(what.selectors.clone()))?
+    };
     let code = said(&answer, report);
     if what.json && code == DONE {
         report.json(&answer);
@@ -33,25 +38,36 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
 }
 
 pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
-    let answer = Process::find(&what.target)?.ask(&Request::Check(what.selectors.clone()))?;
+    let answer = if what.force {
+        force::check(&what.target, &what.selectors)?
+    } else {
+        Process::find(&what.target)?.ask(&Request::Check(what.selectors.clone()))?
+    };
     answer.differences.iter().flatten().for_each(|sentence| report.line(sentence));
     Ok(said(&answer, report))
 }
 
 pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
-    let arguments::Set { target, selectors, seconds, dry_run, json } = what;
-    let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
-    let answer = Process::find(target)?.ask(&request)?;
+    let arguments::Set { target, selectors, seconds, dry_run, json, force, .. } = what;
+    let answer = if *force {
+        match force::set(what)? {
+            Ok(answer) => answer,
+            Err(code) => return Ok(code),
+        }
+    } else {
+        let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
+        Process::find(target)?.ask(&request)?
+    };
     let code = said(&answer, report);
     if *json && code == DONE {
         report.json(&answer);
     } else if let Some(done) = answer.set {
-        show(target, done, report);
+        show(target, *force, done, report);
     }
     Ok(code)
 }
 
-fn show(target: &str, done: Done, report: &mut Report) {
+fn show(target: &str, force: bool, done: Done, report: &mut Report) {
     let by_itself = done.reverts_in.map_or(String::new(), |seconds| format!("   (by itself in {seconds} s)"));
     if done.changes.is_empty() {
         report.line(&format_args!("nothing to change{by_itself}"));
@@ -63,7 +79,8 @@ fn show(target: &str, done: Done, report: &mut Report) {
         .map(|change| [change.key, change.from, change.to, change.sites.to_string()].map(Cow::Owned));
     let heading = [("KEY", Side::Left), ("FROM", Side::Left), ("TO", Side::Left), ("SITES", Side::Right)];
     report.columns(heading, rows.collect());
-    let words: Vec<_> = std::iter::once(target).chain(done.undo.split(',')).map(quoted).collect();
+    let force = force.then_some("--force");
+    let words: Vec<_> = force.into_iter().chain([target]).chain(done.undo.split(',')).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
     report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
 }

@@ -205,6 +205,28 @@ impl Image {
         self.segments.iter().any(is_code)
     }
 
+    /// Where the first page of the file lies; `None` if it is not loaded.
+    #[cfg(target_os = "linux")]
+    pub fn first_page(&self) -> Option<u64> {
+        const PAGE: u64 = 4 << 10;
+        let first = self.segments.iter().find(|segment| segment.offset < PAGE)?;
+        Some(first.address.wrapping_sub(first.offset) & !(PAGE - 1))
+    }
+
+    /// Where segments of code begin.
+    #[cfg(target_os = "linux")]
+    pub fn code(&self) -> impl Iterator<Item = u64> {
+        self.segments.iter().filter(|segment| segment.flags & elf::PF_X != 0).map(|segment| segment.address)
+    }
+
+    /// The addresses of all segments.
+    #[cfg(target_os = "linux")]
+    pub fn bounds(&self) -> std::ops::Range<u64> {
+        let start = self.segments.iter().map(|segment| segment.address).min().unwrap_or_default();
+        let end = self.segments.iter().map(|segment| segment.address + segment.bytes).max().unwrap_or_default();
+        start..end
+    }
+
     /// How many bytes of the file are data that the program may write, with the addresses where they lie.
     pub fn data(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let written = self.segments.iter().filter(|segment| segment.flags & elf::PF_W != 0);

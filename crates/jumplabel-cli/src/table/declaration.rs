@@ -11,6 +11,8 @@ use crate::image::Image;
 pub struct Declaration {
     /// The static that it lies in.
     pub object: Place,
+    /// The slot that leads there, if one does.
+    pub slot: Option<u64>,
     pub is_call: bool,
     pub is_mode: bool,
     pub default: bool,
@@ -54,6 +56,7 @@ impl Declaration {
         let name = if name == 0 { text(0, path)? } else { text(path, name)? }.to_owned();
         Ok(Declaration {
             object,
+            slot: (shape & INDIRECT != 0).then_some(key),
             is_call: shape & CALL != 0,
             is_mode: shape & MODE != 0,
             default: shape & DEFAULT != 0,
@@ -65,11 +68,12 @@ impl Declaration {
         })
     }
 
-    /// The names of its keys, and where they are.
-    pub fn elements(&self) -> impl Iterator<Item = (String, Place)> {
+    /// The names of its keys, where they are, and how far into the static.
+    pub fn elements(&self) -> impl Iterator<Item = (String, Place, u64)> {
         (0..self.count).map(|element| {
             let name = if self.stride == 0 { self.name.clone() } else { format!("{}[{element}]", self.name) };
-            (name, self.object.clone().plus(self.offset + element * self.stride))
+            let offset = self.offset + element * self.stride;
+            (name, self.object.clone().plus(offset), offset)
         })
     }
 }

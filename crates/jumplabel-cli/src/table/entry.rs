@@ -48,6 +48,8 @@ pub struct Site {
     pub kind: Kind,
     /// Of which key, call or mode.
     pub place: Place,
+    /// If that is found by a slot: where the slot is, and how many bytes it lies behind what the loader puts there.
+    pub slot: Option<(u64, u64)>,
     /// What the check yields if execution falls through.
     pub arm: bool,
     /// Its jump leads to a stub that loads the key.
@@ -110,6 +112,7 @@ impl Site {
             address,
             kind,
             place,
+            slot: is_slot.then_some((key, offset)),
             arm: meta & ARM != 0,
             loads: meta & LOADS != 0,
             target,

@@ -36,6 +36,10 @@ pub struct Subject {
     pub name: String,
     pub declared: Option<Rc<Declared>>,
     pub is: Is,
+    /// Where it is.
+    pub place: Place,
+    /// If it is found by a slot: where that is, and how many bytes it lies behind what the loader puts there.
+    pub slot: Option<(u64, u64)>,
     /// Numbers of sites.
     pub sites: Vec<usize>,
 }
@@ -81,7 +85,7 @@ impl Table {
         let calls: HashSet<_> = calls.map(|one| one.object.clone()).collect();
         for declaration in &declarations {
             let is_tracepoint = !declaration.is_call && calls.contains(&declaration.object);
-            for (name, place) in declaration.elements() {
+            for (name, place, offset) in declaration.elements() {
                 if table.subjects.len() == SUBJECTS {
                     return Err(Failure::Refused(format!("damaged: more than {SUBJECTS} keys")));
                 }
@@ -92,9 +96,10 @@ impl Table {
                     () if is_tracepoint => Is::Tracepoint(default),
                     () => Is::Key(default),
                 };
-                here.entry(place).or_default().push(table.subjects.len());
+                here.entry(place.clone()).or_default().push(table.subjects.len());
                 let declared = Some(Rc::clone(&declaration.declared));
-                table.subjects.push(Subject { name, declared, is, sites: Vec::new() });
+                let slot = declaration.slot.map(|slot| (slot, offset));
+                table.subjects.push(Subject { name, declared, is, place, slot, sites: Vec::new() });
             }
         }
         table.read_entries(image, &bounds.table, here);
@@ -174,7 +179,7 @@ impl Subject {
                 Is::Key(flags.map(|flags| flags & 1 != 0).or_else(|| site.emitted_default(image)))
             }
         };
-        Subject { name, declared: None, is, sites: Vec::new() }
+        Subject { name, declared: None, is, place: site.place.clone(), slot: site.slot, sites: Vec::new() }
     }
 }
 

@@ -28,7 +28,7 @@ fn words(line: &str) -> Vec<String> {
     let mut before = "";
     let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let word = |word| match word {
-        _ if matches!(std::mem::replace(&mut before, word), "uid" | "(pid") => "NUMBER".to_owned(),
+        _ if matches!(std::mem::replace(&mut before, word), "uid" | "(pid" | "--force") => "NUMBER".to_owned(),
         _ if word.ends_with(':') && is_hex(&word[..word.len() - 1]) => "ADDRESS:".to_owned(),
         _ if word.len() == 10 && is_hex(word) => format!("{}...", &word[..2]),
         _ if word.len() == 2 && is_hex(word) => "BYTE".to_owned(),
@@ -90,6 +90,13 @@ fn operating() {
             continue;
         }
         let output = shell.output().unwrap();
+        if command.contains("echo $! >") {
+            let pid = std::fs::read_to_string(directory.join("server.pid")).unwrap();
+            let is_there = || std::fs::read_link(format!("/proc/{}/exe", pid.trim())).is_ok_and(|exe| exe == server);
+            while !is_there() {
+                std::thread::yield_now();
+            }
+        }
         assert!(output.status.success(), "$ {command}: say what it exits with: ; echo $?");
         let printed = String::from_utf8(output.stdout).unwrap();
         let all = |lines: Vec<&str>| lines.into_iter().map(words).collect::<Vec<_>>();

@@ -1,0 +1,184 @@
+//! A change of keys, made from outside while all threads are stopped.
+//!
+//! ```text
+//!   plan     counts and bytes are read and checked; nothing is written
+//!   mark     the process is told that sites and counts may not agree: whoever takes its lock next makes them
+//!   code     each site, in the steps of a live change: it does what it did or what it shall, after each of them
+//!   counts   the words of the keys
+//!   unmark
+//! ```
+//!
+//! If this tool is killed on the way, the system lets the threads go. Each site holds one of its instructions then; the guard
+//! (`force::guard`), the next flip in the process, or the next `set --force` brings them to what the counts say.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use jumplabel::Error;
+use jumplabel::arch::Code;
+use jumplabel::key::count::{self, Transition};
+
+use super::live::{Live, Locks, goal};
+use super::threads::Stopped;
+use crate::failure::Failure;
+use crate::machine::Machine;
+
+/// A key, and what is to become of its count.
+pub type Wanted = (usize, count::Change);
+
+/// What is written.
+pub struct Plan {
+    edits: Vec<Edit>,
+    counts: Vec<Count>,
+    marks: Vec<(u64, [u32; 2])>,
+}
+
+struct Edit {
+    address: u64,
+    old: Code,
+    new: Code,
+}
+
+/// The count of a key, before and after.
+pub struct Count {
+    pub key: usize,
+    pub old: i32,
+    pub new: i32,
+    /// By a user more or less.
+    pub is_counted: bool,
+    address: u64,
+}
+
+impl Plan {
+    /// What is to be written; an error says why nothing may be.
+    pub fn make(live: &Live, locks: &Locks, wanted: &[Wanted]) -> Result<Plan, Failure> {
+        let mut plan = Plan { edits: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
+        for &(number, change) in wanted {
+            let key = &live.keys[number];
+            let refused =
+                |why: &dyn std::fmt::Display| Failure::Refused(format!("{}: {why}: nothing is set", key.name));
+            if live.is_due(key)? {
+                return Err(refused(
+                    &"the process is about to take a user of it off (a deferred decrement): try again later",
+                ));
+            }
+            let old = live.count(key)?;
+            let word = AtomicI32::new(old);
+            let transition = count::begin(&word, change).map_err(|misuse| refused(&Error::from(misuse)))?;
+            count::publish(&word, transition);
+            let new = word.load(Ordering::Relaxed);
+            if new != old {
+                let is_counted = matches!(change, count::Change::Inc | count::Change::Dec);
+                plan.counts.push(Count { key: number, old, new, is_counted, address: key.address });
+            }
+            match transition {
+                Transition::Done if !locks.disagree => {}
+                Transition::Done => plan.bring(live, number, count::users(new) > 0)?,
+                Transition::TurnOn => plan.bring(live, number, true)?,
+                Transition::TurnOff => plan.bring(live, number, false)?,
+            }
+        }
+        if locks.disagree {
+            let others = (0..live.keys.len()).filter(|number| wanted.iter().all(|(chosen, _)| chosen != number));
+            for number in others.collect::<Vec<_>>() {
+                let on = count::users(live.count(&live.keys[number])?) > 0;
+                plan.bring(live, number, on)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// All sites of a key.
+    fn bring(&mut self, live: &Live, number: usize, on: bool) -> Result<(), Failure> {
+        let key = &live.keys[number];
+        for &at in &key.sites {
+            let (site, held) = (live.site(at), live.held(at)?);
+            let refused = |why: &str| {
+                Err(Failure::Refused(format!("{}: the site at {:#x} {why}: nothing is set", key.name, held.address)))
+            };
+            let Some(goal) = goal(site, on) else {
+                return refused("is a lock prefix or an alternative, which the program alone can change");
+            };
+            let Some(state) = held.state else {
+                return refused("holds foreign bytes (a debugger's breakpoint, or another tool's)");
+            };
+            let to = Machine::X86_64.toward(state, goal);
+            let Some(bytes) = Machine::X86_64.encode(to, held.address, held.target) else {
+                return refused("leads too far");
+            };
+            let new = Code::new(site.kind.number(), &bytes);
+            if new != held.code {
+                self.edits.push(Edit { address: held.address, old: held.code, new });
+            }
+        }
+        Ok(())
+    }
+
+    /// The counts that change.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// On how many pages sites change.
+    pub fn pages(&self) -> usize {
+        const PAGE: u64 = 4 << 10;
+        let mut pages: Vec<_> = self.edits.iter().map(|edit| edit.address / PAGE).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        pages.len()
+    }
+
+    /// Whether a thread is inside an instruction that changes: then what it executes next would be a part of another.
+    pub fn meets(&self, pointers: &[u64]) -> bool {
+        let inside =
+            |edit: &Edit| pointers.iter().any(|&at| at > edit.address && at < edit.address + edit.old.len() as u64);
+        self.edits.iter().any(inside)
+    }
+
+    /// Carries it out. If the system refuses, takes back what was written. `before` is called before each write.
+    pub fn carry_out(&self, live: &Live, stopped: &Stopped, before: &mut dyn FnMut()) -> Result<(), Failure> {
+        let mut write = |address: u64, bytes: &[u8]| {
+            before();
+            live.memory.write(address, bytes)
+        };
+        let done = self.write(&mut write);
+        if let Err(error) = done {
+            let back = self.edits.iter().rev().try_for_each(|edit| {
+                // Whatever step it has come to.
+                let now = Code::new(0, &live.memory.array::<8>(edit.address)?[..edit.old.len()]);
+                if now == Code::new(0, &edit.old) { Ok(()) } else { write(edit.address, &edit.old) }
+            });
+            let back = back
+                .and_then(|()| self.counts.iter().try_for_each(|count| write(count.address, &count.old.to_le_bytes())));
+            let back = back.and_then(|()| self.mark(1, &mut write));
+            let what = if back.is_ok() {
+                "nothing is set"
+            } else {
+                "sites and counts may differ until the program flips a key"
+            };
+            let why = format!(
+                "{}: the system refuses to write its memory: {error} (proc_mem.force_override?): {what}",
+                live.pid
+            );
+            return Err(Failure::Refused(why));
+        }
+        stopped.serialise()
+    }
+
+    fn write(&self, write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        self.mark(0, write)?;
+        for edit in &self.edits {
+            for piece in Machine::X86_64.steps(edit.old, edit.new) {
+                write(edit.address + u64::from(piece.offset), piece.bytes())?;
+            }
+        }
+        for count in &self.counts {
+            write(count.address, &count.new.to_le_bytes())?;
+        }
+        self.mark(1, write)
+    }
+
+    fn mark(&self, which: usize, write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        self.marks.iter().try_for_each(|(address, words)| write(*address, &words[which].to_le_bytes()))
+    }
+}

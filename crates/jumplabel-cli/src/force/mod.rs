@@ -1,0 +1,305 @@
+//! `--force`: the keys of a process that has no agent, read from its memory and changed by ptrace.
+//!
+//! ```text
+//!   guard      a process that sees a change through
+//!   change     what is written, in which order
+//!   live       keys: counts, sites, the library's lock
+//!   objects    what is loaded, and its tables              threads    all stopped
+//!   memory     of the other process
+//! ```
+//!
+//! Of x86-64: what is written between a stop and a start is seen by all threads there without more.
+
+mod change;
+mod guard;
+mod live;
+mod memory;
+mod objects;
+mod threads;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use jumplabel::key::count;
+use jumplabel_agent::protocol::{Answer, Changed, Declared, Done, Row};
+use jumplabel_selector::{Assignment, Selector};
+
+use crate::arguments::Set;
+use crate::failure::{DIFFERS, DONE, Failure};
+use crate::process;
+use change::{Plan, Wanted};
+use live::{Key, Live};
+use threads::Stopped;
+
+/// The number of a process or thread.
+pub type Pid = u32;
+
+/// How often a change is tried while the process flips keys by itself, and how long it waits in between.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The process that a target names.
+fn pid(target: &str) -> Result<Pid, Failure> {
+    target
+        .parse()
+        .ok()
+        .filter(|&pid| pid > 0)
+        .ok_or_else(|| Failure::Usage(format!("`{target}`: --force takes the number of a process")))
+}
+
+/// `list`.
+pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
+    let live = Live::read(pid(target)?)?;
+    let chosen = chosen(&live, selectors)?;
+    let mut rows = Vec::new();
+    for key in chosen.into_iter().map(|number| &live.keys[number]) {
+        let users = count::users(live.count(key)?);
+        let at = key.declared.as_ref();
+        let declared = Declared {
+            file: at.map_or_else(String::new, |at| at.file.clone()),
+            line: at.map_or(0, |at| at.line),
+            column: at.map_or(0, |at| at.column),
+        };
+        rows.push(Row {
+            key: key.name.clone(),
+            kind: if key.is_tracepoint { "tracepoint" } else { "key" }.to_owned(),
+            state: word_of(users > 0).to_owned(),
+            count: Some(users),
+            sites: key.sites.len(),
+            declared,
+            no_remote: false,
+            reverts_in: None,
+        });
+    }
+    Ok(Answer { keys: Some(rows), ..Answer::new() })
+}
+
+/// `check`.
+pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
+    let live = Live::read(pid(target)?)?;
+    let (mut differences, mut status) = (Vec::new(), DONE);
+    for key in chosen(&live, selectors)?.into_iter().map(|number| &live.keys[number]) {
+        let on = count::users(live.count(key)?) > 0;
+        for &site in &key.sites {
+            if let Some(difference) = live.difference(key, site, on)? {
+                status = Failure::Refused(String::new()).code();
+                differences.push(difference);
+            }
+        }
+    }
+    for selector in selectors {
+        let Some(wanted) = &selector.assignment else { continue };
+        for number in live.choose(selector)? {
+            let key = &live.keys[number];
+            let on = count::users(live.count(key)?) > 0;
+            let is_so = match wanted {
+                Assignment::On => on,
+                Assignment::Off => !on,
+                _ => {
+                    return Err(Failure::Usage(format!(
+                        "{} cannot be `{}`: it is a key, on or off",
+                        key.name,
+                        wanted.value()
+                    )));
+                }
+            };
+            if !is_so {
+                differences.push(format!("{} is {}, not {}", key.name, word_of(on), wanted.value()));
+                status = status.max(DIFFERS);
+            }
+        }
+    }
+    Ok(Answer { status, differences: Some(differences), ..Answer::new() })
+}
+
+/// What some selectors choose, each once; all, if there is none.
+fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
+    let mut all: Vec<usize> = if selectors.is_empty() { (0..live.keys.len()).collect() } else { Vec::new() };
+    for selector in selectors {
+        all.extend(some(live, selector)?);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// What a selector chooses, which must be something.
+fn some(live: &Live, selector: &Selector) -> Result<Vec<usize>, Failure> {
+    let keys = live.choose(selector)?;
+    if keys.is_empty() {
+        return Err(Failure::Nothing(format!("{}: nothing matches `{selector}`", live.pid)));
+    }
+    Ok(keys)
+}
+
+fn word_of(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// `set`. `Err` with the code of the process that has done it, and printed what is to be printed.
+pub fn set(what: &Set) -> Result<Result<Answer, u8>, Failure> {
+    let pid = pid(&what.target)?;
+    if what.seconds.is_some() {
+        let why = "--for needs an agent, which takes it back though this tool is killed: leave out --force, or --for";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    if process::has_agent(pid) {
+        let why = format!("{pid}: it has an agent, which knows what nobody may change from outside: leave out --force");
+        return Err(Failure::Refused(why));
+    }
+    if what.worker || what.dry_run {
+        return change(pid, what).map(Ok);
+    }
+    guard::run(pid, what).map(Err)
+}
+
+fn change(pid: Pid, what: &Set) -> Result<Answer, Failure> {
+    let mut writes = 0;
+    let mut before = || {
+        if what.dies == Some(writes) {
+            die();
+        }
+        writes += 1;
+    };
+    let choose = |live: &Live| wanted(live, &what.selectors);
+    let how = How { dry_run: what.dry_run, runs: what.runs };
+    let (live, plan, pause) = attempt(pid, &choose, how, &mut before)?;
+    let changes = plan.counts().iter().map(|count| changed(&live.keys[count.key], count)).collect();
+    let undo: Vec<_> = plan.counts().iter().map(|count| undo(&live, count)).collect();
+    let nanoseconds = pause.as_nanos().try_into().unwrap_or(u64::MAX);
+    let done = Done {
+        changes,
+        undo: undo.join(","),
+        dry_run: what.dry_run,
+        pages: plan.pages(),
+        nanoseconds,
+        reverts_in: None,
+    };
+    Ok(Answer { set: Some(done), ..Answer::new() })
+}
+
+/// In the agent's words.
+fn changed(key: &Key, count: &change::Count) -> Changed {
+    let [from, to] = [count.old, count.new].map(|word| {
+        let users = count::users(word);
+        let state = word_of(users > 0);
+        if count.is_counted { format!("{state}/{users}") } else { state.to_owned() }
+    });
+    Changed { key: key.name.clone(), from, to, sites: key.sites.len() }
+}
+
+/// The item that takes it back.
+fn undo(live: &Live, count: &change::Count) -> String {
+    let key = &live.keys[count.key];
+    let is_alone = live.keys.iter().filter(|other| other.name == key.name).count() == 1;
+    let place = key.declared.as_ref().filter(|_| !is_alone);
+    let at = place.map_or_else(String::new, |at| format!("@{}:{}:{}", at.file, at.line, at.column));
+    let back = match (count.is_counted, count.new > count.old) {
+        (true, true) => "-1",
+        (true, false) => "+1",
+        (false, true) => "=off",
+        (false, false) => "=on",
+    };
+    jumplabel_selector::literal(&(key.name.clone() + &at)) + back
+}
+
+/// Makes sites and counts agree, of a process that a killed tool has left.
+fn repair(pid: Pid) -> Result<(), Failure> {
+    let how = How { dry_run: false, runs: false };
+    match attempt(pid, &|_| Ok(Vec::new()), how, &mut || ()) {
+        // It has ended; so has what was to be repaired.
+        Err(Failure::OutOfReach(_)) if !fs::exists(format!("/proc/{pid}")).unwrap_or(true) => Ok(()),
+        done => done.map(drop),
+    }
+}
+
+/// What the selectors say: of two for one key, the last.
+fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for selector in selectors {
+        let change = match &selector.assignment {
+            Some(Assignment::On) => count::Change::Enable,
+            Some(Assignment::Off) => count::Change::Disable,
+            Some(Assignment::Inc) => count::Change::Inc,
+            Some(Assignment::Dec) => count::Change::Dec,
+            _ => return Err(Failure::Usage(format!("`{selector}`: say what it is to be: =on, =off, +1, -1"))),
+        };
+        let counts = |change: count::Change| matches!(change, count::Change::Inc | count::Change::Dec);
+        for number in some(live, selector)? {
+            let Some(earlier) = all.iter_mut().find(|(key, _)| *key == number) else {
+                all.push((number, change));
+                continue;
+            };
+            if counts(earlier.1) || counts(change) {
+                let name = &live.keys[number].name;
+                return Err(Failure::Usage(format!("{name} is chosen twice: say +1 or -1 of it once")));
+            }
+            earlier.1 = change;
+        }
+    }
+    Ok(all)
+}
+
+/// How a change is made.
+#[derive(Clone, Copy)]
+struct How {
+    dry_run: bool,
+    /// For tests: the threads run on.
+    runs: bool,
+}
+
+/// Tries, until no flip of the process's own is in the way, and no thread in an instruction that changes.
+fn attempt(
+    pid: Pid,
+    choose: &dyn Fn(&Live) -> Result<Vec<Wanted>, Failure>,
+    how: How,
+    before: &mut dyn FnMut(),
+) -> Result<(Live, Plan, Duration), Failure> {
+    let mut why = String::new();
+    for number in 0..TRIES {
+        if number > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        // Takes as long as it takes, while the process runs.
+        let live = Live::read(pid)?;
+        let wanted = choose(&live)?;
+        if how.dry_run {
+            let plan = Plan::make(&live, &live.locks()?, &wanted)?;
+            return Ok((live, plan, Duration::ZERO));
+        }
+        threads::shares_memory(threads::alive(pid)?)?;
+        let start = Instant::now();
+        let stopped = if how.runs { Stopped::none(pid) } else { Stopped::stop(pid)? };
+        if !live.is_same()? {
+            why = "it goes on loading and unloading libraries".to_owned();
+            continue;
+        }
+        let locks = live.locks()?;
+        if locks.owner != 0 {
+            why = format!("thread {} of it holds the lock of the library", locks.owner & !(3 << 30));
+            continue;
+        }
+        if locks.is_stuck {
+            let what = "the program could not take back a flip that failed; its next flip tries again";
+            return Err(Failure::Refused(format!("{pid}: {what}: nothing is set")));
+        }
+        let plan = Plan::make(&live, &locks, &wanted)?;
+        if plan.meets(&stopped.instruction_pointers()?) {
+            why = "a thread is in an instruction that is to change".to_owned();
+            continue;
+        }
+        plan.carry_out(&live, &stopped, before)?;
+        drop(stopped);
+        return Ok((live, plan, start.elapsed()));
+    }
+    Err(Failure::Refused(format!("{pid}: {why}, and did each of {TRIES} times: nothing is set")))
+}
+
+/// As if somebody killed this tool.
+fn die() {
+    // SAFETY: ends this process.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    loop {
+        std::thread::park();
+    }
+}

@@ -1,0 +1,115 @@
+//! The programs and libraries that a process has loaded: their files, with the tables, and how far from the files' addresses they lie.
+//!
+//! The file behind a mapping may have been replaced or removed, and its path may be one of another root. So a file counts only if it begins
+//! as the mapping does.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::memory::Memory;
+use super::{Pid, threads};
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::target::Object;
+
+/// One object that is loaded.
+pub struct Loaded {
+    /// What is added to an address of the file.
+    pub bias: u64,
+    /// The addresses that it has here.
+    pub bounds: std::ops::Range<u64>,
+}
+
+/// What is mapped, as `/proc/PID/maps` says (proc(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    start: u64,
+    end: u64,
+    is_code: bool,
+    offset: u64,
+    path: String,
+}
+
+impl Mapping {
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut words = line.splitn(6, ' ');
+        let (start, end) = words.next()?.split_once('-')?;
+        let permissions = words.next()?;
+        let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+        let path = words.nth(2).unwrap_or_default().trim_start().to_owned();
+        let [start, end] = [start, end].map(|number| u64::from_str_radix(number, 16).ok());
+        Some(Mapping { start: start?, end: end?, is_code: permissions.contains('x'), offset, path })
+    }
+}
+
+/// What is mapped from files: what else there is changes all the time.
+pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| threads::unreachable(pid, &error))?;
+    Ok(maps
+        .lines()
+        .filter_map(Mapping::parse)
+        .filter(|mapping| mapping.path.starts_with('/') || mapping.is_code)
+        .collect())
+}
+
+/// The objects, and the paths of those whose files could not be read.
+pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>, Vec<Loaded>), Failure> {
+    let (mut objects, mut loaded) = (Vec::new(), Vec::new());
+    let begins = maps.iter().filter(|mapping| mapping.offset == 0 && mapping.path.starts_with('/'));
+    for mapping in begins {
+        if memory.array(mapping.start).ok() != Some(object::elf::ELFMAG) {
+            continue;
+        }
+        let Some((image, path)) = open(pid, memory, mapping)? else { continue };
+        let Some(first) = image.first_page() else { continue };
+        let bias = mapping.start.wrapping_sub(first);
+        let is_mapped =
+            |at: u64| maps.iter().any(|mapping| mapping.is_code && (mapping.start..mapping.end).contains(&at));
+        // A file that is only read (by a debugger, or for a backtrace) is not loaded.
+        if !image.code().all(|at| is_mapped(at.wrapping_add(bias))) {
+            continue;
+        }
+        let bounds = image.bounds();
+        let object = Object::read(image, &path)?;
+        loaded.push(Loaded { bias, bounds: bounds.start.wrapping_add(bias)..bounds.end.wrapping_add(bias) });
+        objects.push(object);
+    }
+    Ok((objects, loaded))
+}
+
+/// The file of a mapping, if one is found that begins as the mapping does.
+fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, String)>, Failure> {
+    let name = mapping.path.strip_suffix(" (deleted)").unwrap_or(&mapping.path);
+    let range = format!("{:x}-{:x}", mapping.start, mapping.end);
+    let places = [
+        format!("/proc/{pid}/exe"),               // The program's own file, though it was removed.
+        format!("/proc/{pid}/map_files/{range}"), // Any file, though it was removed; for root alone.
+        format!("/proc/{pid}/root{name}"),
+    ];
+    for place in places.map(PathBuf::from) {
+        if !begins_alike(&place, memory, mapping) {
+            continue;
+        }
+        return match Image::open(&place) {
+            Ok(image) => Ok(Some((image, name.to_owned()))),
+            Err(Failure::OutOfReach(_)) => Ok(None), // Of another instruction set, say: data to this process.
+            Err(failure) => Err(failure.of(name)),
+        };
+    }
+    Ok(None)
+}
+
+/// Whether the first bytes are the same: the header, the segments, and in most files the build id.
+fn begins_alike(file: &Path, memory: &Memory, mapping: &Mapping) -> bool {
+    const BYTES: usize = 1024;
+    let (mut here, mut there) = ([0; BYTES], [0; BYTES]);
+    // To open a pipe waits for who writes to it.
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let Ok(file) = fs::File::open(file) else { return false };
+    // A file may be shorter than that; what is mapped behind its end is zero.
+    let Ok(bytes) = file.read_at(&mut here, 0) else { return false };
+    bytes >= 64 && memory.read(mapping.start, &mut there).is_ok() && here[..bytes] == there[..bytes]
+}

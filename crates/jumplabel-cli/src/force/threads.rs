@@ -1,0 +1,240 @@
+//! All threads of a process, stopped by ptrace, and what the system says if it does not allow that (ptrace(2)).
+//!
+//! `PTRACE_SEIZE` and `PTRACE_INTERRUPT` send no signal: the process sees nothing but time that passes. If this tool ends, however it ends,
+//! the system lets the threads go.
+
+use std::fs;
+use std::io::{Error, ErrorKind};
+use std::time::{Duration, Instant};
+
+use super::Pid;
+use crate::failure::Failure;
+
+/// A thread that has not stopped by then sleeps in the kernel, where nothing interrupts it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Stopped until this is dropped.
+pub struct Stopped {
+    pid: Pid,
+    threads: Vec<Thread>,
+}
+
+struct Thread {
+    id: Pid,
+    /// The signal that it was about to take, which it takes when it goes on; or 0.
+    signal: i32,
+}
+
+/// What became of a thread that was to stop.
+enum Came {
+    Stopped(i32),
+    Ended,
+    NotYet,
+}
+
+impl Stopped {
+    /// Stops all threads: looks for new ones until there is none, because the last that runs can start another.
+    pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
+        let mut stopped = Stopped { pid, threads: Vec::new() };
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut any = false;
+            for id in threads(pid)? {
+                if stopped.threads.iter().any(|thread| thread.id == id) || has_ended(pid, id) {
+                    continue;
+                }
+                any |= stopped.seize(id, until)?;
+            }
+            if !any {
+                break;
+            }
+        }
+        if stopped.threads.is_empty() {
+            return Err(Failure::OutOfReach(format!("{pid}: the process has ended")));
+        }
+        Ok(stopped)
+    }
+
+    /// None: all run on.
+    pub fn none(pid: Pid) -> Stopped {
+        Stopped { pid, threads: Vec::new() }
+    }
+
+    /// Stops one; false if it has ended.
+    fn seize(&mut self, id: Pid, until: Instant) -> Result<bool, Failure> {
+        match ptrace(libc::PTRACE_SEIZE, id, 0, 0) {
+            Ok(()) => {}
+            // Whoever is about to end may not be traced.
+            Err(_) if has_ended(self.pid, id) => return Ok(false),
+            Err(error) => return Err(unreachable(self.pid, &error)),
+        }
+        let mut thread = Thread { id, signal: 0 };
+        let _ = ptrace(libc::PTRACE_INTERRUPT, id, 0, 0); // It may have ended; then that is what comes.
+        loop {
+            match came(id) {
+                Came::Stopped(signal) => {
+                    thread.signal = signal;
+                    self.threads.push(thread);
+                    return Ok(true);
+                }
+                Came::Ended => return Ok(false),
+                // Of the first thread that is not told as long as there are others.
+                Came::NotYet if has_ended(self.pid, id) => return Ok(false),
+                Came::NotYet if Instant::now() >= until => {
+                    let state = state(self.pid, id).unwrap_or('?');
+                    return Err(Failure::Refused(format!(
+                        "{}: thread {id} does not stop (state {state}): it waits in the kernel, for a disk, say, or for a child of vfork; nothing is changed, try again",
+                        self.pid
+                    )));
+                }
+                Came::NotYet => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+
+    /// Where each of them goes on.
+    pub fn instruction_pointers(&self) -> Result<Vec<u64>, Failure> {
+        self.threads.iter().map(|thread| Ok(self.registers(thread)?.rip)).collect()
+    }
+
+    /// Has each thread go back to its code by `iret`, behind which a processor fetches instructions anew (Intel SDM volume 3, 9.3; AMD APM
+    /// volume 2, 7.6.4). A thread that was stopped in its code does that in any case. One that was in a system call may go back by `sysret`,
+    /// which is none of those; but not with the resume flag (the kernel's `do_syscall_64`).
+    pub fn serialise(&self) -> Result<(), Failure> {
+        const RESUME: u64 = 1 << 16;
+        for thread in &self.threads {
+            let registers = self.registers(thread)?;
+            let in_a_call = registers.orig_rax.cast_signed() >= 0;
+            if in_a_call {
+                let place = std::mem::offset_of!(libc::user_regs_struct, eflags);
+                let flags = registers.eflags | RESUME;
+                ptrace(libc::PTRACE_POKEUSER, thread.id, place, flags as usize).map_err(|error| self.lost(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&self, thread: &Thread) -> Result<libc::user_regs_struct, Failure> {
+        // SAFETY: numbers.
+        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+        ptrace(libc::PTRACE_GETREGS, thread.id, 0, &raw mut registers as usize).map_err(|error| self.lost(&error))?;
+        Ok(registers)
+    }
+
+    fn lost(&self, error: &Error) -> Failure {
+        Failure::OutOfReach(format!("{}: the process has ended, it seems: {error}", self.pid))
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        for thread in &self.threads {
+            let _ = ptrace(libc::PTRACE_DETACH, thread.id, 0, thread.signal as usize);
+        }
+    }
+}
+
+fn ptrace(request: libc::c_uint, thread: Pid, address: usize, data: usize) -> Result<(), Error> {
+    // SAFETY: a request that writes nothing here, or GETREGS with a place for them.
+    let result = unsafe { libc::ptrace(request, thread.cast_signed(), address, data) };
+    if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Whether a thread has stopped by now, and with which signal. The numbers of signals are kept as they are: glibc has some of its own.
+fn came(thread: Pid) -> Came {
+    /// The high byte of a stop that is no signal (linux/ptrace.h).
+    const EVENT_STOP: i32 = 128;
+    let mut status = 0;
+    // SAFETY: a place for the status.
+    match unsafe { libc::waitpid(thread.cast_signed(), &raw mut status, libc::__WALL | libc::WNOHANG) } {
+        0 => Came::NotYet,
+        -1 => Came::Ended,
+        _ if !libc::WIFSTOPPED(status) => Came::Ended,
+        _ if status >> 16 == EVENT_STOP => Came::Stopped(0),
+        _ => Came::Stopped(libc::WSTOPSIG(status)),
+    }
+}
+
+/// Refuses if a process that is no thread of this one runs in its memory (vfork, `clone(CLONE_VM)`): it would not be stopped.
+pub fn shares_memory(pid: Pid) -> Result<(), Failure> {
+    const KCMP_VM: libc::c_int = 1; // linux/kcmp.h
+    let others = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for other in
+        others.filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok()).filter(|&other| other != pid)
+    {
+        // SAFETY: compares; a kernel that cannot says so, and so it does of a process that is another user's.
+        let order = unsafe { libc::syscall(libc::SYS_kcmp, pid, other, KCMP_VM, 0, 0) };
+        if order == 0 {
+            return Err(Failure::Refused(format!(
+                "{pid}: process {other} runs in the same memory (vfork, clone): nothing is changed, try again later"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of its threads.
+fn threads(pid: Pid) -> Result<Vec<Pid>, Failure> {
+    let gone = |error: &Error| match error.kind() {
+        ErrorKind::NotFound => Failure::OutOfReach(format!("{pid}: there is no such process")),
+        _ => unreachable(pid, error),
+    };
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).map_err(|error| gone(&error))?;
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// A thread by whose number the system shows what the process has: the first one, unless that has ended.
+pub fn alive(pid: Pid) -> Result<Pid, Failure> {
+    if !has_ended(pid, pid) {
+        return Ok(pid);
+    }
+    let ended = || Failure::OutOfReach(format!("{pid}: there is no such process"));
+    threads(pid)?.into_iter().find(|&id| !has_ended(pid, id)).ok_or_else(ended)
+}
+
+/// Whether a thread runs no more code.
+fn has_ended(pid: Pid, thread: Pid) -> bool {
+    state(pid, thread).is_none_or(|state| "ZX".contains(state))
+}
+
+/// The letter of its state; `None` if it has gone.
+fn state(pid: Pid, thread: Pid) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
+    // The name in parentheses may have any characters in it.
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// A line of `/proc/PID/status`.
+fn status(pid: Pid, name: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(line.trim().to_owned())
+}
+
+/// Why the system does not let this tool look into a process, as far as it can be known, and what to do.
+pub fn unreachable(pid: Pid, error: &Error) -> Failure {
+    let is_refused = matches!(error.kind(), ErrorKind::PermissionDenied);
+    let own = std::process::id().to_string();
+    let tracer = status(pid, "TracerPid").filter(|tracer| tracer != "0" && *tracer != own);
+    let user = status(pid, "Uid").and_then(|line| line.split_whitespace().next()?.parse::<u32>().ok());
+    // SAFETY: asks for a number.
+    let own = unsafe { libc::geteuid() };
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok().filter(|scope| scope.trim() != "0");
+    let why = match (error.kind(), tracer, user, scope) {
+        (ErrorKind::NotFound, ..) => "there is no such process".to_owned(),
+        (_, Some(tracer), ..) if is_refused => {
+            format!("process {tracer} traces it already (a debugger, strace): end that first")
+        }
+        (.., Some(user), _) if is_refused && own != 0 && user != own => {
+            format!("it belongs to user {user}: be that user, or root")
+        }
+        (.., Some(scope)) if is_refused && own != 0 => {
+            format!("kernel.yama.ptrace_scope is {}: be root, or set it to 0", scope.trim())
+        }
+        _ if is_refused => format!(
+            "{error}: the system forbids to trace it (a security module, seccomp, a container without CAP_SYS_PTRACE, or a program that is not dumpable)"
+        ),
+        _ => error.to_string(),
+    };
+    Failure::OutOfReach(format!("{pid}: {why}"))
+}

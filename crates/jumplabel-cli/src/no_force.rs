@@ -1,0 +1,23 @@
+//! `--force` is for processes of Linux on x86-64.
+
+use jumplabel_agent::protocol::Answer;
+use jumplabel_selector::Selector;
+
+use crate::arguments::Set;
+use crate::failure::Failure;
+
+fn nowhere<T>() -> Result<T, Failure> {
+    Err(Failure::OutOfReach("--force reaches processes of Linux on x86-64 alone".into()))
+}
+
+pub fn list(_: &str, _: &[Selector]) -> Result<Answer, Failure> {
+    nowhere()
+}
+
+pub fn check(_: &str, _: &[Selector]) -> Result<Answer, Failure> {
+    nowhere()
+}
+
+pub fn set(_: &Set) -> Result<Result<Answer, u8>, Failure> {
+    nowhere()
+}
