@@ -15,7 +15,8 @@ so does `set`, of a process, and +1 and -1 for a user of a key more or less, but
 
 Processes:
   PID, @NAME, or the path of its socket: the program has an agent, by JUMPLABEL_AGENT=1 or by itself. They are not stopped.
-  --force PID: without an agent; list, check and set of keys, where ptrace is allowed.
+  --force PID: without an agent; list, check and set of keys, where ptrace is allowed. `sites` and `disasm` of a PID
+  read its memory like that, too, and need no --force.
 
 Exit codes:
   0  as asked
@@ -78,7 +79,7 @@ pub enum Command {
 /// What is listed.
 #[derive(Args)]
 pub struct Chosen {
-    /// A program or a shared library; for list, also a process: PID, @NAME
+    /// A program or a shared library; or a process: PID, and for list @NAME
     #[arg(value_name = "FILE")]
     pub target: String,
     /// What of it; all, if there is none
@@ -94,7 +95,7 @@ pub struct Chosen {
 
 #[derive(Args)]
 pub struct Disasm {
-    /// A program or a shared library
+    /// A program or a shared library, or a process: PID
     #[arg(value_name = "FILE")]
     pub target: String,
     /// Whose sites; with =FUNCTION, a static call's way to that

@@ -5,6 +5,7 @@ use jumplabel_selector::Selector;
 
 use crate::arguments::Set;
 use crate::failure::Failure;
+use crate::target::Target;
 
 fn nowhere<T>() -> Result<T, Failure> {
     Err(Failure::OutOfReach("--force reaches processes of Linux on x86-64 alone".into()))
@@ -19,5 +20,9 @@ pub fn check(_: &str, _: &[Selector]) -> Result<Answer, Failure> {
 }
 
 pub fn set(_: &Set) -> Result<Result<Answer, u8>, Failure> {
+    nowhere()
+}
+
+pub fn target(_: &str) -> Result<Target, Failure> {
     nowhere()
 }

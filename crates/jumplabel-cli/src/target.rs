@@ -4,11 +4,13 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::force;
 use crate::image::Image;
 use crate::image::lines::Lines;
+use crate::process;
 use crate::table::Table;
 
-/// A target: a file, which is one object.
+/// A target: a file, which is one object; or what a process has loaded.
 pub struct Target {
     /// As it was named.
     pub name: String,
@@ -26,14 +28,24 @@ pub struct Object {
 }
 
 impl Target {
-    /// Opens what an argument names. Reads it, and never runs it.
+    /// Opens what an argument names: a file, which is read and never run; or a process by its number, whose memory is read.
     pub fn open(name: &str) -> Result<Target, Failure> {
+        if process::is_one(name) {
+            return force::target(name);
+        }
         let object = Object::read(Image::open(Path::new(name))?, name)?;
         Ok(Target { name: name.to_owned(), objects: vec![object] })
     }
 }
 
 impl Object {
+    /// Looks again for sites that do not do what their subject is.
+    #[cfg(target_os = "linux")]
+    pub fn judge(&mut self) {
+        self.table.damage.clear();
+        self.table.judge(&self.image);
+    }
+
     /// Reads its tables.
     pub fn read(image: Image, path: &str) -> Result<Object, Failure> {
         let table = Table::read(&image).map_err(|failure| failure.of(path))?;

@@ -6,10 +6,11 @@ use std::io;
 use jumplabel::arch::{Code, State};
 use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, OBJECTS, PHASE, SHARED};
 use jumplabel::format::{BRANCH, MAGIC, NAKED, VERSION};
+use jumplabel::key::count;
 use jumplabel_selector::{Selector, What};
 
 use super::memory::Memory;
-use super::objects::{self, Loaded, Mapping};
+use super::objects::{self, Loaded};
 use super::{Pid, threads};
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -22,7 +23,6 @@ pub struct Live {
     pub pid: Pid,
     pub memory: Memory,
     pub target: Target,
-    maps: Vec<Mapping>,
     loaded: Vec<Loaded>,
     /// Addresses of the library's copies.
     runtimes: Vec<u64>,
@@ -73,7 +73,7 @@ impl Live {
         let (objects, loaded) = objects::read(alive, &memory, &maps)?;
         let target = Target { name: pid.to_string(), objects };
         let (runtimes, keys, by_address) = (Vec::new(), Vec::new(), HashMap::new());
-        let mut live = Live { pid, memory, target, maps, loaded, runtimes, keys, by_address };
+        let mut live = Live { pid, memory, target, loaded, runtimes, keys, by_address };
         if let Some(other) =
             live.target.objects.iter().map(|object| object.image.machine).find(|&machine| machine != Machine::X86_64)
         {
@@ -86,9 +86,44 @@ impl Live {
         Ok(live)
     }
 
-    /// Whether the same is loaded as when it was read.
+    /// The objects, with keys alone, which are what they are now; and so are their sites.
+    pub fn into_target(mut self) -> Result<Target, Failure> {
+        let mut now = Vec::new();
+        for key in &self.keys {
+            for &at in &key.sites {
+                now.push((at, self.held(at)?));
+            }
+        }
+        let mut objects = std::mem::take(&mut self.target.objects);
+        for ((object, site), held) in now {
+            let site = &mut objects[object].table.sites[site];
+            (site.bytes, site.state, site.instruction) = (held.code, held.state, held.code.to_vec());
+        }
+        for (number, object) in objects.iter_mut().enumerate() {
+            let bias = self.loaded[number].bias;
+            object.table.subjects.retain_mut(|subject| {
+                let there = resolve(&self.memory, bias, &subject.place, subject.slot);
+                let key = there.and_then(|there| self.by_address.get(&there)).map(|&key| &self.keys[key]);
+                let on = key.and_then(|key| self.count(key).ok()).map(|count| count::users(count) > 0);
+                match &mut subject.is {
+                    Is::Key(was) | Is::Tracepoint(was) => *was = on,
+                    _ => return false,
+                }
+                // Others name it by what declares it.
+                if let Some(key) = key {
+                    subject.name.clone_from(&key.name);
+                }
+                true
+            });
+            object.judge();
+        }
+        Ok(Target { name: self.target.name, objects })
+    }
+
+    /// Whether the same objects are loaded as when they were read. What else is mapped may change.
     pub fn is_same(&self) -> Result<bool, Failure> {
-        Ok(objects::mappings(threads::alive(self.pid)?)? == self.maps && self.look_at_lists().is_ok())
+        let maps = objects::mappings(threads::alive(self.pid)?)?;
+        Ok(self.loaded.iter().all(|loaded| maps.contains(&loaded.first)) && self.look_at_lists().is_ok())
     }
 
     fn lost(&self, error: &io::Error) -> Failure {

@@ -27,6 +27,7 @@ use jumplabel_selector::{Assignment, Selector};
 use crate::arguments::Set;
 use crate::failure::{DIFFERS, DONE, Failure};
 use crate::process;
+use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
 use threads::Stopped;
@@ -44,7 +45,12 @@ fn pid(target: &str) -> Result<Pid, Failure> {
         .parse()
         .ok()
         .filter(|&pid| pid > 0)
-        .ok_or_else(|| Failure::Usage(format!("`{target}`: --force takes the number of a process")))
+        .ok_or_else(|| Failure::Usage(format!("`{target}`: give the number of a process: its memory is read")))
+}
+
+/// What a process has loaded, with the keys and the bytes of their sites as they are now, at the addresses of the files.
+pub fn target(name: &str) -> Result<Target, Failure> {
+    Live::read(pid(name)?)?.into_target()
 }
 
 /// `list`.

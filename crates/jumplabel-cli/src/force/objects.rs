@@ -19,6 +19,8 @@ pub struct Loaded {
     pub bias: u64,
     /// The addresses that it has here.
     pub bounds: std::ops::Range<u64>,
+    /// Where it begins.
+    pub first: Mapping,
 }
 
 /// What is mapped, as `/proc/PID/maps` says (proc(5)).
@@ -43,7 +45,7 @@ impl Mapping {
     }
 }
 
-/// What is mapped from files: what else there is changes all the time.
+/// What is mapped from files, and all code.
 pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| threads::unreachable(pid, &error))?;
     Ok(maps
@@ -72,7 +74,11 @@ pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>,
         }
         let bounds = image.bounds();
         let object = Object::read(image, &path)?;
-        loaded.push(Loaded { bias, bounds: bounds.start.wrapping_add(bias)..bounds.end.wrapping_add(bias) });
+        loaded.push(Loaded {
+            bias,
+            first: mapping.clone(),
+            bounds: bounds.start.wrapping_add(bias)..bounds.end.wrapping_add(bias),
+        });
         objects.push(object);
     }
     Ok((objects, loaded))

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use super::Pid;
 use crate::failure::Failure;
 
-/// A thread that has not stopped by then sleeps in the kernel, where nothing interrupts it.
+/// A thread that has not stopped by then does not get a processor.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// One that sleeps in the kernel for so long, where nothing interrupts it, is not waited for: the others are stopped meanwhile.
+const ASLEEP: Duration = Duration::from_millis(200);
 
 /// Stopped until this is dropped.
 pub struct Stopped {
@@ -36,14 +38,13 @@ impl Stopped {
     /// Stops all threads: looks for new ones until there is none, because the last that runs can start another.
     pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
         let mut stopped = Stopped { pid, threads: Vec::new() };
-        let until = Instant::now() + PATIENCE;
         loop {
             let mut any = false;
             for id in threads(pid)? {
                 if stopped.threads.iter().any(|thread| thread.id == id) || has_ended(pid, id) {
                     continue;
                 }
-                any |= stopped.seize(id, until)?;
+                any |= stopped.seize(id)?;
             }
             if !any {
                 break;
@@ -61,13 +62,14 @@ impl Stopped {
     }
 
     /// Stops one; false if it has ended.
-    fn seize(&mut self, id: Pid, until: Instant) -> Result<bool, Failure> {
+    fn seize(&mut self, id: Pid) -> Result<bool, Failure> {
         match ptrace(libc::PTRACE_SEIZE, id, 0, 0) {
             Ok(()) => {}
             // Whoever is about to end may not be traced.
             Err(_) if has_ended(self.pid, id) => return Ok(false),
             Err(error) => return Err(unreachable(self.pid, &error)),
         }
+        let since = Instant::now();
         let mut thread = Thread { id, signal: 0 };
         let _ = ptrace(libc::PTRACE_INTERRUPT, id, 0, 0); // It may have ended; then that is what comes.
         loop {
@@ -80,14 +82,16 @@ impl Stopped {
                 Came::Ended => return Ok(false),
                 // Of the first thread that is not told as long as there are others.
                 Came::NotYet if has_ended(self.pid, id) => return Ok(false),
-                Came::NotYet if Instant::now() >= until => {
-                    let state = state(self.pid, id).unwrap_or('?');
-                    return Err(Failure::Refused(format!(
-                        "{}: thread {id} does not stop (state {state}): it waits in the kernel, for a disk, say, or for a child of vfork; nothing is changed, try again",
-                        self.pid
-                    )));
+                Came::NotYet => {
+                    let now = state(self.pid, id).unwrap_or('?');
+                    if since.elapsed() >= if now == 'D' { ASLEEP } else { PATIENCE } {
+                        return Err(Failure::Refused(format!(
+                            "{}: thread {id} does not stop (state {now}): it waits in the kernel, for a disk, say, or for a child of vfork; nothing is changed, try again",
+                            self.pid
+                        )));
+                    }
+                    std::thread::sleep(Duration::from_micros(50));
                 }
-                Came::NotYet => std::thread::sleep(Duration::from_micros(50)),
             }
         }
     }

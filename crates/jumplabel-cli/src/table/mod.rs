@@ -135,7 +135,7 @@ impl Table {
     }
 
     /// Looks for sites that do not do what their subject is at the start.
-    fn judge(&mut self, image: &Image) {
+    pub fn judge(&mut self, image: &Image) {
         for subject in &self.subjects {
             let differ =
                 subject.sites.iter().filter(|&&site| self.sites[site].agrees(image, subject.is) == Some(false));

@@ -66,6 +66,14 @@ fn what_it_says() {
     let differs = tool(&["check", "--force"], busy.pid, &["busy.cold=off"], None);
     assert_eq!((differs.code, &*differs.out), (Some(1), "busy.cold is on, not off\n"));
     assert_eq!(busy.set(&["busy.cold=on"]).done(), "nothing to change\n");
+    let sites = tool(&["sites"], busy.pid, &["busy.cold", "busy.hot"], None).done();
+    let states: Vec<_> = sites.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert!(states == ["jump"; 6] && !sites.contains("e900000000"), "{sites}");
+    let disasm = tool(&["disasm"], busy.pid, &["busy.hot", "--site", "0"], None).done();
+    assert!(
+        disasm.contains("; off") && disasm.lines().last().is_some_and(|line| line.contains("test eax")),
+        "{disasm}"
+    );
 
     let more = busy.set(&["--json", "busy.cold+1"]).done();
     assert!(more.contains(r#""from":"on/1","to":"on/2""#) && more.contains(r#""undo":"busy.cold-1""#), "{more}");
