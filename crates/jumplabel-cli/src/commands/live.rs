@@ -49,11 +49,11 @@ pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure
 
 pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
     let arguments::Set { target, selectors, seconds, dry_run, json, force, .. } = what;
+    if *force && !what.worker && !dry_run {
+        return force::guarded(what);
+    }
     let answer = if *force {
-        match force::set(what)? {
-            Ok(answer) => answer,
-            Err(code) => return Ok(code),
-        }
+        force::set(what)?
     } else {
         let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
         Process::find(target)?.ask(&request)?

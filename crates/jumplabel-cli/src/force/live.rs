@@ -288,11 +288,10 @@ impl Live {
             return Ok((0..self.keys.len()).filter(|&number| is_in(&self.keys[number])).collect());
         }
         let chosen = selection::by(&self.target, selector);
-        let others = chosen.iter().any(|one| self.key_of(one.subject, one.object).is_none());
         let mut keys: Vec<_> = chosen.iter().filter_map(|one| self.key_of(one.subject, one.object)).collect();
         keys.sort_unstable();
         keys.dedup();
-        if keys.is_empty() && others {
+        if keys.is_empty() && !chosen.is_empty() {
             let what =
                 "is a static call or a mode: --force changes keys; the program can change the rest, or its agent";
             return Err(Failure::Usage(format!("`{selector}` {what}")));

@@ -142,8 +142,13 @@ fn word_of(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// `set`. `Err` with the code of the process that has done it, and printed what is to be printed.
-pub fn set(what: &Set) -> Result<Result<Answer, u8>, Failure> {
+/// `set`, by a worker, which prints what is to be printed: the exit code.
+pub fn guarded(what: &Set) -> Result<u8, Failure> {
+    guard::run(allowed(what)?, what)
+}
+
+/// The process, if it may be changed from outside.
+fn allowed(what: &Set) -> Result<Pid, Failure> {
     let pid = pid(&what.target)?;
     if what.seconds.is_some() {
         let why = "--for needs an agent, which takes it back though this tool is killed: leave out --force, or --for";
@@ -153,13 +158,12 @@ pub fn set(what: &Set) -> Result<Result<Answer, u8>, Failure> {
         let why = format!("{pid}: it has an agent, which knows what nobody may change from outside: leave out --force");
         return Err(Failure::Refused(why));
     }
-    if what.worker || what.dry_run {
-        return change(pid, what).map(Ok);
-    }
-    guard::run(pid, what).map(Err)
+    Ok(pid)
 }
 
-fn change(pid: Pid, what: &Set) -> Result<Answer, Failure> {
+/// `set`, in this process.
+pub fn set(what: &Set) -> Result<Answer, Failure> {
+    let pid = allowed(what)?;
     let mut writes = 0;
     let mut before = || {
         if what.dies == Some(writes) {

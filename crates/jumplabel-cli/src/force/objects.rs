@@ -55,7 +55,7 @@ pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
         .collect())
 }
 
-/// The objects, and the paths of those whose files could not be read.
+/// The objects. What has no file that begins like it is left out: [`Live`](super::live::Live) finds out whether it matters.
 pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>, Vec<Loaded>), Failure> {
     let (mut objects, mut loaded) = (Vec::new(), Vec::new());
     let begins = maps.iter().filter(|mapping| mapping.offset == 0 && mapping.path.starts_with('/'));

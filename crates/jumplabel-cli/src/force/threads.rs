@@ -70,13 +70,11 @@ impl Stopped {
             Err(error) => return Err(unreachable(self.pid, &error)),
         }
         let since = Instant::now();
-        let mut thread = Thread { id, signal: 0 };
         let _ = ptrace(libc::PTRACE_INTERRUPT, id, 0, 0); // It may have ended; then that is what comes.
         loop {
             match came(id) {
                 Came::Stopped(signal) => {
-                    thread.signal = signal;
-                    self.threads.push(thread);
+                    self.threads.push(Thread { id, signal });
                     return Ok(true);
                 }
                 Came::Ended => return Ok(false),

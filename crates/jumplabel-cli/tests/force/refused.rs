@@ -124,8 +124,7 @@ fn breakpoints() {
 
 /// The address of a site of `busy.cold` in the process.
 fn busy_site(busy: &Busy) -> u64 {
-    let sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
-    let mut sites = sites;
+    let mut sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
     let listed = sites.arg("sites").arg(program()).arg("busy.cold").output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
     let address = listed.lines().nth(1).and_then(|line| line.split_whitespace().next()).unwrap();

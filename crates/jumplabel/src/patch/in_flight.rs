@@ -20,6 +20,7 @@ use core::sync::atomic::Ordering;
 use super::plan::{Plan, Work};
 use super::{Lock, Request, STATE, State, steps};
 use crate::error::Error;
+use crate::format::process;
 use crate::site::object;
 use crate::text::copies::{self, NOTHING, RUNTIME};
 use crate::text::list::List;
@@ -28,6 +29,9 @@ use crate::text::{Text, Writer};
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
+// The phase that a tool leaves is none of these.
+const _: () = assert!(PUBLISHING < process::FORCED);
+
 fn enter(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }

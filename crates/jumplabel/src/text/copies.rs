@@ -14,7 +14,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::format::{MAGIC, Object, Runtime, VERSION};
+use crate::format::{MAGIC, Object, Runtime, VERSION, process};
 
 /// Not on the list yet.
 pub(crate) const UNLISTED: u32 = 0;
@@ -26,7 +26,7 @@ pub(crate) const LISTED: u32 = 1;
 pub(crate) const GONE: u32 = 2;
 
 /// No transaction is going on.
-pub(crate) const NOTHING: u32 = 0;
+pub(crate) const NOTHING: u32 = process::IDLE;
 
 /// This copy.
 pub static RUNTIME: Runtime = Runtime {
