@@ -193,7 +193,7 @@ pub enum RawChange<'subject> {
 /// As [`set_all`]; [`Error::NoSuchMode`].
 ///
 /// # Safety
-/// A call's number is the address of a function of its type, or 0 for its default.
+/// A call is one of C's, and its number is the address of a function of its type, or 0 for its default.
 #[doc(hidden)]
 pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'subject>>) -> Result<Outcome, Error> {
     commit_each(changes.into_iter().map(|change| match change {

@@ -249,6 +249,48 @@ fn nowhere_and_zero() {
     assert!(unsafe { POINTER(1.0, 2) }.is_null());
 }
 
+/// Without the type, by its address.
+#[test]
+fn by_address() {
+    static_call! {
+        static HOOK: fn(u64) -> u64 = first;
+        static MAYBE: Option<fn(u64)> = None;
+    }
+    for (target, result) in [(second as fn(u64) -> u64, 101), (first, 2), (second, 101)] {
+        // SAFETY: a function of its type.
+        unsafe { HOOK.raw().update(target as *const () as usize) }.unwrap();
+        assert_eq!((HOOK(1), HOOK.query()(1)), (result, result));
+    }
+    for address in [ignore as *const () as usize, 0] {
+        // SAFETY: a function of its type, or its default.
+        unsafe { MAYBE.raw().update(address) }.unwrap();
+        MAYBE(1);
+        assert_eq!(MAYBE.query().is_some(), address != 0);
+    }
+    fn ignore(_: u64) {}
+    // SAFETY: its default.
+    unsafe { HOOK.raw().update(0) }.unwrap();
+    assert_eq!(HOOK(1), 2);
+}
+
+/// To where it leads, nothing is to do, and a seal forbids nothing: to its default, too, by whatever name.
+#[test]
+#[cfg_attr(miri, ignore = "a function has another address each time that it is named")]
+fn to_the_same() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; static OTHER: fn(u64) -> u64 = first; }
+    assert_eq!(HOOK.update(first).unwrap().sites, 0);
+    HOOK.seal().unwrap();
+    assert_eq!(HOOK.update(first).map(|outcome| outcome.sites), Ok(0));
+    assert_eq!(HOOK.reset().map(|outcome| outcome.sites), Ok(0));
+    assert_eq!((HOOK.update(second), HOOK(1)), (Err(Error::Sealed), 2));
+    OTHER.update(second).unwrap();
+    OTHER.update(first).unwrap();
+    OTHER.seal().unwrap();
+    assert_eq!(OTHER.reset().map(|outcome| outcome.sites), Ok(0));
+    assert_eq!(OTHER.update(first).map(|outcome| outcome.sites), Ok(0));
+    assert_eq!((OTHER(1), OTHER.reset().map(|outcome| outcome.writer)), (2, Ok(None)));
+}
+
 /// Where no code is, and back: nothing has changed.
 #[test]
 #[cfg(target_os = "linux")]

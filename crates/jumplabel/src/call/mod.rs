@@ -124,13 +124,18 @@ impl<T: Trampoline> StaticCall<T> {
     }
 
     pub(crate) fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
+        let target = Self::address(target);
+        // By its name, the default is what `reset` sets.
+        let target = if target == Self::address(T::target(None)) { 0 } else { target };
+        Ok(Request::new(&self.raw, self.raw.change_to(target)?))
+    }
+
+    /// The address of a target; 0 for a default that is nowhere.
+    fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
-        let Some(function) = T::function(target) else { return Ok(Request::new(&self.raw, 0)) };
         // SAFETY: a function pointer, by the contract of `Trampoline`, and of the same size.
-        let target = unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) as usize };
-        #[cfg(not(jumplabel_trampolines))]
-        let target = pointers::word_of(target)?;
-        Ok(Request::new(&self.raw, target))
+        T::function(target)
+            .map_or(0, |function| unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) } as usize)
     }
 
     /// Where the calls lead (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
@@ -167,7 +172,16 @@ impl RawCall {
     /// # Safety
     /// `target` is the address of a function of the call's type, or 0 for the default.
     pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
-        patch::commit(&mut [Request::new(self, target)])
+        patch::commit(&mut [Request::new(self, self.change_to(target)?)])
+    }
+
+    /// What a transaction calls a function's address.
+    pub(crate) fn change_to(&self, address: usize) -> Result<usize, Error> {
+        #[cfg(not(jumplabel_trampolines))]
+        if address != 0 && !self.is_of_c() {
+            return pointers::word_of(address);
+        }
+        Ok(address)
     }
 }
 

@@ -43,11 +43,16 @@ impl RawCall {
 
     /// The address of the function that `target` stands for; 0 for the default.
     pub(crate) fn function(&self, target: usize) -> usize {
-        if cfg!(jumplabel_trampolines) || target == 0 || self.flags.has(Self::OF_C) {
+        if cfg!(jumplabel_trampolines) || target == 0 || self.is_of_c() {
             return target;
         }
         // SAFETY: a word of `pointers`, which stays as it is.
         unsafe { *(target as *const usize) }
+    }
+
+    /// Whether C has defined it.
+    pub(super) fn is_of_c(&self) -> bool {
+        self.flags.has(Self::OF_C)
     }
 
     /// The address of the default; 0 until it was asked for, or if nobody calls.
