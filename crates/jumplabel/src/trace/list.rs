@@ -118,8 +118,7 @@ impl Probes {
     ) -> Result<Outcome, X> {
         readers::make()?;
         loop {
-            // Dropped last: neither under the lock nor counted as a reader, because closures may be dropped with it.
-            let new;
+            // Until the copy is a list or is dropped, because it may be the last that holds a closure. Others wait for that.
             let inside = readers::enter();
             // SAFETY: by the contract. This thread is counted, so that it stays, and no other gets its address.
             let old = unsafe { self.list::<E>() };
@@ -128,22 +127,16 @@ impl Probes {
             let mut copy = with_room(probes.len() + 1)?;
             copy.extend_from_slice(probes);
             edit(&mut copy)?;
-            new = List::new(copy)?;
-            let mut lock = match Lock::take() {
-                Ok(lock) => lock,
-                Err(error) => {
-                    drop(inside);
-                    return Err(error.into());
-                }
-            };
+            // Not dropped under the lock: that is taken later.
+            let new = List::new(copy)?;
+            let mut lock = Lock::take()?;
             // SAFETY: the same.
-            let is_same = unsafe { self.list() } == old;
-            drop(inside);
-            if !is_same {
+            if unsafe { self.list() } != old {
                 continue;
             }
             let outcome = lead(new.as_ref().map_or(&[], |list| &list[0].probes), &mut lock)?;
             self.replace(new, &lock);
+            drop(inside);
             let unused = unused(readers::empty(), &lock);
             drop(lock);
             drop(unused);
@@ -253,6 +246,28 @@ mod tests {
         crate::synchronize_probes().unwrap();
         assert_eq!(DROPS.load(Ordering::SeqCst), before + 1);
         early
+    }
+
+    /// A copy may be made in vain and be the last that holds a closure: `synchronize_probes` waits for whoever drops it.
+    #[test]
+    fn what_drops_a_copy_is_counted() {
+        crate::tracepoint! { test, changed(); }
+        static SAID: std::sync::Mutex<std::vec::Vec<Result<(), crate::Error>>> =
+            std::sync::Mutex::new(std::vec::Vec::new());
+        struct Data;
+        impl Drop for Data {
+            fn drop(&mut self) {
+                SAID.lock().unwrap().push(crate::synchronize_probes());
+            }
+        }
+        let data = std::cell::RefCell::new(Some(Data));
+        let edit = |probes: &mut std::vec::Vec<super::Entry<changed>>| {
+            let Some(data) = data.take() else { return };
+            probes.push(super::Entry { id: u64::MAX, closure: Arc::new(move || _ = &data), function: None });
+            std::mem::forget(changed.add(|| ()).unwrap());
+        };
+        changed.change(&edit).unwrap();
+        assert_eq!((&SAID.lock().unwrap()[..], changed.probes()), (&[Err(crate::Error::Reentrant)][..], 1));
     }
 
     /// The twin that frees at once is found out.
