@@ -1,21 +1,43 @@
-//! Functions out of reach of a direct jump, on x86-64.
+//! Functions out of reach of a direct jump, on instruction sets with 64-bit addresses.
 
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
 
-/// Maps `code` 1 TiB before the page of `near`, and `number` pages on: a function of the type `F` of function pointers.
+/// Maps `code` far away, and `number` pages on: a function of the type `F` of function pointers.
 ///
 /// # Safety
 /// `code` is that of a function of that type. It does not depend on where it is.
 pub unsafe fn function<F: Copy>(near: *const (), code: &[u8], number: u8) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
-    let address = (near as usize & !0xfff) - (1 << 40) + (usize::from(number) << 12);
-    // SAFETY: a new mapping; by the contract, the code of such a function.
-    unsafe {
+    // No jump goes farther than 4 GiB. Emulators and kernels differ in where there is room.
+    let near = near as usize & !0xfff;
+    let places = [near.checked_sub(1 << 40), near.checked_add(1 << 36), near.checked_sub(1 << 34)];
+    let map = |place: usize| {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-        assert_ne!(page, MAP_FAILED);
+        let place = place + (usize::from(number) << 12);
+        // SAFETY: a new mapping.
+        let page = unsafe { libc::mmap(place as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) };
+        (page != MAP_FAILED).then_some(page)
+    };
+    let page = places.into_iter().flatten().find_map(map).expect("no room far away");
+    // SAFETY: the new mapping; by the contract, the code of such a function.
+    unsafe {
         std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
         assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
         std::mem::transmute_copy(&page)
+    }
+}
+
+/// The code of an `extern "C" fn(u64) -> u64` that adds `number` to its argument.
+#[must_use]
+pub fn adds(number: u8) -> Vec<u8> {
+    let words = |words: [u32; 2]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let immediate = u32::from(number);
+    match std::env::consts::ARCH {
+        "x86_64" => vec![0x48, 0x8d, 0x47, number, 0xc3], // lea rax, [rdi + number]; ret
+        "aarch64" => words([0x9100_0000 | immediate << 10, 0xd65f_03c0]), // add x0, x0, number; ret
+        "riscv64" => words([0x0005_0513 | immediate << 20, 0x0000_8067]), // addi a0, a0, number; ret
+        "loongarch64" => words([0x02c0_0084 | immediate << 10, 0x4c00_0020]), // addi.d a0, a0, number; ret
+        "s390x" => vec![0xa7, 0x2b, 0, number, 0x07, 0xfe], // aghi r2, number; br r14
+        other => panic!("no such code for {other}"),
     }
 }

@@ -1,6 +1,14 @@
 //! Static calls: what they lead to, and to whom.
 
-use jumplabel::{Batch, Error, for_each_call, static_call, static_key};
+#[path = "calls/listed.rs"]
+mod listed;
+#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
+#[path = "calls/reach.rs"]
+mod reach;
+#[path = "calls/refused.rs"]
+mod refused;
+
+use jumplabel::{Batch, Error, static_call, static_key};
 
 /// Of a call.
 const SITES: usize = cfg!(jumplabel_trampolines) as usize;
@@ -72,74 +80,6 @@ fn signatures() {
     // SAFETY: as the function's type asks for.
     assert_eq!(unsafe { UNSAFE(&7) }, 7);
     assert_eq!(GENERIC(9), 9);
-}
-
-/// A function that returns its argument plus `add`, as far away as the system maps: out of reach of a direct jump.
-#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
-fn far(add: u8) -> fn(u64) -> u64 {
-    let code = [0x48, 0x8d, 0x47, add, 0xc3]; // lea rax, [rdi + add]; ret
-    // SAFETY: the code of a function of that type.
-    unsafe { jumplabel_testing::far::function(far as *const (), &code, add) }
-}
-
-/// There and back, by way of the slot.
-#[test]
-#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
-fn out_of_reach() {
-    static_call! { static HOOK: fn(u64) -> u64 = first; }
-    let (ten, twenty) = (far(10), far(20));
-    assert_eq!(HOOK.update(ten).unwrap().sites, 1);
-    assert_eq!(HOOK(1), 11);
-    assert_eq!(HOOK.update(twenty).unwrap().sites, 0); // the slot alone
-    assert_eq!(HOOK(1), 21);
-    assert!(std::ptr::fn_addr_eq(HOOK.query(), twenty));
-    for (target, result) in [(second as fn(u64) -> u64, 101), (ten, 11), (first, 2), (twenty, 21), (first, 2)] {
-        assert_eq!(HOOK.update(target).unwrap().sites, 1);
-        assert_eq!(HOOK(1), result);
-    }
-}
-
-/// While it is updated, every call goes to the old target or to the new one.
-#[test]
-#[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]
-fn under_running_threads() {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static_call! { static HOOK: fn(u64) -> u64 = first; }
-    /// What calls may return: two bytes.
-    static LEGAL: AtomicU64 = AtomicU64::new(0x0202);
-    static STOP: AtomicU64 = AtomicU64::new(0);
-    let targets = [first as fn(u64) -> u64, second, far(30), far(40)];
-    let results = targets.map(|target| target(1));
-    let calls: u64 = std::thread::scope(|scope| {
-        let callers: Vec<_> = (0..2)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut calls = 0;
-                    while STOP.load(Ordering::Relaxed) == 0 {
-                        let before = LEGAL.load(Ordering::SeqCst);
-                        let result = HOOK(1);
-                        let after = LEGAL.load(Ordering::SeqCst);
-                        let legal = [before, before >> 8, after, after >> 8].map(|legal| legal & 0xff);
-                        assert!(legal.contains(&result), "{result} is none of {legal:?}");
-                        calls += 1;
-                    }
-                    calls
-                })
-            })
-            .collect();
-        let mut now = 0;
-        for number in 0..20_000_usize {
-            let next = number * 7 / 3 % 4;
-            LEGAL.store(results[now] << 8 | results[next], Ordering::SeqCst);
-            HOOK.update(targets[next]).unwrap();
-            now = next;
-            LEGAL.store(results[now] << 8 | results[now], Ordering::SeqCst);
-        }
-        STOP.store(1, Ordering::Relaxed);
-        callers.into_iter().map(|caller| caller.join().unwrap()).sum()
-    });
-    assert!(calls > 0);
-    println!("{calls} calls");
 }
 
 /// A panic in the target arrives, and what the caller holds is dropped.
@@ -273,63 +213,6 @@ fn by_address() {
     assert_eq!(HOOK(1), 2);
 }
 
-/// To where it leads, nothing is to do, and a seal forbids nothing: to its default, too, by whatever name.
-#[test]
-#[cfg_attr(miri, ignore = "a function has another address each time that it is named")]
-fn to_the_same() {
-    static_call! { static HOOK: fn(u64) -> u64 = first; static OTHER: fn(u64) -> u64 = first; }
-    assert_eq!(HOOK.update(first).unwrap().sites, 0);
-    HOOK.seal().unwrap();
-    assert_eq!(HOOK.update(first).map(|outcome| outcome.sites), Ok(0));
-    assert_eq!(HOOK.reset().map(|outcome| outcome.sites), Ok(0));
-    assert_eq!((HOOK.update(second), HOOK(1)), (Err(Error::Sealed), 2));
-    OTHER.update(second).unwrap();
-    OTHER.update(first).unwrap();
-    OTHER.seal().unwrap();
-    assert_eq!(OTHER.reset().map(|outcome| outcome.sites), Ok(0));
-    assert_eq!(OTHER.update(first).map(|outcome| outcome.sites), Ok(0));
-    assert_eq!((OTHER(1), OTHER.reset().map(|outcome| outcome.writer)), (2, Ok(None)));
-}
-
-/// Where no code is, and back: nothing has changed.
-#[test]
-#[cfg(target_os = "linux")]
-#[cfg_attr(not(jumplabel_trampolines), ignore = "a platform without sites does not know where code is")]
-fn not_code() {
-    static_call! { static HOOK: fn(u64) -> u64 = first; }
-    if jumplabel_testing::scenario::emulator().is_some() {
-        return println!("skipped: the map of an emulator's program does not say what is code");
-    }
-    let data = 7_u64;
-    let unmapped = 0x10_0000_usize;
-    for address in [&raw const data as usize, unmapped] {
-        // SAFETY: it is never called.
-        assert_eq!(unsafe { HOOK.raw().update(address) }, Err(Error::NotCode { address }));
-        assert_eq!(HOOK(1), 2);
-    }
-    // Code of an object without a table, and code that was mapped by hand.
-    static_call! { static LENGTH: unsafe extern "C" fn(*const libc::c_char) -> usize = nothing; }
-    unsafe extern "C" fn nothing(_: *const libc::c_char) -> usize {
-        0
-    }
-    LENGTH.update(libc::strlen).unwrap();
-    // SAFETY: as the function's type asks for.
-    assert_eq!(unsafe { LENGTH(c"four".as_ptr()) }, 4);
-}
-
-/// To its own trampoline, where it would go round for ever.
-#[test]
-#[cfg_attr(not(jumplabel_trampolines), ignore = "there is none")]
-fn to_itself() {
-    static_call! { static HOOK: fn(u64) -> u64 = first; }
-    let address = *HOOK as *const () as usize;
-    for (target, result) in [(first as fn(u64) -> u64, 2), (second, 101)] {
-        HOOK.update(target).unwrap();
-        assert_eq!(HOOK.update(*HOOK), Err(Error::Circular { address }));
-        assert_eq!(HOOK(1), result);
-    }
-}
-
 /// Together with keys: both, or, if one is refused, neither.
 #[test]
 fn in_a_batch() {
@@ -349,72 +232,4 @@ fn in_a_batch() {
     // The last change wins.
     both().set(&HOOK, second).set(&MAYBE, None).commit().unwrap();
     assert!(!KEY.is_enabled() && HOOK(1) == 101 && MAYBE.query().is_none());
-}
-
-mod listed {
-    use super::*;
-
-    static_call! { static HERE: fn(u64) -> u64 = first; }
-    const LINE: u32 = line!() - 1;
-
-    /// What is listed of calls, and that keys are not among them.
-    #[test]
-    #[cfg_attr(target_family = "wasm", ignore = "without constructors nothing is listed")]
-    fn calls() {
-        let find = |name: &str| {
-            let mut found = None;
-            for_each_call(|call| {
-                if call.path == format!("{}::{name}", module_path!()) {
-                    found = Some(call);
-                }
-            })
-            .unwrap();
-            found.unwrap()
-        };
-        let info = find("HERE");
-        assert_eq!((info.module, info.file, info.line, info.target), (module_path!(), file!(), LINE, None));
-        assert_eq!((HERE(1), info.sites), (2, SITES));
-        assert!(std::ptr::eq(info.call, HERE.raw()));
-        assert_eq!(format!("{info}"), format!("{}::HERE -> default", module_path!()));
-        HERE.update(second).unwrap();
-        let info = find("HERE");
-        assert_eq!(info.target, Some(second as *const () as usize));
-        let shown = format!("{info:?}");
-        assert!(shown.contains(&format!("HERE@{}:{LINE}:", file!())) && shown.contains(" -> 0x"), "{shown}");
-        let mut keys = 0;
-        jumplabel::for_each_key(|key| keys += usize::from(key.path.ends_with("::HERE"))).unwrap();
-        assert_eq!(keys, 0);
-    }
-
-    /// A function that the loader knows has its name.
-    #[test]
-    #[cfg(all(target_os = "linux", target_env = "gnu", jumplabel_trampolines, not(target_feature = "crt-static")))]
-    fn by_symbol() {
-        static_call! { static FREE: unsafe extern "C" fn(*mut libc::c_void) = ignore; }
-        unsafe extern "C" fn ignore(_: *mut libc::c_void) {}
-        FREE.update(libc::free).unwrap();
-        // SAFETY: as the function's type asks for.
-        unsafe { FREE(std::ptr::null_mut()) };
-        let mut shown = Vec::new();
-        for_each_call(|call| shown.push(format!("{call}"))).unwrap();
-        let named = |line: &&String| line.contains("FREE") && line.ends_with("free)");
-        assert_eq!(shown.iter().filter(named).count(), 1, "{shown:?}");
-    }
-}
-
-/// A jump that lies across two pages would be torn in a process that is copied page by page.
-#[test]
-#[cfg(all(jumplabel_trampolines, target_arch = "x86_64"))]
-fn in_one_page() {
-    macro_rules! calls {
-        ($($name:ident)*) => {{
-            static_call! { $(static $name: fn(u64) -> u64 = first;)* }
-            [$((*$name as *const () as usize, $name(1))),*]
-        }};
-    }
-    for (trampoline, _) in calls!(A B C D E F G) {
-        // SAFETY: the bytes of a function that is longer.
-        let bytes = unsafe { *(trampoline as *const [u8; 5]) };
-        assert_eq!((trampoline % 16, bytes), (0, [0xf3, 0x0f, 0x1e, 0xfa, 0xe9]));
-    }
 }

@@ -1,8 +1,12 @@
 //! Tracepoints: who is called, with what, and when data are dropped.
 
+#[path = "tracepoints/declared.rs"]
+mod declared;
 #[cfg(all(target_os = "linux", not(miri)))]
 #[path = "tracepoints/process.rs"]
 mod process;
+#[path = "tracepoints/threads.rs"]
+mod threads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -124,89 +128,6 @@ fn twice_and_for_good() {
     assert_eq!((CALLS.load(Ordering::Relaxed), point.probes()), (3, 1));
 }
 
-mod net {
-    #[derive(Clone, Copy)]
-    pub struct Port(pub u16);
-    struct Hidden;
-
-    jumplabel::tracepoint! {
-        /// A packet came.
-        pub net, packet(len: usize, port: Port);
-        #[cfg(any())]
-        pub net, absent(nothing: NoSuchType);
-        net, hidden(it: &Hidden);
-        pub(super) net, wide(a: u8, b: u16, c: u32, d: u64, e: u128, f: f32, g: f64, h: [u64; 9], i: &[u8], j: &str, k: fn(u8) -> u8,);
-    }
-
-    pub fn hide() {
-        jumplabel::emit!(hidden, &Hidden);
-    }
-}
-
-/// Off, a tracepoint is one site, which falls through; it is listed by its name.
-#[test]
-#[cfg_attr(target_family = "wasm", ignore = "without constructors nothing is listed")]
-fn one_site_and_listed() {
-    #[inline(never)]
-    fn receive(len: usize) {
-        emit!(net::packet, len, net::Port(80));
-    }
-    receive(1);
-    net::hide();
-    let mut sites = Vec::new();
-    jumplabel::for_each_site(net::packet.key(), |site| sites.push(site)).unwrap();
-    if cfg!(jumplabel_sites) {
-        assert_eq!(sites.len(), 1);
-        assert!(!sites[0].arm && !sites[0].naked);
-        #[cfg(target_arch = "x86_64")]
-        assert_eq!(*sites[0].bytes, [0x0f, 0x1f, 0x44, 0, 0]);
-    }
-    let line = || {
-        let mut found = Vec::new();
-        jumplabel::for_each_tracepoint(|point| {
-            if std::ptr::eq(point.key.key, net::packet.key()) {
-                found.push(format!("{point}"));
-            }
-        })
-        .unwrap();
-        found
-    };
-    assert_eq!(line(), ["net:packet, 0 probes"]);
-    let probe = net::packet.add(|len, port| assert_eq!((len, port.0), (1, 80))).unwrap();
-    receive(1);
-    assert_eq!(line(), ["net:packet, 1 probes"]);
-    let key = jumplabel::find_key("net:packet").unwrap();
-    assert_eq!((key.path, key.enabled), (concat!(module_path!(), "::net::packet.key"), true));
-    assert_eq!((key.module, key.file, key.sites), (concat!(module_path!(), "::net"), file!(), sites.len()));
-    drop(probe);
-    assert!(!jumplabel::find_key("net:packet").unwrap().enabled);
-    assert!(!jumplabel::find_key("net:hidden").unwrap().enabled);
-    // Other keys are none.
-    jumplabel::static_key! { static KEY: false; }
-    let mut keys = Vec::new();
-    jumplabel::for_each_key(|key| keys.push(key)).unwrap();
-    let key = keys.iter().find(|key| std::ptr::eq(key.key, KEY.raw())).unwrap();
-    assert!(jumplabel::TracepointInfo::of(*key).is_none());
-}
-
-/// Arguments arrive, in registers and in memory, straight and by way of the list.
-#[test]
-fn arguments() {
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    #[allow(clippy::too_many_arguments)]
-    fn check(a: u8, b: u16, c: u32, d: u64, e: u128, f: f32, g: f64, h: [u64; 9], i: &[u8], j: &str, k: fn(u8) -> u8) {
-        assert_eq!((a, b, c, d, e, f, g), (1, 2, 3, 4, 5, 6.0, 7.0));
-        assert_eq!((h, i, j, k(9)), ([8; 9], &[9, 10][..], "eleven", 9));
-        CALLS.fetch_add(1, Ordering::Relaxed);
-    }
-    let emit = || emit!(net::wide, 1, 2, 3, 4, 5, 6.0, 7.0, [8; 9], &[9, 10], "eleven", |x| x);
-    let _first = net::wide.add(check).unwrap();
-    emit();
-    let _second = net::wide.add_closure(Arc::new(check)).unwrap();
-    emit();
-    assert_eq!(CALLS.load(Ordering::Relaxed), 3);
-}
-
 /// A key or a call that may not change: the probe is not added, or not removed, and its data are dropped, or not.
 #[test]
 fn refused() {
@@ -304,67 +225,4 @@ fn from_a_drop() {
     drop(point.add_closure(Arc::new(move || _ = &data)).unwrap());
     synchronize_probes().unwrap();
     assert!(DONE.load(Ordering::SeqCst));
-}
-
-/// Threads add and remove closures while others emit: no probe finds its data dropped, and each datum is dropped once.
-#[test]
-fn under_running_threads() {
-    const ALIVE: u64 = 0x5eed_a11e_c0de_cafe;
-    const ROUNDS: usize = if cfg!(miri) { 30 } else { 3_000 };
-    static STOP: AtomicBool = AtomicBool::new(false);
-    static DROPS: AtomicUsize = AtomicUsize::new(0);
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    tracepoint! { test, point(argument: &u64); }
-    struct Canary(Box<AtomicU64>);
-    impl Drop for Canary {
-        fn drop(&mut self) {
-            assert_eq!(self.0.swap(0, Ordering::SeqCst), ALIVE);
-            DROPS.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    fn plain(argument: &u64) {
-        assert_eq!(*argument, 7);
-    }
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while !STOP.load(Ordering::Relaxed) {
-                    emit!(point, &7);
-                }
-            });
-        }
-        let changers: Vec<_> = (0..2)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut held = Vec::new();
-                    for round in 0..ROUNDS {
-                        let canary = Canary(Box::new(AtomicU64::new(ALIVE)));
-                        let closure = move |argument: &u64| {
-                            for _ in 0..3 {
-                                assert_eq!(canary.0.load(Ordering::SeqCst), ALIVE);
-                                std::thread::yield_now();
-                            }
-                            plain(argument);
-                            CALLS.fetch_add(1, Ordering::Relaxed);
-                        };
-                        held.push(point.add_closure(Arc::new(closure)).unwrap());
-                        if round % 3 == 0 {
-                            held.push(point.add(plain).unwrap());
-                        }
-                        match round % 7 {
-                            0 => held.clear(),
-                            1 if round % 5 == 0 => synchronize_probes().unwrap(),
-                            _ => held.swap_remove(round % held.len()).remove().map(drop).unwrap(),
-                        }
-                    }
-                })
-            })
-            .collect();
-        let results: Vec<_> = changers.into_iter().map(|changer| changer.join()).collect();
-        STOP.store(true, Ordering::Relaxed);
-        results.into_iter().for_each(|result| result.unwrap());
-    });
-    synchronize_probes().unwrap();
-    assert_eq!((DROPS.load(Ordering::SeqCst), point.probes()), (2 * ROUNDS, 0));
-    println!("{} calls of closures", CALLS.load(Ordering::Relaxed));
 }
