@@ -173,7 +173,7 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// [`Error::OutOfMemory`] where there is none for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
 /// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    commit_each(keys.into_iter().map(|(key, on)| Request::of_key(key, Change::to(on))))
+    commit_each(keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
 /// A change without types, for the C API and for what operators ask.
@@ -193,15 +193,17 @@ pub enum RawChange<'subject> {
 /// As [`set_all`]; [`Error::NoSuchMode`].
 ///
 /// # Safety
-/// A call is one of C's, and its number is the address of a function of its type, or 0 for its default.
+/// A call's number is the address of a function of its type, or 0 for its default.
 #[doc(hidden)]
 pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'subject>>) -> Result<Outcome, Error> {
-    commit_each(changes.into_iter().map(|change| match change {
-        RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
-        RawChange::Inc(key) => Request::of_key(key, Change::Inc),
-        RawChange::Dec(key) => Request::of_key(key, Change::Dec),
-        RawChange::Call(call, target) => Request::new(call, target),
-        RawChange::Mode(mode, number) => Request::new(mode, number),
+    commit_each(changes.into_iter().map(|change| {
+        Ok(match change {
+            RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
+            RawChange::Inc(key) => Request::of_key(key, Change::Inc),
+            RawChange::Dec(key) => Request::of_key(key, Change::Dec),
+            RawChange::Call(call, target) => call.request(target)?,
+            RawChange::Mode(mode, number) => Request::new(mode, number),
+        })
     }))
 }
 
@@ -218,20 +220,22 @@ pub unsafe fn set_ops<'subject>(
     backend: usize,
     calls: impl IntoIterator<Item = (&'subject RawCall, usize)>,
 ) -> Result<Outcome, Error> {
-    let calls = calls.into_iter().map(|(call, target)| Request::new(call, target));
-    commit_each(core::iter::once(Request::new(ops, backend)).chain(calls))
+    let calls = calls.into_iter().map(|(call, target)| call.request(target));
+    commit_each(core::iter::once(Ok(Request::new(ops, backend))).chain(calls))
 }
 
-fn commit_each<'subject>(requests: impl Iterator<Item = Request<'subject>>) -> Result<Outcome, Error> {
+fn commit_each<'subject>(requests: impl Iterator<Item = Result<Request<'subject>, Error>>) -> Result<Outcome, Error> {
     let mut requests = requests.fuse();
     let Some(first) = requests.next() else { return Ok(Outcome::default()) };
+    let first = first?;
     let (mut few, mut len) = ([first; 32], 1);
     for (place, request) in few[1..].iter_mut().zip(&mut requests) {
-        *place = request;
+        *place = request?;
         len += 1;
     }
     let Some(more) = requests.next() else { return patch::commit(&mut few[..len]) };
     let mut many = Owned::new(text::text());
-    few.into_iter().chain([more]).chain(requests).try_for_each(|request| many.push(request))?;
+    let few = few.into_iter().map(Ok);
+    few.chain([more]).chain(requests).try_for_each(|request| many.push(request?))?;
     patch::commit(many.list.as_mut_slice())
 }

@@ -127,7 +127,7 @@ impl<T: Trampoline> StaticCall<T> {
         let target = Self::address(target);
         // By its name, the default is what `reset` sets.
         let target = if target == Self::address(T::target(None)) { 0 } else { target };
-        Ok(Request::new(&self.raw, self.raw.change_to(target)?))
+        self.raw.request(target)
     }
 
     /// The address of a target; 0 for a default that is nowhere.
@@ -172,18 +172,24 @@ impl RawCall {
     /// # Safety
     /// `target` is the address of a function of the call's type, or 0 for the default.
     pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
-        patch::commit(&mut [Request::new(self, self.change_to(target)?)])
+        patch::commit(&mut [self.request(target)?])
     }
 
-    /// What a transaction calls a function's address.
-    pub(crate) fn change_to(&self, address: usize) -> Result<usize, Error> {
+    /// To lead it to the function at an address, or, if that is 0, to its default.
+    pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
+        if address == UNLOADED {
+            return Err(Error::NotCode { address });
+        }
         #[cfg(not(jumplabel_trampolines))]
         if address != 0 && !self.is_of_c() {
-            return pointers::word_of(address);
+            return Ok(Request::new(self, pointers::word_of(address)?));
         }
-        Ok(address)
+        Ok(Request::new(self, address))
     }
 }
+
+/// To a transaction, that the target goes with its object: no address of code, and nobody else's to say.
+pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// The trampoline: so that a call is a call of the static.
 impl<T: Trampoline> Deref for StaticCall<T> {

@@ -68,7 +68,7 @@ impl RawTracepoint {
                 [RawProbe { function, data, .. }] if data.is_null() => *function,
                 _ => lead.walk,
             };
-            let call = Request::new(lead.call, if target == lead.default { 0 } else { target });
+            let call = lead.call.request(if target == lead.default { 0 } else { target })?;
             let key = Request::of_key(&self.key, Change::to(!probes.is_empty()));
             patch::commit_locked(&mut [key, call], lock)
         };

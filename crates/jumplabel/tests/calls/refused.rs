@@ -33,11 +33,17 @@ fn not_code() {
     }
     let data = 7_u64;
     let unmapped = 0x10_0000_usize;
-    for address in [&raw const data as usize, unmapped] {
+    for address in [&raw const data as usize, unmapped, usize::MAX] {
         // SAFETY: it is never called.
         assert_eq!(unsafe { HOOK.raw().update(address) }, Err(Error::NotCode { address }));
         assert_eq!(HOOK(1), 2);
     }
+    // No address is an order to go to the default, from which a seal would not keep.
+    HOOK.update(second).unwrap();
+    HOOK.seal().unwrap();
+    // SAFETY: it is never called.
+    assert!(unsafe { HOOK.raw().update(usize::MAX) }.is_err());
+    assert_eq!(HOOK(1), 101);
     // Code of an object without a table, and code that was mapped by hand.
     static_call! { static LENGTH: unsafe extern "C" fn(*const libc::c_char) -> usize = nothing; }
     unsafe extern "C" fn nothing(_: *const libc::c_char) -> usize {

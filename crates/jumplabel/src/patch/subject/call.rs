@@ -3,6 +3,8 @@
 use super::Subject;
 #[cfg(jumplabel_sites)]
 use super::{Lock, Rarer};
+#[cfg(jumplabel_sites)]
+use crate::call::UNLOADED;
 use crate::call::raw::RawCall;
 use crate::error::Error;
 use crate::format::{Entry, JUMP};
@@ -25,6 +27,7 @@ impl Subject for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
+        // As 0, and of a sealed call, too, because it would lead nowhere.
         #[cfg(jumplabel_sites)]
         let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
         #[cfg(not(jumplabel_sites))]
@@ -134,10 +137,6 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
 /// Bytes from the beginning of a trampoline to its site, at the most.
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
-
-/// A change of a call whose target goes: as 0, and of a sealed call, too, because it would lead nowhere.
-#[cfg(jumplabel_sites)]
-const UNLOADED: usize = usize::MAX;
 
 /// Static calls that lead into an object that goes lead to their defaults. Those of which that is refused are left as they are; nobody
 /// could be told.
