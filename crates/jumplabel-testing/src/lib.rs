@@ -6,7 +6,7 @@
 pub mod call_sites;
 pub mod cargo;
 pub mod clock;
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_pointer_width = "64")]
 pub mod far;
 #[cfg(jumplabel_sites)]
 pub mod pages;

@@ -77,7 +77,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::Test,
         compiler: Compiler::Gcc("aarch64-linux-gnu", "arm64"),
         emulator: Some("qemu-aarch64"),
-        sets: &[PORTABLE, "process"],
+        sets: &[PORTABLE, "process retargets"],
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
         guest: Some(Guest {
             machine: "qemu-system-aarch64 -M virt -cpu cortex-a57",
@@ -94,7 +94,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::Test,
         compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
         emulator: Some("qemu-riscv64"),
-        sets: &[PORTABLE, "process"],
+        sets: &[PORTABLE, "process retargets"],
         // Lld relaxes what clang took for final when it optimised at link time.
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
         guest: Some(Guest {
