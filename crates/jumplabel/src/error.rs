@@ -5,6 +5,8 @@
 //! [`Error::RollbackFailed`]. Two details can differ. If the system took core sync away in mid-flip, a site that falls
 //! through may do so by another encoding than before. If it took `mprotect` away, a page may stay open until the next flip.
 
+mod debug;
+
 use core::fmt;
 
 use crate::arch::Code;
@@ -114,7 +116,7 @@ impl fmt::Display for Refusals {
 }
 
 /// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory).

@@ -254,7 +254,7 @@ pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(
 }
 
 /// Collects what `fill` finds under the lock, releases it, and hands the entries to `visit`, which may then do anything.
-pub(crate) fn collect<T: Copy>(
+fn collect<T: Copy>(
     fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
     mut visit: impl FnMut(T),
 ) -> Result<usize, Error> {

@@ -149,28 +149,32 @@ fn forked(in_mid_flip: bool) {
 }
 
 /// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in the
-/// patcher ends the process), or there is no memory, the objects go as if they were unloaded.
+/// patcher ends the process), the objects go as if they were unloaded.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
-    let _ = crate::inspect::collect(
-        |objects, held| {
-            let others = object::all(held).filter(|object| !object.has(IN_PROGRAM));
-            others.map(core::ptr::from_ref).try_for_each(|record| objects.push(record as usize, held.text()))
-        },
-        |record| {
-            if keep(record) {
-                stays(record);
-            }
-        },
-    );
+    let (mut last, mut kept) = (0, false);
+    while let Some(record) = other_behind(last, kept) {
+        (last, kept) = (record, keep(record));
+    }
 }
 
-/// The object whose record is at this address is never unloaded any more.
+/// The address of the next record behind `last` that is not the program's: in the order of their addresses each comes once, whatever is
+/// loaded and unloaded meanwhile. If `kept`, the object of the record at `last` is never unloaded any more.
 #[cfg(jumplabel_sites)]
-fn stays(address: usize) {
-    let Ok(lock) = Lock::take() else { return };
-    let is_it = |object: &&Object| core::ptr::from_ref(*object) as usize == address;
-    object::all(&lock.objects).filter(is_it).for_each(|object| _ = object.flags.fetch_or(STAYS, Ordering::Relaxed));
+#[inline(never)]
+fn other_behind(last: usize, kept: bool) -> Option<usize> {
+    let lock = Lock::take().ok()?;
+    let mut next = usize::MAX;
+    for object in object::all(&lock.objects) {
+        let record = core::ptr::from_ref(object) as usize;
+        if record == last && kept {
+            object.flags.fetch_or(STAYS, Ordering::Relaxed);
+        }
+        if record > last && !object.has(IN_PROGRAM) {
+            next = next.min(record);
+        }
+    }
+    (next != usize::MAX).then_some(next)
 }
 
 // The object that contains this copy has a record, a constructor and a destructor even without keys and sites: its note,

@@ -45,7 +45,7 @@ impl Code {
             // SAFETY: by the contract.
             word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
         }
-        Code::of_word(word | u64::from(kind << KIND_SHIFT | bytes as u8) << (TAG * 8))
+        Code::of_parts(kind, bytes, word)
     }
 
     /// The number of the site's kind.
@@ -64,8 +64,13 @@ impl Code {
 
     /// The same bytes at a site of another kind.
     pub(super) const fn of_kind(self, kind: u8) -> Code {
-        let tag = kind << KIND_SHIFT | self.len() as u8;
-        Code::of_word(self.word() << 8 >> 8 | (tag as u64) << (TAG * 8))
+        Code::of_parts(kind, self.len(), self.word() << 8 >> 8)
+    }
+
+    /// So many bytes, in one number of which no more are set, the first byte lowest.
+    #[inline]
+    pub(super) const fn of_parts(kind: u8, len: usize, bytes: u64) -> Code {
+        Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
     /// From [`word`](Self::word).

@@ -84,6 +84,13 @@ impl Template {
         (template.fill::<A>(ANY) == any && state.kind().leads::<A>(0) == Leads::ToTarget).then_some(template)
     }
 
+    /// The kind of its sites.
+    #[must_use]
+    #[inline]
+    pub const fn kind(self) -> Kind {
+        self.state.kind()
+    }
+
     /// As [`State::encode`].
     #[must_use]
     #[inline]

@@ -10,6 +10,11 @@ pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
         // SAFETY: by the contract.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }
+    // Most writes are of one byte.
+    if let &[byte] = bytes {
+        // SAFETY: by the contract.
+        return unsafe { store_byte(address, byte) };
+    }
     for (byte, address) in bytes.iter().zip(address..) {
         // SAFETY: by the contract.
         unsafe { store_byte(address, *byte) };

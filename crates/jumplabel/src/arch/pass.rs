@@ -25,7 +25,7 @@ impl Pass {
     pub(super) const STEPS: u8 = 3;
 
     /// [`Arch::step`](super::Arch::step).
-    #[inline]
+    #[inline(never)] // Once in a program is enough.
     pub(super) fn step(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
         match (number, Piece::difference(old, new)?) {
             (2, piece) if piece.len == 1 => Some(piece),
@@ -38,13 +38,9 @@ impl Pass {
 
     /// [`Arch::undo`](super::Arch::undo).
     pub(super) fn undo(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
-        match (number, Piece::difference(new, old)?) {
-            (2, piece) if piece.len == 1 => Some(piece),
-            (_, piece) if piece.len == 1 => None,
-            (0, _) => self.unless_passing(old, self.byte_of(old)),
-            (1, _) => Some(self.behind(old)),
-            _ => self.unless_passing(new, self.byte),
-        }
+        // The steps of the opposite change, its last one first.
+        let number = if Piece::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
+        self.step(number, new, old)
     }
 
     fn byte_of(&self, code: Code) -> u8 {

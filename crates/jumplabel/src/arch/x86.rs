@@ -70,8 +70,7 @@ impl Code {
 
 /// `opcode`, and the displacement or number behind it.
 const fn with_tail(kind: u8, opcode: u8, tail: i32) -> Code {
-    let [a, b, c, d] = tail.to_le_bytes();
-    Code::new(kind, &[opcode, a, b, c, d])
+    Code::of_parts(kind, 5, (tail.cast_unsigned() as u64) << 8 | opcode as u64)
 }
 
 impl<const BITS: u32> Branch for X86<BITS> {

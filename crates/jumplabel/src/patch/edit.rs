@@ -1,9 +1,11 @@
 //! The change of one site: what it holds, what it shall hold, and what is wrong if it holds neither.
 
 use super::subject::{Own, Subject};
-use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State, Template};
+use crate::arch::{self, Arch, Change, Code, Kind, Leads, Native, State, Template};
 use crate::error::Error;
 use crate::format::Entry;
+use crate::site::index::Entries;
+use crate::text::list::List;
 
 /// A change of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,34 +141,47 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
 /// Sites of one kind and arm that go from one state to another.
 pub(super) struct Run {
     traits: u32,
-    kind: u8,
-    bytes: usize,
     from: Template,
     to: Template,
 }
 
 impl Run {
-    /// As `entry` does; `None` if it stays where it is.
+    /// As `entry` does; `None` if it stays where it is, or has an unusual number of bytes.
+    #[inline(never)]
     pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
-        if from == to {
+        if from == to || entry.bytes() != Native::SIZE {
             return None;
         }
         let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
-        Some(Run { traits: entry.traits(), kind: entry.kind(), bytes: entry.bytes(), from, to })
+        Some(Run { traits: entry.traits(), from, to })
     }
 
-    /// The edit of `entry`, if it is one of them.
+    /// Adds the edits of the entries from `at` on that are of the run, for which there is room in `edits`. Returns where the first one is
+    /// that is not.
+    ///
+    /// Nothing here may cost more than the site itself: other processors execute it, so to read it is slow.
     ///
     /// # Safety
     /// As for [`Found::at`].
-    #[inline]
-    pub(super) unsafe fn edit(&self, entry: &Entry) -> Option<Edit> {
-        let address = entry.code();
-        let displacement = Native::displacement(address as u64, entry.target() as u64)?;
-        let old = self.from.fill::<Native>(displacement);
-        // SAFETY: by the contract, the site is mapped.
-        let is_one = entry.traits() == self.traits && unsafe { Code::read(self.kind, address, self.bytes) } == old;
-        is_one.then(|| Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+    #[inline(never)]
+    pub(super) unsafe fn add(self, entries: Entries<'_>, mut at: usize, edits: &mut List<Edit>) -> usize {
+        let kind = self.from.kind().number();
+        edits.extend(|| {
+            let entry = entries.get(at)?;
+            if let Some(later) = entries.get(at + arch::AHEAD) {
+                arch::prefetch_to_read(later.code());
+            }
+            let address = entry.code();
+            let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+            let old = self.from.fill::<Native>(displacement);
+            // SAFETY: by the contract, the site is mapped.
+            if entry.traits() != self.traits || unsafe { Code::read(kind, address, Native::SIZE) } != old {
+                return None;
+            }
+            at += 1;
+            Some(Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+        });
+        at
     }
 }
 

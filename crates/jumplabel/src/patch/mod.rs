@@ -72,6 +72,7 @@ pub struct Outcome {
 }
 
 /// Carries out `requests`, all or nothing. Reorders them.
+#[inline(never)] // Once in a program is enough.
 pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
     commit_locked(requests, &mut Lock::take()?)
 }
@@ -79,14 +80,14 @@ pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
 /// [`commit`] for a caller that holds the lock.
 pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let requests = plan::last_wins(requests);
-    let mut commit = |shortcuts| {
+    let mut shortcuts = true;
+    loop {
         let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, shortcuts, held));
         let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
-        (outcome, refused && STATE.get(&mut lock.patch).plan.has_shortcuts())
-    };
-    match commit(true) {
-        (_, true) => commit(false).0,
-        (outcome, _) => outcome,
+        if !(refused && shortcuts && STATE.get(&mut lock.patch).plan.has_shortcuts()) {
+            return outcome;
+        }
+        shortcuts = false;
     }
 }
 
@@ -185,6 +186,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.
+#[inline(never)] // Once in a program is enough.
 fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
     let text = lock.text();
     let start = text.now();

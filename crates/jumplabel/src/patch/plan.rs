@@ -3,7 +3,7 @@
 use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::{Request, steps};
-use crate::arch::{self, Change, Demand};
+use crate::arch::{Change, Demand};
 use crate::error::Error;
 use crate::format::{Entry, OP};
 use crate::site::{index, object};
@@ -178,9 +178,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The part of [`add`](Self::add) that runs for each site. Nothing here may cost more than the site itself: other processors
-    /// execute it, so to read it is slow. Stops at an entry whose site cannot do what an aim says: it holds none of its states, or there is none
-    /// for the aim.
+    /// The part of [`add`](Self::add) for one object. Stops at an entry whose site cannot do what an aim says: it holds none of its states,
+    /// or there is none for the aim.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
@@ -192,32 +191,25 @@ impl Plan {
         as_emitted: bool,
     ) -> Result<(), (&'held Entry, usize)> {
         let mut at = 0;
-        // Most sites are of the kind and in the state of the one before.
-        let mut run: Option<Run> = None;
-        let Plan { edits, loads, spare, shortcuts, without, .. } = self;
-        edits.extend(|| {
-            while let Some(entry) = entries.get(at) {
-                if let Some(later) = entries.get(at + arch::AHEAD) {
-                    arch::prefetch_to_read(later.code());
-                }
-                at += 1;
-                // SAFETY: by the contract.
-                if let Some(edit) = run.as_ref().and_then(|run| unsafe { run.edit(entry) }) {
-                    return Ok(Some(edit));
-                }
-                // SAFETY: by the contract.
-                let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
-                let Found { state, to, edit, can_stay } = found.map_err(|aim| (entry, aim))?;
-                run = Run::of(entry, state, to);
-                *loads |= edit::loads(entry, to);
-                *spare &= edit.is_none() || edit::loads(entry, state);
-                *shortcuts |= can_stay && !*without;
-                if edit.is_some() && !(can_stay & *without) {
-                    return Ok(edit);
-                }
+        while let Some(entry) = entries.get(at) {
+            // SAFETY: by the contract.
+            let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
+            let Found { state, to, mut edit, can_stay } = found.map_err(|aim| (entry, aim))?;
+            self.loads |= edit::loads(entry, to);
+            self.spare &= edit.is_none() || edit::loads(entry, state);
+            self.shortcuts |= can_stay && !self.without;
+            if can_stay & self.without {
+                edit = None;
             }
-            Ok(None)
-        })
+            self.edits.extend(|| edit.take());
+            at += 1;
+            // Most sites are of the kind and in the state of the one before.
+            if let Some(run) = Run::of(entry, state, to) {
+                // SAFETY: by the contract.
+                at = unsafe { run.add(entries, at, &mut self.edits) };
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the edits that `keep` says.

@@ -23,11 +23,15 @@ unsafe impl<T: Copy + Send> Send for List<T> {}
 
 /// A list of entries of any type. Its code is in the program once, not once for each type.
 struct Raw {
-    memory: Option<NonNull<u8>>,
+    /// [`NOWHERE`] without entries.
+    memory: NonNull<u8>,
     /// In entries, as `len` is.
     capacity: usize,
     len: usize,
 }
+
+/// Where no memory is: aligned for any entry.
+const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
     /// Room for `more` entries of `size` bytes.
@@ -40,15 +44,13 @@ impl Raw {
         let (old, old_bytes) = (self.memory, self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(text.page_size());
         let memory = text.allocate(bytes).ok_or(Error::OutOfMemory)?;
-        if let Some(old) = old {
-            // SAFETY: both have room for what is used, and do not overlap.
-            unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
-        }
+        // SAFETY: both have room for what is used, and do not overlap.
+        unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
         fence(Ordering::Release);
-        self.memory = Some(memory);
+        self.memory = memory;
         fence(Ordering::Release);
-        self.capacity = bytes / size;
-        if let Some(old) = old {
+        self.capacity = bytes.checked_div(size).unwrap_or_default();
+        if old != NOWHERE {
             // SAFETY: from `allocate`, and nobody's any more.
             unsafe { text.release(old, old_bytes) };
         }
@@ -60,7 +62,7 @@ impl Raw {
     fn next(&mut self, size: usize, text: &dyn Text) -> Option<NonNull<u8>> {
         self.reserve(1, size, text).ok()?;
         // SAFETY: there is room.
-        self.memory.map(|memory| unsafe { memory.add(self.len * size) })
+        Some(unsafe { self.memory.add(self.len * size) })
     }
 
     #[inline(never)]
@@ -68,7 +70,8 @@ impl Raw {
         let bytes = self.capacity * size;
         (self.capacity, self.len) = (0, 0);
         fence(Ordering::Release);
-        if let Some(memory) = self.memory.take() {
+        let memory = core::mem::replace(&mut self.memory, NOWHERE);
+        if memory != NOWHERE {
             // SAFETY: from `allocate`, which rounds as `release` does.
             unsafe { text.release(memory, bytes) };
         }
@@ -77,7 +80,7 @@ impl Raw {
 
 impl<T: Copy> List<T> {
     pub(crate) const fn new() -> Self {
-        List { raw: Raw { memory: None, capacity: 0, len: 0 }, entries: PhantomData }
+        List { raw: Raw { memory: NOWHERE, capacity: 0, len: 0 }, entries: PhantomData }
     }
 
     /// Room for `more` entries.
@@ -98,21 +101,18 @@ impl<T: Copy> List<T> {
 
     /// Appends what `next` yields, until it yields nothing or the room that was reserved is full.
     #[inline]
-    pub(crate) fn extend<E>(&mut self, mut next: impl FnMut() -> Result<Option<T>, E>) -> Result<(), E> {
-        let Some(memory) = self.raw.memory.map(NonNull::cast::<T>) else { return Ok(()) };
+    pub(crate) fn extend(&mut self, mut next: impl FnMut() -> Option<T>) {
+        let Raw { memory, capacity, len: before } = self.raw;
         // In a register: nothing that is done for each entry may cost more than the entry.
-        let mut len = self.raw.len;
-        let result = loop {
-            match if len < self.raw.capacity { next() } else { Ok(None) } {
-                // SAFETY: there is room.
-                Ok(Some(entry)) => unsafe { memory.add(len).write(entry) },
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
-            }
+        let mut len = before;
+        while len < capacity
+            && let Some(entry) = next()
+        {
+            // SAFETY: there is room.
+            unsafe { memory.cast::<T>().add(len).write(entry) };
             len += 1;
-        };
+        }
         self.raw.len = len;
-        result
     }
 
     pub(crate) fn truncate(&mut self, len: usize) {
@@ -125,11 +125,8 @@ impl<T: Copy> List<T> {
     }
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        match self.raw.memory {
-            // SAFETY: `len` entries were written.
-            Some(memory) => unsafe { core::slice::from_raw_parts_mut(memory.as_ptr().cast(), self.raw.len) },
-            None => &mut [],
-        }
+        // SAFETY: `len` entries were written.
+        unsafe { core::slice::from_raw_parts_mut(self.raw.memory.as_ptr().cast(), self.raw.len) }
     }
 
     /// Bytes that the list holds.
@@ -182,11 +179,8 @@ pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) 
 impl<T: Copy> Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        match self.raw.memory {
-            // SAFETY: `len` entries were written.
-            Some(memory) => unsafe { core::slice::from_raw_parts(memory.as_ptr().cast(), self.raw.len) },
-            None => &[],
-        }
+        // SAFETY: `len` entries were written.
+        unsafe { core::slice::from_raw_parts(self.raw.memory.as_ptr().cast(), self.raw.len) }
     }
 }
 
@@ -217,8 +211,8 @@ mod tests {
                 let list = self.0.load(Ordering::Relaxed);
                 ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
             };
-            assert_ne!(now, Some(memory), "the list leads to memory that is given back");
-            assert!(now.is_some() || (capacity, len) == (0, 0));
+            assert_ne!(now, memory, "the list leads to memory that is given back");
+            assert!(now != super::NOWHERE || (capacity, len) == (0, 0));
             self.1.fetch_add(1, Ordering::Relaxed);
             // SAFETY: passed on.
             unsafe { builtin().release(memory, bytes) };

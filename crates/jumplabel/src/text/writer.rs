@@ -101,7 +101,8 @@ impl Writers {
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
-        self.kinds.into_iter().flatten()
+        let kinds = self.kinds;
+        (0..).map_while(move |at: usize| *kinds.get(at)?)
     }
 }
 

@@ -79,7 +79,7 @@ fn property(segments: Segments<'_>) -> bool {
     const GNU: u32 = u32::from_ne_bytes(*b"GNU\0");
 
     let of_segment = |start: usize, bytes: usize| {
-        let word = |at: usize| segments.word(start.checked_add(at)?);
+        let word = |at: usize| segments.words(start.checked_add(at)?).map(|[word]| word);
         if word(0)? != 4 || word(8)? != NT_GNU_PROPERTY_TYPE_0 || word(12)? != GNU {
             return None;
         }

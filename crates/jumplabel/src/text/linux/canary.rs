@@ -26,15 +26,14 @@ pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
     if LIES.load(Ordering::Relaxed) & bit != 0 {
         return Err(Errno::LIED);
     }
-    let mut sing = |state, jumps| {
-        write(kind, state, held)?;
-        if canary::sing() == jumps { Ok(()) } else { Err(Errno::LIED) }
-    };
-    let proof = match sing(State::JUMP, true) {
-        // Back in any case, unless that is refused.
-        there @ (Ok(()) | Err(Errno::LIED)) => there.and(sing(State::NOP, false)),
-        refused => refused,
-    };
+    let mut proof = Ok(());
+    for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
+        // Back in any case, unless the way there is refused.
+        if matches!(proof, Ok(()) | Err(Errno::LIED)) {
+            let sings = || if canary::sing() == jumps { Ok(()) } else { Err(Errno::LIED) };
+            proof = proof.and(write(kind, state, held).and_then(|()| sings()));
+        }
+    }
     match proof {
         Ok(()) => PROVEN.fetch_or(bit, Ordering::Relaxed),
         Err(Errno::LIED) => LIES.fetch_or(bit, Ordering::Relaxed),
@@ -58,16 +57,21 @@ fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Errno> {
     let displacement = Native::displacement(first as u64, target).ok_or(rustix::io::Errno::FAULT)?;
     let code = state.encode::<Native>(displacement);
     let extents = [Extent { first, end: first + code.len() }];
-    let mut body = |writer: &mut dyn Writer| {
-        // SAFETY: a site of ours, in the extent.
-        unsafe { writer.write(&[Write::new(first, &code, Native::WHOLE)]) }
-            .map_err(|(_, errno)| Failure::Refused(errno))?;
-        let _ = writer.sync();
-        Ok(())
-    };
+    let write = Write::new(first, &code, Native::WHOLE);
+    let mut body = |writer: &mut dyn Writer| put(&write, writer);
     // SAFETY: one site of ours, always mapped, run by nobody but this thread, under the lock.
     match unsafe { open(kind, &extents, held, &mut body) } {
         Ok(_) => Ok(()),
         Err(Failure::Refused(errno) | Failure::Unsynced(errno) | Failure::Stuck { errno, .. }) => Err(errno),
     }
+}
+
+/// What the closure above does. A closure that is called through a pointer may be in the program several times, with all that is inline
+/// in it.
+#[inline(never)]
+fn put(write: &Write, writer: &mut dyn Writer) -> Result<(), Failure> {
+    // SAFETY: a site of ours, in the extent.
+    unsafe { writer.write(&[*write]) }.map_err(|(_, errno)| Failure::Refused(errno))?;
+    let _ = writer.sync();
+    Ok(())
 }

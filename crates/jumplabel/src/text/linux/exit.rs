@@ -15,7 +15,7 @@ pub(super) fn register() {
 }
 
 /// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
-/// the patcher ends the process), or there is no memory, the objects go as if they were unloaded.
+/// the patcher ends the process), the objects go as if they were unloaded.
 ///
 /// Does nothing in a child of fork that has one thread. Another thread of the parent may have been loading when the loader's state was
 /// copied, and then glibc ends a process that loads anything. No other thread goes on flipping there.

@@ -3,7 +3,6 @@
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
 use core::num::NonZeroU32;
-use core::time::Duration;
 
 use rustix::fs::Timespec;
 use rustix::io::Errno;
@@ -18,8 +17,11 @@ pub(super) const LONGEST: u32 = 100;
 ///
 /// A signal's handler does not end the sleep: if it did, and a timer sent signals faster than that, no sleep would ever last that long.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
-    let until = libc::now() + Duration::from_millis(LONGEST.into());
-    let until = Timespec { tv_sec: until.as_secs() as _, tv_nsec: until.subsec_nanos() as _ };
+    const SECOND: u32 = 1_000_000_000;
+    let now = libc::now();
+    let nanoseconds = now.subsec_nanos() + LONGEST * 1_000_000;
+    let seconds = now.as_secs() + u64::from(nanoseconds >= SECOND);
+    let until = Timespec { tv_sec: seconds as _, tv_nsec: (nanoseconds % SECOND) as _ };
     loop {
         match futex::wait_bitset(word, Flags::PRIVATE, expected, Some(&until), NonZeroU32::MAX) {
             Err(Errno::INTR) => {}

@@ -108,7 +108,7 @@ pub(super) fn now() -> Duration {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
     // SAFETY: writes two numbers to a place of ours.
     unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
-    Duration::new(time.seconds as u64, time.nanoseconds as u32)
+    Duration::new(time.seconds as u64, time.nanoseconds as u32 % 1_000_000_000)
 }
 
 /// Bytes of a page.

@@ -4,11 +4,11 @@
 use core::ffi::CStr;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::ioctl;
 use rustix::mm::MprotectFlags;
 
-use super::procfs::is_procfs;
+use super::procfs::{is_procfs, open};
 use crate::error::Errno;
 
 /// What text is taken for if the system does not say.
@@ -59,9 +59,8 @@ impl Maps {
         Maps::open_at(c"/proc/self/maps").or_else(|_| Maps::open_at(THREADS))
     }
 
-    #[inline(never)]
     fn open_at(path: &CStr) -> Result<Maps, Errno> {
-        Ok(Maps(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?))
+        open(path, OFlags::RDONLY).map(Maps)
     }
 
     /// The mapping at `address`; its file's path goes to `path`.

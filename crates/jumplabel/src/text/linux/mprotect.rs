@@ -15,9 +15,7 @@
 //! merge with none (`is_mergeable_anon_vma`). Neither part merges back with the rest. In the code below, such
 //! a mapping is *opened*.
 
-use core::ffi::c_void;
-
-use rustix::mm::{MprotectFlags, mprotect};
+use rustix::mm::MprotectFlags;
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
 use super::{Open, bti, caches, events, pages, sync};
@@ -93,12 +91,12 @@ struct Span {
 }
 
 impl Span {
-    #[inline(never)]
     fn protect(&self, protection: MprotectFlags) -> Result<(), Errno> {
         // SAFETY: pages with sites of ours, or between them in the same mapping; executable before and after.
-        Ok(unsafe { mprotect(self.start as *mut c_void, self.end - self.start, protection) }?)
+        unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
+    #[inline(never)] // Once in a program is enough.
     fn open(&mut self) -> Result<(), Errno> {
         // If the process is copied during the call, the copy has to close it. Volatile, because to the compiler nobody else looks.
         // SAFETY: a place of ours.
@@ -182,6 +180,7 @@ impl Spans {
 
     /// Closes all, the latest first: an earlier one knows better what a page once was. If a span cannot be closed, it stays on the list,
     /// for the next flip, and the result is false.
+    #[inline(never)] // Once in a program is enough.
     fn close(&mut self) -> bool {
         for span in self.list.as_mut_slice().iter_mut().rev() {
             span.close();

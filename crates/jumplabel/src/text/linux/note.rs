@@ -13,6 +13,7 @@
 //! What it finds must end at the magic of a [`Runtime`]; if not, the note leads nowhere.
 
 use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
 
 use super::libc;
 use super::segments::{PT_NOTE, Segments};
@@ -40,9 +41,16 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
+/// How a note of ours begins: the lengths of its name and of what it says, its type, its name.
+const OURS: [u32; 6] = [10, DESCRIPTION as u32, VERSION, name_at(0), name_at(4), name_at(8)];
 /// Bytes of the words before the name; and with the name.
-const WORDS: usize = 12;
-const HEAD: usize = WORDS + NAME.len();
+const WORDS: u64 = 12;
+const HEAD: usize = size_of_val(&OURS);
+
+const fn name_at(at: usize) -> u32 {
+    u32::from_ne_bytes([NAME[at], NAME[at + 1], NAME[at + 2], NAME[at + 3]])
+}
+
 /// Bytes of a note of ours behind its head.
 const DESCRIPTION: usize = 8;
 /// A header may be at any multiple of this; every system's page is a multiple of it.
@@ -63,7 +71,7 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
     // SAFETY: the loader's argument, during the call.
     let segments = unsafe { Segments::of(&*info) };
     let (this, mut other) = (&raw const RUNTIME as usize, None);
-    runtimes(segments, &mut |runtime| {
+    runtimes(&segments, &mut |runtime| {
         if runtime != this {
             other.get_or_insert(runtime);
         }
@@ -75,14 +83,15 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
 }
 
 /// Visits the addresses of the runtimes that the notes of an object lead to.
-fn runtimes(segments: Segments<'_>, visit: &mut dyn FnMut(usize)) {
+fn runtimes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
         // Notes in a segment that is 8-aligned are padded to 8 bytes.
-        let alignment = if header.p_align == 8 { 8 } else { 4 };
+        let alignment = if header.p_align == 8 { 8 } else { 4_u64 };
         // GNU strip and objcopy forget the address of a segment whose first section they remove, and not its place in the
         // file.
-        let in_file = segments.address_of(header.p_offset).filter(|&address| address != start);
-        for start in [Some(start), in_file].into_iter().flatten() {
+        let in_file = segments.address_of(header.p_offset).unwrap_or(start);
+        let mut start = start;
+        loop {
             let end = start.saturating_add(header.p_filesz.min(header.p_memsz));
             let mut note = start;
             while let Some(next) = behind(segments, note, end, alignment) {
@@ -91,52 +100,65 @@ fn runtimes(segments: Segments<'_>, visit: &mut dyn FnMut(usize)) {
                 }
                 note = next;
             }
+            if start == in_file {
+                break;
+            }
+            start = in_file;
         }
     }
 }
 
 /// Where the note behind the one at `note` begins; `None` if the one at `note` is not whole before `end`.
-fn behind(segments: Segments<'_>, note: usize, end: usize, alignment: usize) -> Option<usize> {
-    let (name, description) = (segments.word(note)? as usize, segments.word(note.checked_add(4)?)? as usize);
-    let name_end = WORDS.checked_add(name)?.checked_next_multiple_of(alignment)?;
-    let length = name_end.checked_add(description)?.checked_next_multiple_of(alignment)?;
-    let is_whole = note.checked_add(WORDS)? <= end && name_end.checked_add(description)? <= end - note;
-    note.checked_add(length).filter(|_| is_whole)
+fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> Option<usize> {
+    let [name, description] = segments.words(note)?;
+    // Numbers of 32 bits: no sum of them overflows 64.
+    let padded = |length: u64| (length + alignment - 1) & !(alignment - 1);
+    let name_end = padded(WORDS + u64::from(name));
+    let unpadded = name_end + u64::from(description);
+    let is_whole = note.checked_add(WORDS as usize)? <= end && unpadded <= (end - note) as u64;
+    note.checked_add(padded(unpadded) as usize).filter(|_| is_whole)
 }
 
 /// The runtime that the note at `note` leads to, if it is one of ours.
-fn runtime_of(segments: Segments<'_>, note: usize) -> Option<usize> {
-    let head = [NAME.len() as u32 - 2, DESCRIPTION as u32, VERSION];
-    let is_ours = segments.holds(note, HEAD + DESCRIPTION)
-        && head.iter().zip(0..).all(|(&word, at)| segments.word(note + at * 4) == Some(word))
-        // SAFETY: the head can be read.
-        && unsafe { ((note + WORDS) as *const [u8; NAME.len()]).read_unaligned() } == *NAME;
-    if !is_ours {
+fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
+    let [head @ .., to_here, to_header] = segments.words::<{ (HEAD + DESCRIPTION) / 4 }>(note)?;
+    if head != OURS {
         return None;
     }
-    let leads_to = |at: usize| Some(at.wrapping_add_signed(segments.word(at)?.cast_signed() as isize));
-    let (here, header) = (leads_to(note + HEAD)?, leads_to(note + HEAD + 4)?);
+    let leads_to = |at: usize, by: u32| at.wrapping_add_signed(by.cast_signed() as isize);
+    let (here, header) = (leads_to(note + HEAD, to_here), leads_to(note + HEAD + 4, to_header));
     if let Some(runtime) = runtime_at(segments, here) {
         return Some(runtime);
     }
     // The note was moved.
     let distance = here.wrapping_sub(header);
     let (start, end) = segments.bounds()?;
-    let pages = (start & !(PAGE - 1)..end).step_by(PAGE).take(PAGES);
-    pages.filter_map(|header| runtime_at(segments, header.wrapping_add(distance))).next()
+    let mut header = start & !(PAGE - 1);
+    let end = end.min(header.saturating_add(PAGES * PAGE));
+    while header < end {
+        let runtime = runtime_at(segments, header.wrapping_add(distance));
+        if runtime.is_some() {
+            return runtime;
+        }
+        header += PAGE;
+    }
+    None
 }
+
+// Where `runtime_at` looks for them.
+const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
 /// The runtime that the pointer at `here` leads to. It must be in the object that has the note; another object's is found by that
 /// object's own note.
-fn runtime_at(segments: Segments<'_>, here: usize) -> Option<usize> {
+fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {
         return None;
     }
     let runtime = segments.pointer(here)?;
+    let [one, two] = MAGIC;
     let is_one = runtime.is_multiple_of(align_of::<Runtime>())
         && segments.holds(runtime, size_of::<Runtime>())
-        && MAGIC.iter().zip(0..).all(|(&word, at)| segments.word(runtime + at * 4) == Some(word))
-        && segments.word(runtime + core::mem::offset_of!(Runtime, version)) == Some(VERSION);
+        && segments.words(runtime) == Some([one, two, VERSION]);
     is_one.then_some(runtime)
 }
 

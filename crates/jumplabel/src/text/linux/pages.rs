@@ -1,12 +1,14 @@
 //! Pages and threads of this process: size, anonymous memory, how many threads there are.
 
+use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
 
 use super::libc;
 use super::procfs::is_procfs;
+use crate::error::Errno;
 
 /// Bytes of a page, from the system.
 #[inline(never)] // Once in a program is enough.
@@ -27,8 +29,20 @@ pub(super) fn floor(address: usize) -> usize {
 }
 
 /// `address` rounded up to a page.
+#[inline(never)] // Once in a program is enough; so below.
 pub(super) fn ceil(address: usize) -> usize {
-    floor(address + size() - 1)
+    let within = size() - 1;
+    (address + within) & !within
+}
+
+/// `mprotect`.
+///
+/// # Safety
+/// As `mprotect`.
+#[inline(never)]
+pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFlags) -> Result<(), Errno> {
+    // SAFETY: by the contract.
+    Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
 /// Zeroed pages that the program's allocator knows nothing of.
@@ -56,7 +70,7 @@ pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
 /// Whether this is the only thread. If /proc does not tell, false: there may be more.
 #[inline(never)] // Once in a program is enough.
 pub(super) fn single_threaded() -> bool {
-    const TASKS: &str = "/proc/thread-self/../";
+    const TASKS: &CStr = c"/proc/thread-self/../";
     // A directory has two links and one for each directory in it.
     rustix::fs::stat(TASKS).is_ok_and(|task| task.st_nlink == 3) && is_procfs(rustix::fs::statfs(TASKS))
 }

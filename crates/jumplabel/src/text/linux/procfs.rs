@@ -1,7 +1,18 @@
 //! Whether what was found under /proc is the kernel's. A process can enter another root at any time, with anything at /proc; what it
 //! reads there is not about this process.
 
-use rustix::fs::{PROC_SUPER_MAGIC, StatFs};
+use core::ffi::CStr;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, StatFs};
+
+use crate::error::Errno;
+
+/// Opens a file, not for programs that this one executes.
+#[inline(never)] // Once in a program is enough.
+pub(super) fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    Ok(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())?)
+}
 
 /// By the answer of `statfs` or `fstatfs`. If the system refuses that, false.
 pub(super) fn is_procfs(answer: rustix::io::Result<StatFs>) -> bool {

@@ -7,9 +7,10 @@
 use core::ffi::CStr;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::pwrite;
 
+use super::procfs::open;
 use super::{Open, caches, events, pages, sync};
 use crate::error::Errno;
 use crate::text::{Body, Extent, Failure, Held, Write, Writer};
@@ -34,7 +35,7 @@ impl Open for Procmem {
 const THREADS: &CStr = c"/proc/thread-self/mem";
 
 fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
-    Ok(rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
+    open(path, OFlags::RDWR)
 }
 
 impl Procmem {

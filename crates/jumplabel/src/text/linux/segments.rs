@@ -40,15 +40,16 @@ impl<'a> Segments<'a> {
     }
 
     /// The bounds in memory of the segments of one type.
-    pub(super) fn of_type(self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> {
+    pub(super) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
+        let base = self.base;
         self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
-            let start = self.base.wrapping_add(header.p_vaddr);
+            let start = base.wrapping_add(header.p_vaddr);
             (header, start, start.saturating_add(header.p_memsz))
         })
     }
 
     /// Where the byte at `offset` in the object's file lies.
-    pub(super) fn address_of(self, offset: usize) -> Option<usize> {
+    pub(super) fn address_of(&self, offset: usize) -> Option<usize> {
         self.of_type(PT_LOAD).find_map(|(header, start, _)| {
             let into = offset.checked_sub(header.p_offset)?;
             (into < header.p_filesz).then(|| start.wrapping_add(into))
@@ -57,30 +58,29 @@ impl<'a> Segments<'a> {
 
     /// Whether `bytes` bytes at `address` can be read.
     #[inline(never)] // Once in a program is enough; so below.
-    pub(super) fn holds(self, address: usize, bytes: usize) -> bool {
+    pub(super) fn holds(&self, address: usize, bytes: usize) -> bool {
         let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
         self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
     }
 
-    /// The word at `address`, if it can be read.
-    #[inline(never)]
-    pub(super) fn word(self, address: usize) -> Option<u32> {
+    /// The words at `address`, if they can be read.
+    pub(super) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
         // SAFETY: mapped and readable, by the contract of `new`.
-        self.holds(address, size_of::<u32>()).then(|| unsafe { (address as *const u32).read_unaligned() })
+        self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
     }
 
     /// The pointer at `address`, if it can be read.
-    pub(super) fn pointer(self, address: usize) -> Option<usize> {
+    pub(super) fn pointer(&self, address: usize) -> Option<usize> {
         // SAFETY: as above.
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 
     /// Where the first segment begins, and the last one ends.
-    pub(super) fn bounds(self) -> Option<(usize, usize)> {
+    pub(super) fn bounds(&self) -> Option<(usize, usize)> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
 
-    fn image(self) -> Option<Image> {
+    fn image(&self) -> Option<Image> {
         Image::of(self.of_type(PT_LOAD).map(|(header, start, end)| ((start, end), header.p_flags & PF_X != 0)))
     }
 }

@@ -2,21 +2,24 @@
 //!
 //! The C library keeps its own two (cancellation, setuid) out of the set; their handlers do not come here.
 
+use core::mem::MaybeUninit;
+
 use super::libc;
 
 /// Blocks them; the mask to go back to.
+#[inline(never)] // Once in a program is enough; so below.
 pub(super) fn block() -> u64 {
-    let mut all = libc::SigSet([0; 16]);
-    let mut old = libc::SigSet([0; 16]);
-    // SAFETY: both sets are as large as the C library's.
+    let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];
+    // SAFETY: both sets are as large as the C library's, which fills them. Of `old` one word is read: 64 signals; the rest is padding.
     unsafe {
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), old.as_mut_ptr());
+        old.as_ptr().cast::<u64>().read()
     }
-    old.0[0] // 64 signals; the rest of the set is padding
 }
 
 /// Goes back to `mask`.
+#[inline(never)]
 pub(super) fn restore(mask: u64) {
     let mut old = libc::SigSet([0; 16]);
     old.0[0] = mask;

@@ -16,10 +16,11 @@
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::mm::{MapFlags, MprotectFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, mprotect, msync, munmap};
+use rustix::fs::OFlags;
+use rustix::mm::{MapFlags, MprotectFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, msync, munmap};
 
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
+use super::procfs::open;
 use super::{Open, bti, libc, pages, sync};
 use crate::error::Errno;
 use crate::text::list::List;
@@ -84,19 +85,17 @@ impl Swap {
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
-                // Room first: a copy that is made below must be on the list, or nobody would unmap it.
-                self.runs.reserve(1, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
-                let forward = file.copy(start, bytes)?;
-                let run = Run { text: start, bytes, protection, forward, backward: 0 };
+                // First of all: a copy that is made below must be on the list, or nobody would unmap it.
+                let run = Run { text: start, bytes, protection, forward: 0, backward: 0 };
                 self.runs.push(run, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
-                let backward = file.copy(start, bytes)?;
                 if let Some(run) = self.runs().last_mut() {
-                    run.backward = backward;
+                    run.forward = file.copy(start, bytes)?;
+                    run.backward = file.copy(start, bytes)?;
+                    // SAFETY: the copy made above.
+                    unsafe { pages::protect(run.backward, bytes, protection) }?;
                 }
-                // SAFETY: the copy made above.
-                unsafe { mprotect(backward as *mut c_void, bytes, protection) }?;
                 start += bytes;
             }
         }
@@ -108,11 +107,9 @@ impl Swap {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
         for run in self.runs() {
             // SAFETY: a copy of ours.
-            unsafe { mprotect(run.forward as *mut c_void, run.bytes, run.protection) }
-                .map_err(|errno| Failure::Refused(errno.into()))?;
+            unsafe { pages::protect(run.forward, run.bytes, run.protection) }.map_err(Failure::Refused)?;
         }
-        for at in 0..self.runs.len() {
-            let run = &mut self.runs()[at];
+        for (at, run) in self.runs().iter_mut().enumerate() {
             match move_over(run.forward, run.bytes, run.text) {
                 Ok(()) => run.forward = 0,
                 Err(errno) => {
@@ -128,10 +125,9 @@ impl Swap {
     /// One run was refused: moves the backward copies of the runs before it over the text. Does the same for that run, if the kernel
     /// had unmapped the text before it refused.
     fn take_back(&mut self, refused: usize, errno: Errno) -> Result<(), Failure> {
-        for run in &mut self.runs()[refused + 1..] {
-            run.unmap(); // makes room in the table of mappings
-        }
-        for run in self.runs()[..=refused].iter_mut().rev() {
+        let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
+        others.iter_mut().for_each(Run::unmap); // makes room in the table of mappings
+        for run in moved.iter_mut().rev() {
             if run.forward != 0 && run.is_mapped() {
                 continue; // nothing has happened to it
             }
@@ -190,13 +186,13 @@ impl Drop for Swap {
 
 impl Writer for Swap {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
-        let runs = self.runs();
-        let mut at = 0;
+        let mut runs = self.runs.iter().peekable();
         for (number, write) in writes.iter().enumerate() {
-            let holds = |run: &Run| (run.text..run.text + run.bytes).contains(&write.address);
             // A run holds all of a site, and the writes come in the order of the runs.
-            at += runs[at..].iter().position(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
-            let copy = runs[at].forward + (write.address - runs[at].text);
+            while runs.next_if(|run| run.text + run.bytes <= write.address).is_some() {}
+            let holds = |run: &&&Run| run.text <= write.address;
+            let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+            let copy = run.forward + (write.address - run.text);
             // Byte by byte: nothing runs the copy.
             for (byte, address) in write.bytes().iter().zip(copy..) {
                 // SAFETY: inside the run's copy, which is writable until it is moved.
@@ -228,8 +224,10 @@ impl File {
         if mapping.inode == 0 {
             return Ok(File::None);
         }
-        path[mapping.path_len] = 0;
-        let name = CStr::from_bytes_until_nul(path).map_err(|_| rustix::io::Errno::NAMETOOLONG)?;
+        let end = path.get_mut(mapping.path_len).ok_or(rustix::io::Errno::NAMETOOLONG)?;
+        *end = 0;
+        // SAFETY: a zero is in it.
+        let name = unsafe { CStr::from_ptr(path.as_ptr().cast()) };
         let offset = mapping.offset + (start - mapping.start) as u64;
         File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
     }
@@ -237,7 +235,7 @@ impl File {
     /// If it has this inode and reaches so far.
     #[inline(never)] // Once in a program is enough.
     fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
-        let file = rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let file = open(name, OFlags::RDONLY)?;
         let found = rustix::fs::fstat(&file)?;
         let is_same = found.st_ino == inode && found.st_size as u64 > offset;
         if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
@@ -272,10 +270,9 @@ impl Reserve {
         let reserve = Reserve(memory);
         // Every other page of another protection: none of them merge.
         for page in (1..Self::PAGES).step_by(2) {
+            let address = memory.as_ptr() as usize + page * pages::size();
             // SAFETY: one page of the mapping made above.
-            unsafe {
-                mprotect(memory.as_ptr().add(page * pages::size()).cast(), pages::size(), MprotectFlags::empty())?;
-            }
+            unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
         }
         Ok(reserve)
     }

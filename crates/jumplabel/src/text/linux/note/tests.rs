@@ -94,7 +94,7 @@ impl Object {
 
     /// Puts the note elsewhere, as it is.
     fn move_note(&mut self, to: usize) {
-        let words = [HEAD, HEAD + 4].map(|word| self.segments().word(self.base + NOTE + word).unwrap());
+        let words = [HEAD, HEAD + 4].map(|word| self.segments().words::<1>(self.base + NOTE + word).unwrap()[0]);
         self.put(NOTE, &[b'X'; HEAD + 8]);
         self.put_note(to, words[0], words[1]);
         self.move_segment(to);
@@ -112,7 +112,7 @@ impl Object {
 
     fn found(&self) -> Vec<usize> {
         let mut found = Vec::new();
-        runtimes(self.segments(), &mut |runtime| found.push(runtime.wrapping_sub(self.base)));
+        runtimes(&self.segments(), &mut |runtime| found.push(runtime.wrapping_sub(self.base)));
         found
     }
 }
@@ -157,7 +157,7 @@ fn leads_there_from_where_it_was_moved_to() {
             assert_eq!(object.found(), [RUNTIME], "{to:#x} {page}");
             // Broken twins: a reader that knows the first word only; a header that began no page.
             let here = (object.base + to + HEAD).wrapping_add(HERE.wrapping_sub(NOTE + HEAD));
-            assert_eq!(runtime_at(object.segments(), here), None);
+            assert_eq!(runtime_at(&object.segments(), here), None);
             object.put_word(to + HEAD + 4, 4 + (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
             assert!(object.found().is_empty(), "{to:#x} {page}");
         }

@@ -1,0 +1,118 @@
+//! How an error looks to programmers.
+
+use core::fmt;
+
+use super::Error;
+
+/// As derived. `unwrap` brings it into every program; what is derived is twice as large, because it has code for each name.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct(self.name());
+        let (name, number): (_, &dyn fmt::Debug) = match self {
+            Error::Denied { refused } => ("refused", refused),
+            Error::ForeignBytes { address, expected, found } => {
+                text.field("address", address).field("expected", expected);
+                ("found", found)
+            }
+            Error::Circular { address }
+            | Error::NotCode { address }
+            | Error::UnfitAlternative { address }
+            | Error::OutOfRange { address }
+            | Error::RollbackFailed { address } => ("address", address),
+            Error::Counted { count } => ("count", count),
+            Error::SeveralKeys { count } => ("count", count),
+            Error::NoSuchMode { count } => ("count", count),
+            Error::UnfitOp { op } => ("op", op),
+            Error::MultiThreaded { core_sync, swap } => {
+                text.field("core_sync", core_sync);
+                ("swap", swap)
+            }
+            Error::DamagedTable { entry } => ("entry", entry),
+            Error::UnknownKind { entry, kind } => {
+                text.field("entry", entry);
+                ("kind", kind)
+            }
+            Error::NoBounds { object } => ("object", object),
+            Error::BatchFull { capacity } => ("capacity", capacity),
+            Error::NoText
+            | Error::NoWriter
+            | Error::UnknownWriter
+            | Error::Reentrant
+            | Error::Overflow
+            | Error::Underflow
+            | Error::Sealed
+            | Error::IsTable
+            | Error::NoSuchKey
+            | Error::NoRecords
+            | Error::OutOfMemory => return text.finish(),
+        };
+        text.field(name, number).finish()
+    }
+}
+
+impl Error {
+    /// The name of the variant.
+    const fn name(&self) -> &'static str {
+        match self {
+            Error::Denied { .. } => "Denied",
+            Error::ForeignBytes { .. } => "ForeignBytes",
+            Error::Circular { .. } => "Circular",
+            Error::NoText => "NoText",
+            Error::NoWriter => "NoWriter",
+            Error::UnknownWriter => "UnknownWriter",
+            Error::Reentrant => "Reentrant",
+            Error::Overflow => "Overflow",
+            Error::Underflow => "Underflow",
+            Error::Counted { .. } => "Counted",
+            Error::Sealed => "Sealed",
+            Error::NotCode { .. } => "NotCode",
+            Error::NoSuchMode { .. } => "NoSuchMode",
+            Error::IsTable => "IsTable",
+            Error::UnfitOp { .. } => "UnfitOp",
+            Error::UnfitAlternative { .. } => "UnfitAlternative",
+            Error::OutOfRange { .. } => "OutOfRange",
+            Error::MultiThreaded { .. } => "MultiThreaded",
+            Error::DamagedTable { .. } => "DamagedTable",
+            Error::NoBounds { .. } => "NoBounds",
+            Error::UnknownKind { .. } => "UnknownKind",
+            Error::NoSuchKey => "NoSuchKey",
+            Error::SeveralKeys { .. } => "SeveralKeys",
+            Error::NoRecords => "NoRecords",
+            Error::OutOfMemory => "OutOfMemory",
+            Error::BatchFull { .. } => "BatchFull",
+            Error::RollbackFailed { .. } => "RollbackFailed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+
+    use crate::arch::Code;
+    use crate::error::{Errno, Error, Refusals, WriterKind};
+
+    #[test]
+    fn looks_as_derived() {
+        let mut refused = Refusals::default();
+        refused.note(WriterKind::Swap, Errno(13));
+        let (expected, found) = (Code::new(0, &[0x0f, 0x1f]), Code::new(0, &[0xcc]));
+        for (error, text) in [
+            (Error::NoText, "NoText"),
+            (Error::Counted { count: -2 }, "Counted { count: -2 }"),
+            (Error::UnfitOp { op: "a" }, "UnfitOp { op: \"a\" }"),
+            (Error::UnknownKind { entry: 5, kind: 9 }, "UnknownKind { entry: 5, kind: 9 }"),
+            (Error::Denied { refused }, "Denied { refused: Refusals([Errno(0), Errno(0), Errno(13), Errno(0)]) }"),
+            (
+                Error::ForeignBytes { address: 7, expected, found },
+                "ForeignBytes { address: 7, expected: [0f, 1f], found: [cc] }",
+            ),
+            (
+                Error::MultiThreaded { core_sync: Errno(1), swap: Errno::NONE },
+                "MultiThreaded { core_sync: Errno(1), swap: Errno(0) }",
+            ),
+        ] {
+            assert_eq!(format!("{error:?}"), text);
+        }
+    }
+}
