@@ -7,6 +7,7 @@
 //!   exit     the socket is removed, if this is the process that made it
 //! ```
 
+mod changes;
 mod clients;
 pub mod event;
 mod inherited;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
-use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Request, Row};
+use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row};
 
 use crate::arguments;
 use crate::failure::{DONE, Failure};
@@ -31,10 +31,40 @@ pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure
 
 fn columns(row: Row) -> [Cow<'static, str>; 5] {
     let count = row.count.map_or("-".to_owned(), |count| count.to_string());
-    let back = row.reverts_in.map(|seconds| format!("back in {seconds} s"));
-    let notes: Vec<_> = row.no_remote.then(|| "not from outside".to_owned()).into_iter().chain(back).collect();
+    let (mixed, sites) = (row.differing > 0, row.sites);
+    let verb = if row.differing == 1 { "differs" } else { "differ" };
+    let notes = [
+        mixed.then(|| format!("{} of {sites} sites {verb} from the table", row.differing)),
+        row.no_remote.then(|| "not from outside".to_owned()),
+        row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by))),
+        row.reverts_in.map(|seconds| format!("back in {seconds} s")),
+    ];
+    let notes: Vec<_> = notes.into_iter().flatten().collect();
     let note = if notes.is_empty() { "-".to_owned() } else { notes.join(", ") };
-    [row.key, row.state, count, row.sites.to_string(), note].map(Cow::Owned)
+    let state = if mixed { "MIXED".to_owned() } else { row.state };
+    [row.key, state, count, sites.to_string(), note].map(Cow::Owned)
+}
+
+/// Who has asked for a change.
+fn who(by: Option<Peer>) -> String {
+    by.map_or("by itself".to_owned(), |peer| format!("by {peer}"))
+}
+
+/// How long something is so, in its two largest units.
+fn long(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds}s"),
+        (minutes @ 1..60, seconds) => format!("{minutes}m{seconds:02}s"),
+        (minutes @ 60..1440, _) => format!("{}h{:02}m", minutes / 60, minutes % 60),
+        (minutes, _) => format!("{}d{:02}h", minutes / 1440, minutes / 60 % 24),
+    }
+}
+
+/// How many sites a transaction has changed, where, and how long that took.
+fn cost(done: &Done) -> String {
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    let sites = done.changes.iter().map(|change| change.sites).sum();
+    format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))
 }
 
 pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
@@ -73,12 +103,16 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
         report.line(&format_args!("nothing to change{by_itself}"));
         return;
     }
+    let cost = cost(&done);
     let rows = done
         .changes
         .into_iter()
         .map(|change| [change.key, change.from, change.to, change.sites.to_string()].map(Cow::Owned));
     let heading = [("KEY", Side::Left), ("FROM", Side::Left), ("TO", Side::Left), ("SITES", Side::Right)];
     report.columns(heading, rows.collect());
+    if !done.dry_run {
+        report.line(&cost);
+    }
     let force = force.then_some("--force");
     let words: Vec<_> = force.into_iter().chain([target]).chain(done.undo.split(',')).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
@@ -116,11 +150,11 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
 fn lines(event: &Happened) -> String {
     let since = Duration::try_from_secs_f64(event.time).unwrap_or_default();
     let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let who = event.by.map_or("by itself".to_owned(), |peer| format!("by uid {} (pid {})", peer.uid, peer.pid));
+    let (who, cost) = (who(event.by), cost(&event.done));
     let back = event.done.reverts_in.map_or(String::new(), |seconds| format!(", back in {seconds} s"));
     let line = |change: &Changed| {
         let (when, what) = (humantime::format_rfc3339_millis(when), visible(&change.key));
-        format!("{when}  {what}  {} -> {}  {who}{back}\n", visible(&change.from), visible(&change.to))
+        format!("{when}  {what}  {} -> {}  {who}, {cost}{back}\n", visible(&change.from), visible(&change.to))
     };
     event.done.changes.iter().map(line).collect()
 }

@@ -60,6 +60,10 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
     for key in chosen.into_iter().map(|number| &live.keys[number]) {
         let users = count::users(live.count(key)?);
+        let mut differing = 0;
+        for &site in &key.sites {
+            differing += usize::from(live.difference(key, site, users > 0)?.is_some());
+        }
         let at = key.declared.as_ref();
         let declared = Declared {
             file: at.map_or_else(String::new, |at| at.file.clone()),
@@ -75,6 +79,8 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             declared,
             no_remote: false,
             reverts_in: None,
+            since: None,
+            differing,
         });
     }
     Ok(Answer { keys: Some(rows), ..Answer::new() })
