@@ -9,7 +9,7 @@ use jumplabel::format::{BRANCH, MAGIC, NAKED, VERSION};
 use jumplabel::key::count;
 use jumplabel_selector::{Selector, What};
 
-use super::memory::Memory;
+use super::memory::{Memory, Pages};
 use super::objects::{self, Loaded};
 use super::{Pid, threads};
 use crate::failure::Failure;
@@ -88,10 +88,10 @@ impl Live {
 
     /// The objects, with keys alone, which are what they are now; and so are their sites.
     pub fn into_target(mut self) -> Result<Target, Failure> {
-        let mut now = Vec::new();
+        let (mut now, pages) = (Vec::new(), Pages::of(&self.memory));
         for key in &self.keys {
             for &at in &key.sites {
-                now.push((at, self.held(at)?));
+                now.push((at, self.held(&pages, at)?));
             }
         }
         let mut objects = std::mem::take(&mut self.target.objects);
@@ -104,7 +104,7 @@ impl Live {
             object.table.subjects.retain_mut(|subject| {
                 let there = resolve(&self.memory, bias, &subject.place, subject.slot);
                 let key = there.and_then(|there| self.by_address.get(&there)).map(|&key| &self.keys[key]);
-                let on = key.and_then(|key| self.count(key).ok()).map(|count| count::users(count) > 0);
+                let on = key.and_then(|key| self.count(&pages, key).ok()).map(|count| count::users(count) > 0);
                 match &mut subject.is {
                     Is::Key(was) | Is::Tracepoint(was) => *was = on,
                     _ => return false,
@@ -238,13 +238,13 @@ impl Live {
     }
 
     /// The word of a key, which begins with its count.
-    pub fn count(&self, key: &Key) -> Result<i32, Failure> {
-        self.memory.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
+    pub fn count(&self, pages: &Pages<'_>, key: &Key) -> Result<i32, Failure> {
+        pages.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
     }
 
     /// Whether a deferred decrement is due.
-    pub fn is_due(&self, key: &Key) -> Result<bool, Failure> {
-        self.memory.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
+    pub fn is_due(&self, pages: &Pages<'_>, key: &Key) -> Result<bool, Failure> {
+        pages.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
     }
 
     pub fn site(&self, (object, site): (usize, usize)) -> &Site {
@@ -252,19 +252,25 @@ impl Live {
     }
 
     /// What a site holds.
-    pub fn held(&self, at: (usize, usize)) -> Result<Held, Failure> {
+    pub fn held(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Held, Failure> {
         let (site, bias) = (self.site(at), self.loaded[at.0].bias);
         let (address, target) = (site.address.wrapping_add(bias), site.target.wrapping_add(bias));
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..site.bytes.len()];
-        self.memory.read(address, bytes).map_err(|error| self.lost(&error))?;
+        pages.read(address, bytes).map_err(|error| self.lost(&error))?;
         let code = Code::new(site.kind.number(), bytes);
         Ok(Held { address, target, code, state: Machine::X86_64.decode(site.kind, code, address, target) })
     }
 
     /// What a site that does something else than its key says does: nothing, if all is well.
-    pub fn difference(&self, key: &Key, at: (usize, usize), on: bool) -> Result<Option<String>, Failure> {
-        let (site, held) = (self.site(at), self.held(at)?);
+    pub fn difference(
+        &self,
+        pages: &Pages<'_>,
+        key: &Key,
+        at: (usize, usize),
+        on: bool,
+    ) -> Result<Option<String>, Failure> {
+        let (site, held) = (self.site(at), self.held(pages, at)?);
         let name = &key.name;
         let Some(state) = held.state else {
             return Ok(match site.kind.number() {

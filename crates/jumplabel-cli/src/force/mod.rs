@@ -30,6 +30,7 @@ use crate::process;
 use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
+use memory::Pages;
 use threads::Stopped;
 
 /// The number of a process or thread.
@@ -56,13 +57,13 @@ pub fn target(name: &str) -> Result<Target, Failure> {
 /// `list`.
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
-    let chosen = chosen(&live, selectors)?;
+    let (chosen, pages) = (chosen(&live, selectors)?, Pages::of(&live.memory));
     let mut rows = Vec::new();
     for key in chosen.into_iter().map(|number| &live.keys[number]) {
-        let users = count::users(live.count(key)?);
+        let users = count::users(live.count(&pages, key)?);
         let mut differing = 0;
         for &site in &key.sites {
-            differing += usize::from(live.difference(key, site, users > 0)?.is_some());
+            differing += usize::from(live.difference(&pages, key, site, users > 0)?.is_some());
         }
         let at = key.declared.as_ref();
         let declared = Declared {
@@ -89,11 +90,11 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
 /// `check`.
 pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
-    let (mut differences, mut status) = (Vec::new(), DONE);
+    let (mut differences, mut status, pages) = (Vec::new(), DONE, Pages::of(&live.memory));
     for key in chosen(&live, selectors)?.into_iter().map(|number| &live.keys[number]) {
-        let on = count::users(live.count(key)?) > 0;
+        let on = count::users(live.count(&pages, key)?) > 0;
         for &site in &key.sites {
-            if let Some(difference) = live.difference(key, site, on)? {
+            if let Some(difference) = live.difference(&pages, key, site, on)? {
                 status = Failure::Refused(String::new()).code();
                 differences.push(difference);
             }
@@ -103,7 +104,7 @@ pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
         let Some(wanted) = &selector.assignment else { continue };
         for number in live.choose(selector)? {
             let key = &live.keys[number];
-            let on = count::users(live.count(key)?) > 0;
+            let on = count::users(live.count(&pages, key)?) > 0;
             let is_so = match wanted {
                 Assignment::On => on,
                 Assignment::Off => !on,
