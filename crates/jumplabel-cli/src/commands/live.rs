@@ -63,7 +63,8 @@ fn long(seconds: u64) -> String {
 /// How many sites a transaction has changed, where, and how long that took.
 fn cost(done: &Done) -> String {
     let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    let sites = done.changes.iter().map(|change| change.sites).sum();
+    // Whoever listens there may say anything.
+    let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));
     format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))
 }
 
@@ -79,20 +80,23 @@ pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure
 
 pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
     let arguments::Set { target, selectors, seconds, dry_run, json, force, .. } = what;
-    if *force && !what.worker && !dry_run {
+    let agent = if *force && !what.worker { force::agent(target)? } else { None };
+    let force = *force && agent.is_none();
+    if force && !what.worker && !dry_run {
         return force::guarded(what);
     }
-    let answer = if *force {
+    let answer = if force {
         force::set(what)?
     } else {
         let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
-        Process::find(target)?.ask(&request)?
+        let mut process = agent.map_or_else(|| Process::find(target), |path| Process::at(target, &path))?;
+        process.ask(&request)?
     };
     let code = said(&answer, report);
     if *json && code == DONE {
         report.json(&answer);
     } else if let Some(done) = answer.set {
-        show(target, *force, done, report);
+        show(target, what.force, done, report);
     }
     Ok(code)
 }
@@ -148,7 +152,9 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
 
 /// A line for each key.
 fn lines(event: &Happened) -> String {
-    let since = Duration::try_from_secs_f64(event.time).unwrap_or_default();
+    // Of four digits are the years of a time that can be written.
+    const LAST: f64 = 253_402_300_799.0;
+    let since = Duration::try_from_secs_f64(event.time.min(LAST)).unwrap_or_default();
     let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
     let (who, cost) = (who(event.by), cost(&event.done));
     let back = event.done.reverts_in.map_or(String::new(), |seconds| format!(", back in {seconds} s"));
@@ -165,4 +171,19 @@ fn said(answer: &Answer, report: &mut Report) -> u8 {
         report.error(why);
     }
     answer.status
+}
+
+#[test]
+fn hostile_numbers() {
+    for time in [f64::NAN, f64::INFINITY, -1.0, 1e300, 1e12, 253_402_300_799.9] {
+        let change = Changed { key: "a\u{1b}[2J".into(), from: "\n".into(), to: String::new(), sites: usize::MAX };
+        let done = Done { changes: vec![change.clone(), change], nanoseconds: u64::MAX, ..Done::default() };
+        let text = lines(&Happened { time, by: None, done });
+        assert!(text.lines().count() == 2 && !text.contains('\u{1b}'), "{text}");
+    }
+    assert_eq!(
+        [0, 59, 60, 3599, 3600, 86399, 86400].map(long),
+        ["0s", "59s", "1m00s", "59m59s", "1h00m", "23h59m", "1d00h"]
+    );
+    assert!(long(u64::MAX).ends_with('h'));
 }

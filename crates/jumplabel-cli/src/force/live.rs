@@ -80,7 +80,7 @@ impl Live {
             let name = other.name();
             return Err(Failure::OutOfReach(format!("{pid}: a process of {name}: --force changes those of x86_64")));
         }
-        live.find_runtimes();
+        live.runtimes = live.find(MAGIC, VERSION);
         live.collect()?;
         live.look_at_lists()?;
         Ok(live)
@@ -126,13 +126,13 @@ impl Live {
         Ok(self.loaded.iter().all(|loaded| maps.contains(&loaded.first)) && self.look_at_lists().is_ok())
     }
 
-    fn lost(&self, error: &io::Error) -> Failure {
+    pub fn lost(&self, error: &io::Error) -> Failure {
         Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", self.pid))
     }
 
-    /// The library's state begins with a word that nothing else has, in data that the program may write.
-    fn find_runtimes(&mut self) {
-        let magic = MAGIC.map(u32::to_le_bytes).concat();
+    /// Addresses of what begins with words that nothing else has, and a version, in data that the program may write.
+    pub fn find(&self, magic: [u32; 2], version: u32) -> Vec<u64> {
+        let (magic, mut found) = (magic.map(u32::to_le_bytes).concat(), Vec::new());
         for (object, loaded) in self.target.objects.iter().zip(&self.loaded) {
             for (start, data) in object.image.data() {
                 let first = (start.wrapping_neg() % 8) as usize;
@@ -140,12 +140,13 @@ impl Live {
                 {
                     let address = loaded.bias.wrapping_add(start + at as u64);
                     let head = self.memory.array::<12>(address).unwrap_or_default();
-                    if head[..8] == magic && head[8..] == VERSION.to_le_bytes() {
-                        self.runtimes.push(address);
+                    if head[..8] == magic && head[8..] == version.to_le_bytes() {
+                        found.push(address);
                     }
                 }
             }
         }
+        found
     }
 
     /// All keys, with the sites of all objects.

@@ -5,7 +5,7 @@
 //!   change     what is written, in which order
 //!   live       keys: counts, sites, the library's lock
 //!   objects    what is loaded, and its tables              threads    all stopped
-//!   memory     of the other process
+//!   memory     of the other process                         outside    what its agent library says
 //! ```
 //!
 //! Of x86-64: what is written between a stop and a start is seen by all threads there without more.
@@ -15,9 +15,11 @@ mod guard;
 mod live;
 mod memory;
 mod objects;
+mod outside;
 mod threads;
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use jumplabel::key::count;
@@ -26,7 +28,6 @@ use jumplabel_selector::{Assignment, Selector};
 
 use crate::arguments::Set;
 use crate::failure::{DIFFERS, DONE, Failure};
-use crate::process;
 use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
@@ -58,8 +59,9 @@ pub fn target(name: &str) -> Result<Target, Failure> {
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
     let (chosen, pages) = (chosen(&live, selectors)?, Pages::of(&live.memory));
-    let mut rows = Vec::new();
-    for key in chosen.into_iter().map(|number| &live.keys[number]) {
+    let (mut rows, forbidden) = (Vec::new(), live.forbidden().unwrap_or_default());
+    for number in chosen {
+        let key = &live.keys[number];
         let users = count::users(live.count(&pages, key)?);
         let mut differing = 0;
         for &site in &key.sites {
@@ -78,7 +80,7 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             count: Some(users),
             sites: key.sites.len(),
             declared,
-            no_remote: false,
+            no_remote: forbidden.iter().any(|&(key, _)| key == number),
             reverts_in: None,
             since: None,
             differing,
@@ -149,28 +151,23 @@ fn word_of(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// `set`, by a worker, which prints what is to be printed: the exit code.
-pub fn guarded(what: &Set) -> Result<u8, Failure> {
-    guard::run(allowed(what)?, what)
+/// Where the agent of a process listens, if it has one: wherever that is, its memory says it.
+pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
+    Live::read(pid(target)?)?.agent()
 }
 
-/// The process, if it may be changed from outside.
-fn allowed(what: &Set) -> Result<Pid, Failure> {
-    let pid = pid(&what.target)?;
+/// `set`, by a worker, which prints what is to be printed: the exit code.
+pub fn guarded(what: &Set) -> Result<u8, Failure> {
     if what.seconds.is_some() {
-        let why = "--for needs an agent, which takes it back though this tool is killed: leave out --force, or --for";
-        return Err(Failure::Usage(why.to_owned()));
+        let why = "--for needs an agent, which takes it back though this tool is killed: leave out --for";
+        return Err(Failure::Usage(format!("{}: {why}", what.target)));
     }
-    if process::has_agent(pid) {
-        let why = format!("{pid}: it has an agent, which knows what nobody may change from outside: leave out --force");
-        return Err(Failure::Refused(why));
-    }
-    Ok(pid)
+    guard::run(pid(&what.target)?, what)
 }
 
 /// `set`, in this process.
 pub fn set(what: &Set) -> Result<Answer, Failure> {
-    let pid = allowed(what)?;
+    let pid = pid(&what.target)?;
     let mut writes = 0;
     let mut before = || {
         if what.dies == Some(writes) {
@@ -178,7 +175,19 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
         }
         writes += 1;
     };
-    let choose = |live: &Live| wanted(live, &what.selectors);
+    let choose = |live: &Live| {
+        if live.agent()?.is_some() {
+            return Err(Failure::Refused(format!("{pid}: it has started an agent just now: try again")));
+        }
+        let wanted = wanted(live, &what.selectors)?;
+        match live.forbidden()?.iter().find(|(key, _)| wanted.iter().any(|(chosen, _)| chosen == key)) {
+            None => Ok(wanted),
+            Some((key, selector)) => Err(Failure::Refused(format!(
+                "{}: the program lets nobody change it from outside (`{selector}`): nothing is set",
+                live.keys[*key].name
+            ))),
+        }
+    };
     let how = How { dry_run: what.dry_run, runs: what.runs };
     let (live, plan, pause) = attempt(pid, &choose, how, &mut before)?;
     let changes = plan.counts().iter().map(|count| changed(&live.keys[count.key], count)).collect();
