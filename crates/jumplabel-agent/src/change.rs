@@ -45,6 +45,20 @@ impl To {
     }
 }
 
+impl Change<'_> {
+    /// What the subject is afterwards, as the tool prints it.
+    pub fn state(&self) -> String {
+        let word = |on: bool| if on { "on" } else { "off" }.to_owned();
+        match (&self.subject.kind, self.to) {
+            (Kind::Mode(info), To::Mode(number)) => format!("{number}/{}", info.arms),
+            (Kind::Key(info), To::Dec) => word(info.count > 1),
+            (_, To::Inc) => word(true),
+            (_, To::Key(on)) => word(on),
+            (_, to) => to.assignment(), // never chosen
+        }
+    }
+}
+
 /// What the items choose, and what that is to be: of two items for one subject, the last. A user more or less cannot be taken together
 /// with something else.
 pub fn choose<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<Change<'all>>, Refusal> {

@@ -16,6 +16,7 @@
 //!   change       what is to change, all or nothing      server     its thread: clients, limits
 //!   subject      keys, calls and modes                  verbs      what it answers
 //!   protocol     what both sides say                    reverts    what it takes back, and when
+//!   outside      what tools find in its memory
 //!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
 //! ```
 //!
@@ -30,12 +31,16 @@ mod change;
 pub mod directory;
 #[cfg(target_os = "linux")]
 mod line;
+#[cfg(target_os = "linux")]
+pub mod outside;
 pub mod protocol;
 #[cfg(target_os = "linux")]
 mod startup;
 #[cfg(target_os = "linux")]
 mod subject;
 
+#[cfg(target_os = "linux")]
+pub use agent::clients::peer;
 #[cfg(target_os = "linux")]
 pub use agent::event::Event;
 #[cfg(target_os = "linux")]
@@ -74,7 +79,7 @@ macro_rules! startup {
         $crate::__startup!([]);
     };
     (no_remote: $($selector:literal),+ $(,)?) => {
-        $crate::__startup!([$($selector),+]);
+        $crate::__startup!([$($crate::outside::Text::new($selector)),+]);
     };
 }
 
@@ -89,7 +94,8 @@ macro_rules! __startup {
             #[unsafe(link_section = ".init_array.00100")]
             static STARTUP: extern "C" fn() = {
                 extern "C" fn startup() {
-                    $crate::__startup(&$no_remote);
+                    static NO_REMOTE: &[$crate::outside::Text] = &$no_remote;
+                    $crate::__startup(NO_REMOTE);
                 }
                 startup
             };
@@ -106,6 +112,6 @@ macro_rules! __startup {
 
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
-pub fn __startup(selectors: &'static [&'static str]) {
+pub fn __startup(selectors: &'static [outside::Text]) {
     startup::with_no_remote(selectors);
 }

@@ -206,6 +206,26 @@ pub struct Row {
     /// In how many seconds the agent takes a change back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_in: Option<u64>,
+    /// Who made it what it is; not there if that was not by the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
+    /// How many of its sites do not do what it is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub differing: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The last change that the agent has made of a key or mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Since {
+    /// How many seconds ago.
+    pub seconds: u64,
+    /// Who asked for it. Not there if the time of an earlier `set` was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Peer>,
 }
 
 /// A place in a source file.

@@ -1,11 +1,12 @@
 //! The environment variable `JUMPLABEL`.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::agent::{Options, no_remote};
+use crate::agent::Options;
 use crate::change::{self, Refusal};
 use crate::line::{printable, say};
+use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
 
 /// Sets keys and modes as the environment variable `JUMPLABEL` says; for programs that do not let [`startup!`](crate::startup!) do it. The
@@ -25,12 +26,12 @@ pub extern "C" fn startup() {
 }
 
 /// The same, and an agent lets nobody change what these choose.
-pub fn with_no_remote(selectors: &'static [&'static str]) {
+pub fn with_no_remote(selectors: &'static [Text]) {
     static DONE: AtomicBool = AtomicBool::new(false);
     if DONE.swap(true, Ordering::Relaxed) {
         return;
     }
-    no_remote::declare(selectors);
+    OUTSIDE.declare(selectors);
     let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(std::env::var_os);
     if keys.is_none() && agent.is_none() || has_more_rights() {
         return;
@@ -64,7 +65,7 @@ fn set(value: &str) {
     }
     match value.strip_prefix('@') {
         None => value.split(',').for_each(|item| apply("", item)),
-        Some(path) => match std::fs::read(path) {
+        Some(path) => match read(path) {
             Err(error) => say(&format!("{path}: {error}")),
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);
@@ -72,6 +73,17 @@ fn set(value: &str) {
                 lines.for_each(|(number, line)| apply(&format!("{path}:{}: ", number + 1), line));
             }
         },
+    }
+}
+
+/// A file of a size that such files have: of one without an end, as `/dev/zero` is, the program must not die.
+fn read(path: &str) -> io::Result<Vec<u8>> {
+    const LONGEST: u64 = 1 << 20;
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut text)?;
+    match text.len() as u64 {
+        ..=LONGEST => Ok(text),
+        _ => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB: nothing of it is done")),
     }
 }
 

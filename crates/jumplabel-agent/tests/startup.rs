@@ -222,6 +222,8 @@ fn from_a_file() {
     let (seen, err) = with(&format!("@{}/missing", directory.display()));
     assert_eq!(seen, OFF);
     assert!(err.len() == 1 && err[0].contains("/missing: No such file"), "{err:?}");
+    let (_, err) = with("@/dev/zero");
+    assert!(err.len() == 1 && err[0].contains("/dev/zero: longer than 1 MiB"), "{err:?}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -3,7 +3,13 @@
 use clap::{Args, Parser, Subcommand};
 use jumplabel_selector::Selector;
 
-const AFTER: &str = "\
+/// What stands behind each command's options: examples, and what all commands have in common.
+macro_rules! after {
+    ($($example:literal)*) => {
+        concat!("Examples:\n", $("  ", $example, "\n",)* "\n", after!(common))
+    };
+    (common) => {
+        "\
 Selectors:
   NAME                       by name: net.trace, net.*, 'app::HOOKS[3]'; * is any text, ? one character
   file:PATH[:LINE[-LINE]]    by the file of the declaration, or its last components; these lines of it
@@ -15,20 +21,22 @@ so does `set`, of a process, and +1 and -1 for a user of a key more or less, but
 
 Processes:
   PID, @NAME, or the path of its socket: the program has an agent, by JUMPLABEL_AGENT=1 or by itself. They are not stopped.
-  --force PID: without an agent; list, check and set of keys, where ptrace is allowed. `sites` and `disasm` of a PID
-  read its memory like that, too, and need no --force.
+  --force PID: without an agent; list, check and set of keys, where ptrace is allowed; `set` asks an agent if it finds one.
+  `sites` and `disasm` of a PID read its memory like that, too, and need no --force.
 
 Exit codes:
   0  as asked
   1  nothing matched a selector, or something differs
   2  the command line is wrong
   3  out of reach: there is no such file, or it is no linked ELF file of an instruction set that has sites; no agent answers
-  4  refused: the file is damaged, or code and tables differ; the program or its system forbids it";
+  4  refused: the file is damaged, or code and tables differ; the program or its system forbids it"
+    };
+}
 
 /// Lists, shows and checks the static keys of a program or shared library. Reads the file, and never runs it; stripped files and those
 /// of other instruction sets, too. Lists, checks and sets those of a process that has an agent.
 #[derive(Parser)]
-#[command(name = "jumplabel", version, after_help = AFTER)]
+#[command(name = "jumplabel", version, after_help = after!(common))]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -37,42 +45,44 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Lists keys, static calls and modes: what each is at the start, how many sites it has, where it is declared
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel list ./server                     what there is in a file" "jumplabel list 4711 'net.*'                 what keys of a process are, how many users they have, since when" "jumplabel list @web --json"))]
     List(Chosen),
     /// Lists sites: address, bytes, state, key, and the functions that they are in
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel sites ./server net.trace fn:receive" "jumplabel sites 4711 obj:libnet.so"))]
     Sites(Chosen),
     /// Shows what sites hold, and what they hold once their key is flipped
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel disasm 4711 net.trace --site 0    as it is in memory now, and flipped" "jumplabel disasm ./server app::HASH=fast    the way to another function"))]
     Disasm(Disasm),
     /// Compares keys with what they are to be, and code with the tables
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel check ./server wal.fsync=on 'net.*=off'   before a release goes out" "jumplabel check 4711                                code against tables"))]
     Check(Check),
     /// Sets keys and modes of a process, all or nothing, and says how to take it back
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel set 4711 'net.*=on' --for 30s     takes it back by itself" "jumplabel set @web app::MODE=2 --dry-run" "jumplabel set --force 4711 net.trace=on     without an agent"))]
     Set(Set),
     /// Shows what agents' clients change in a process, as it happens
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel watch @web" "jumplabel watch 4711 --json"))]
     Watch(Watch),
     /// Sets keys of several processes, as lines of JSON say, and prints a line of JSON for each
     ///
     /// A line is {"process":"@web","set":["net.*=on"],"for":30,"dry_run":false}, of which `for` and `dry_run` may be left out. All lines are
     /// read first: if one makes no sense, nothing is set. Each is one change of its process, all or nothing; those behind one that fails
     /// are tried all the same.
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel apply changes.jsonl" "jumplabel apply -                           from standard input"))]
     Apply(Apply),
     /// Sets keys of processes on many hosts, by way of etcd, and says what they are
-    #[command(after_help = AFTER, subcommand)]
+    #[command(after_help = after!("jumplabel fleet set --processes 'web*' 'net.*=on' --for 600s" "jumplabel fleet list"), subcommand)]
     Fleet(Fleet),
     /// Makes the keys of this host's processes what a prefix in etcd says, until it is ended
     ///
     /// It prints a line for each change. If no member of etcd answers, nothing changes, and it goes on trying. A process that starts later is made
     /// to follow within a second.
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel follow --etcd http://etcd1:2379,http://etcd2:2379" "jumplabel follow --host web17"))]
     Follow(Follow),
     /// Prints what completes commands in a shell
+    #[command(after_help = after!("jumplabel completions bash > /etc/bash_completion.d/jumplabel"))]
     Completions(Completions),
     /// Writes manual pages, one for each command
+    #[command(after_help = after!("jumplabel man /usr/local/share/man/man1"))]
     Man(Man),
 }
 
@@ -182,10 +192,13 @@ pub struct Cluster {
 #[derive(Subcommand)]
 pub enum Fleet {
     /// Says what keys are to be, of all processes that match, now and later
+    #[command(after_help = after!("jumplabel fleet set --processes 'web*' 'net.*=on' --for 600s"))]
     Set(FleetSet),
     /// Takes that back: processes change back what they changed for it
+    #[command(after_help = after!("jumplabel fleet unset --processes 'web*' 'net.*'"))]
     Unset(FleetUnset),
     /// Counts processes by what their keys are, as followers last reported
+    #[command(after_help = after!("jumplabel fleet list" "jumplabel fleet list --json"))]
     List(FleetList),
 }
 

@@ -1,10 +1,11 @@
 //! Processes that have an agent: where its socket is, and what it answers.
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jumplabel_agent::directory::{self, Socket};
 use jumplabel_agent::protocol::{Answer, LONGEST, Request, VERSION};
@@ -13,6 +14,9 @@ use crate::failure::Failure;
 
 /// An agent that has not answered by then is stopped, or waits for its program.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A list of 100,000 keys is far below that.
+const LONGEST_ANSWER: usize = 64 << 20;
 
 /// A connection.
 pub struct Process {
@@ -42,7 +46,13 @@ impl Process {
             )));
         }
         let path = if is_socket(target) { target.into() } else { path(target)? };
-        let stream = UnixStream::connect(&path).map_err(|error| {
+        Process::at(target, &path)
+    }
+
+    /// Connects with the agent that listens there. It must be that of this process, if the target is a number, and of a user whom this one
+    /// trusts in any case: its own, or root; root trusts all.
+    pub fn at(target: &str, path: &Path) -> Result<Process, Failure> {
+        let stream = connect(path).map_err(|error| {
             let why = match error.kind() {
                 ErrorKind::ConnectionRefused => {
                     "nobody listens any more: the process has ended, or runs another program".to_owned()
@@ -52,8 +62,20 @@ impl Process {
             };
             Failure::OutOfReach(format!("{target}: {}: {why}", path.display()))
         })?;
-        let patient = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-        patient.map_err(|error| Failure::OutOfReach(format!("{target}: {error}")))?;
+        let peer = jumplabel_agent::peer(stream.as_fd());
+        let peer = peer.map_err(|error| Failure::OutOfReach(format!("{target}: {error}")))?;
+        // SAFETY: asks for a number.
+        let own = unsafe { libc::geteuid() };
+        if own != 0 && peer.uid != 0 && peer.uid != own {
+            let why = format!("user {} listens there: it is no agent of yours", peer.uid);
+            return Err(Failure::Refused(format!("{target}: {}: {why}", path.display())));
+        }
+        // The number is 0 if the process is in a container that this one cannot see into.
+        if pid(target).is_some_and(|pid| peer.pid != 0 && peer.pid != pid) {
+            let why = format!("process {} listens there, under the number of another that has ended", peer.pid);
+            return Err(Failure::OutOfReach(format!("{target}: {}: {why}", path.display())));
+        }
+        stream.set_write_timeout(Some(PATIENCE)).map_err(|error| Failure::OutOfReach(format!("{target}: {error}")))?;
         Ok(Process { name: target.to_owned(), stream: BufReader::new(stream) })
     }
 
@@ -71,8 +93,9 @@ impl Process {
         }
         // One that was cut off has its answer to read, or the end.
         let _ = self.stream.get_mut().write_all(line.as_bytes());
-        let answer =
-            self.read()?.ok_or_else(|| self.lost("it has closed the connection: its own user and root may connect"))?;
+        let answer = self
+            .read(Some(PATIENCE))?
+            .ok_or_else(|| self.lost("it has closed the connection: its own user and root may connect"))?;
         match (answer.status, &answer.error) {
             (2, Some(why)) => Err(Failure::Usage(why.clone())),
             (3, Some(why)) => Err(Failure::OutOfReach(format!("{}: {why}", self.name))),
@@ -83,22 +106,43 @@ impl Process {
 
     /// The next that a watched process tells, however long that takes; `None` at its end.
     pub fn event(&mut self) -> Result<Option<Answer>, Failure> {
-        self.stream.get_ref().set_read_timeout(None).map_err(|error| self.lost(&error.to_string()))?;
-        self.read()
+        self.read(None)
     }
 
-    fn read(&mut self) -> Result<Option<Answer>, Failure> {
-        let mut line = String::new();
-        match self.stream.read_line(&mut line) {
-            Ok(0) => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                return Err(self.lost("no answer for 10 s: is the process stopped? What was asked may still be done"));
+    /// The next line. Who listens there may be no agent: it gets so much time and memory, and no more.
+    fn read(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, Failure> {
+        let end = patience.map(|patience| Instant::now() + patience);
+        let late = "no answer for 10 s: is the process stopped? What was asked may still be done";
+        let mut line = Vec::new();
+        loop {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Err(self.lost(late));
             }
-            Err(error) => return Err(self.lost(&error.to_string())),
-            Ok(_) => {}
+            self.stream.get_ref().set_read_timeout(left).map_err(|error| self.lost(&error.to_string()))?;
+            let (taken, is_whole) = match self.stream.fill_buf() {
+                Ok([]) => return Ok(None),
+                Ok(bytes) => {
+                    let of_line = bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| at + 1);
+                    line.extend_from_slice(&bytes[..of_line]);
+                    (of_line, bytes[of_line - 1] == b'\n')
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Err(self.lost(late));
+                }
+                Err(error) => return Err(self.lost(&error.to_string())),
+            };
+            self.stream.consume(taken);
+            if is_whole {
+                break;
+            }
+            if line.len() > LONGEST_ANSWER {
+                return Err(self.lost("no agent: its answer has no end"));
+            }
         }
-        let answer: Answer = serde_json::from_str(&line).map_err(|error| self.lost(&format!("no agent: {error}")))?;
+        let answer: Answer = serde_json::from_slice(&line).map_err(|error| self.lost(&format!("no agent: {error}")))?;
         match answer.version {
             VERSION => Ok(Some(answer)),
             other => Err(self.lost(&format!("its agent speaks version {other}, and this tool {VERSION}"))),
@@ -110,9 +154,16 @@ impl Process {
     }
 }
 
-/// Whether a process has an agent that listens.
-pub fn has_agent(pid: u32) -> bool {
-    path(&pid.to_string()).is_ok_and(|path| is_alive(&path))
+/// Connects with a socket, which may have a longer path than an address takes: behind `/proc/PID/root`, say.
+fn connect(path: &Path) -> std::io::Result<UnixStream> {
+    const LONGEST: usize = 107;
+    match (path.parent(), path.file_name()) {
+        (Some(directory), Some(file)) if path.as_os_str().len() > LONGEST => {
+            let directory = std::fs::File::open(directory)?;
+            UnixStream::connect(Path::new(&format!("/proc/self/fd/{}", directory.as_raw_fd())).join(file))
+        }
+        _ => UnixStream::connect(path),
+    }
 }
 
 /// Where the socket is of a process by number or by `@NAME`.
@@ -151,5 +202,5 @@ fn directories(pid: Option<u32>) -> Result<Vec<PathBuf>, Failure> {
 
 /// Whether somebody listens: what is left of a process that was killed has the name still.
 pub fn is_alive(path: &Path) -> bool {
-    !UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    !connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

@@ -10,6 +10,8 @@ mod commands;
 mod damaged;
 #[path = "cli/documents.rs"]
 mod documents;
+#[path = "cli/hostile.rs"]
+mod hostile;
 #[path = "cli/live.rs"]
 mod live;
 #[path = "cli/machines.rs"]

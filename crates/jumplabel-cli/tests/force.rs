@@ -5,6 +5,7 @@
 mod force {
     pub mod busy;
     pub mod changes;
+    pub mod figures;
     pub mod killed;
     pub mod refused;
 }

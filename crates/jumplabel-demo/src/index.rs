@@ -23,6 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::hash::{FOLD, HASH};
 use crate::hooks::{self, Gate, Hooks};
 use crate::lookup::{LOOKUP, Lookups};
+use crate::operator::Asked;
 use crate::tally;
 
 /// Some lines of the input.
@@ -101,6 +102,8 @@ pub struct Worker<'a> {
     pub hooks: Hooks<'a>,
     /// Of the last pass.
     pub lookups: Lookups,
+    /// Of the last pass.
+    pub asked: Asked,
     busy: Duration,
 }
 
@@ -171,18 +174,13 @@ pub fn pass<'a, G: Gate>(pieces: &[Piece<'a>], workers: &mut [Worker<'a>]) -> Du
     thread::scope(|scope| {
         for worker in workers.iter_mut() {
             scope.spawn(|| {
-                // What was allocated is kept: a pass measures the loop, not the allocator.
-                worker.index.values_mut().for_each(|entry| {
-                    entry.count = 0;
-                    entry.lines.clear();
-                });
-                worker.hooks.ran = [0; hooks::COUNT];
-                worker.lookups = Lookups::default();
+                worker.begin();
                 let start = processor_time();
                 while let Some(&piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
                     index::<G>(piece, worker);
                 }
                 worker.busy = processor_time() - start;
+                worker.end();
             });
         }
     });

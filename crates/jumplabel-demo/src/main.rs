@@ -13,7 +13,7 @@
 //!
 //! Every pass of every phase is compared with a plain implementation: all words, all counts, all lines, and how often each
 //! hook ran. `index` has the loop, `plain` the plain implementation, `hash` and `lookup` the call and the switch in the loop, `hooks` the hooks and the ways to switch them, `flips` the flipping thread,
-//! `session` the phases, `report` what is printed.
+//! `session` the phases, `report` what is printed, `operator` what can be switched from outside.
 //!
 //! Exit codes: 0, 1 for a wrong result or a flip that the system refused, 2 for bad arguments or input.
 
@@ -24,6 +24,7 @@ mod index;
 mod input;
 mod listing;
 mod lookup;
+mod operator;
 mod plain;
 mod report;
 mod session;
@@ -141,6 +142,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
 
 /// The phases, and the site, the trampoline and the switch that they changed.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
+    operator::own()?;
     let mut listing = Listing::default();
     listing.note_site("as compiled")?;
     listing.note_call("as compiled");

@@ -19,6 +19,7 @@ use crate::flips::Flips;
 use crate::hooks::{self, Gate};
 use crate::index::{self, Piece, Worker};
 use crate::lookup::{LOOKUP, Lookup, Lookups};
+use crate::operator::Asked;
 use crate::plain::{self, Plain};
 use crate::report::{self, Progress, Row, grouped};
 
@@ -66,6 +67,7 @@ pub struct Session<'a> {
     examples: Vec<String>,
     ran: [u64; hooks::COUNT],
     lookups: Lookups,
+    asked: Asked,
     inject: bool,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Session<'a> {
             examples: Vec::new(),
             ran: [0; hooks::COUNT],
             lookups: Lookups::default(),
+            asked: Asked::default(),
             inject: false,
         }
     }
@@ -185,6 +188,7 @@ impl<'a> Session<'a> {
         }
         self.check_hooks(expected);
         self.check_lookups(expected);
+        self.check_asked();
         self.bytes as f64 / busy.as_secs_f64() / 1e6
     }
 
@@ -223,6 +227,16 @@ impl<'a> Session<'a> {
         self.lookups.add(did);
     }
 
+    /// What an operator asked for is as right as the rest.
+    fn check_asked(&mut self) {
+        let mut did = Asked::default();
+        self.workers.iter().for_each(|worker| did.add(worker.asked));
+        if did.failures > 0 {
+            self.note(format!("{} of {} words in the indexes of the threads", did.failures, did.verified));
+        }
+        self.asked.add(did);
+    }
+
     pub fn note(&mut self, wrong: String) {
         self.wrong += 1;
         if self.examples.len() < 10 {
@@ -248,6 +262,14 @@ impl<'a> Session<'a> {
         writeln!(out, "\npasses checked: {}; hooks ran {calls} times", grouped(self.passes))?;
         let [counted, checked] = [self.lookups.counted, self.lookups.checked].map(grouped);
         writeln!(out, "lookups counted: {counted}; lookups checked: {checked}")?;
+        let Asked { lines, verified, dropped, .. } = self.asked;
+        if lines + verified + dropped > 0 {
+            let [lines, verified, dropped] = [lines, verified, dropped].map(grouped);
+            writeln!(
+                out,
+                "by an operator: lines written: {lines}; words verified: {verified}; buffers dropped: {dropped}"
+            )?;
+        }
         writeln!(out, "wrong results: {}", grouped(self.wrong))?;
         for example in &self.examples {
             writeln!(out, "  {example}")?;

@@ -98,6 +98,11 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/mutants.md", "--shard", Commands),
     ("docs/ops.md", "up::enter()    one thread", Excused("tests/up.rs reads the bytes in both modes")),
     ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
+    (
+        "docs/operating.md",
+        "list ./jumplabel-demo",
+        Excused("crates/jumplabel-demo/tests/operator.rs runs it line by line, of the program itself"),
+    ),
     ("docs/operating.md", "list ./server\n", OF_THE_TOOL),
     ("docs/operating.md", "fn:write_back", OF_THE_TOOL),
     ("docs/operating.md", "sites ./server", OF_THE_TOOL),

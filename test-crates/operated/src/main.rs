@@ -1,7 +1,7 @@
 //! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold. With `serve`, waits for its end; with `serve sealed`,
 //! seals `wal.fsync` before.
 
-jumplabel_agent::startup!();
+jumplabel_agent::startup!(no_remote: "operated::HOOKS[2]");
 
 unsafe extern "C" {
     /// Where the program lies: address 0 of its file.

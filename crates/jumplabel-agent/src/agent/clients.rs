@@ -216,7 +216,11 @@ impl Clients {
     }
 }
 
-/// Who has connected.
+/// Who is at the other end of a connection (unix(7): `SO_PEERCRED`): of one that was accepted, who has connected; else who listens. The number
+/// of a process that this one cannot see is 0.
+///
+/// # Errors
+/// If it is no socket.
 pub fn peer(fd: BorrowedFd<'_>) -> rustix::io::Result<Peer> {
     let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut length = size_of_val(&found) as libc::socklen_t;

@@ -7,7 +7,8 @@
 //!   exit     the socket is removed, if this is the process that made it
 //! ```
 
-mod clients;
+mod changes;
+pub mod clients;
 pub mod event;
 mod inherited;
 pub mod no_remote;
@@ -27,6 +28,7 @@ use std::{fmt, io, ptr};
 pub use options::Options;
 
 use crate::directory;
+use crate::outside::OUTSIDE;
 
 /// The agent of this process; null if it has none. What it leads to is never freed.
 static RUNNING: AtomicPtr<Running> = AtomicPtr::new(ptr::null_mut());
@@ -150,6 +152,7 @@ impl Options {
             remove(running);
             StartError::Thread(error)
         })?;
+        OUTSIDE.agent(running.pid, &running.socket);
         Ok(path)
     }
 }
@@ -166,6 +169,7 @@ fn handlers() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     extern "C" fn child() {
         RUNNING.store(ptr::null_mut(), Ordering::Release);
+        OUTSIDE.no_agent();
         STARTING.store(false, Ordering::Release);
     }
     extern "C" fn end() {

@@ -1,33 +1,25 @@
 //! Keys that nobody may change by the agent: a list that only grows. Looking at it takes no lock, so that a process may fork meanwhile.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 
 use jumplabel_selector::{Selector, What};
 
 use super::StartError;
+use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
 
-/// An element, which is never freed.
-struct Forbidden {
-    what: What,
-    /// As it was written.
-    text: String,
+/// An element, which is never freed. Tools read the first two fields: `outside`.
+#[repr(C)]
+pub struct Forbidden {
     next: *const Forbidden,
+    /// As it was written.
+    pub text: Text,
+    what: What,
 }
 
-static FIRST: AtomicPtr<Forbidden> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Those that `startup!` names. An agent forbids them when it starts: only then are all keys looked at.
-static DECLARED: OnceLock<&'static [&'static str]> = OnceLock::new();
-
-pub fn declare(selectors: &'static [&'static str]) {
-    let _ = DECLARED.set(selectors); // The first call, as for the rest of `startup`.
-}
-
-/// What `startup!` names, and these.
+/// What `startup!` names, and these. Only now, when an agent starts, are all keys looked at.
 pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
-    let declared = DECLARED.get().copied().unwrap_or_default().iter().copied();
+    let declared = OUTSIDE.declared().iter().map(|text| text.get());
     declared.chain(selectors.iter().map(String::as_str)).try_for_each(no_remote)
 }
 
@@ -41,7 +33,7 @@ pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
 /// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing, so that a word that is misspelt protects nothing unseen.
 /// If the key's object is loaded later, say it then.
 pub fn no_remote(selector: &str) -> Result<(), StartError> {
-    if each().any(|element| element.text == selector) {
+    if each().any(|element| element.text.get() == selector) {
         return Ok(());
     }
     let refused = |why: String| StartError::NoRemote { selector: selector.to_owned(), why };
@@ -54,9 +46,10 @@ pub fn no_remote(selector: &str) -> Result<(), StartError> {
     if !chosen.map_err(|why| refused(why.to_owned()))?.contains(&true) {
         return Err(refused("nothing matches, so that it would protect nothing".to_owned()));
     }
-    let mut first = FIRST.load(Ordering::Acquire);
-    let element = Box::into_raw(Box::new(Forbidden { what, text: selector.to_owned(), next: first }));
-    while let Err(other) = FIRST.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
+    let mut first = OUTSIDE.forbidden.load(Ordering::Acquire);
+    let text = Text::new(String::leak(selector.to_owned()));
+    let element = Box::into_raw(Box::new(Forbidden { next: first, text, what }));
+    while let Err(other) = OUTSIDE.forbidden.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
         first = other;
         // SAFETY: nobody else knows it yet.
         unsafe { (*element).next = first };
@@ -68,11 +61,11 @@ pub fn no_remote(selector: &str) -> Result<(), StartError> {
 fn each() -> impl Iterator<Item = &'static Forbidden> {
     // SAFETY: elements are whole before they are in the list, and are never freed.
     let of = |element: *const Forbidden| unsafe { element.as_ref() };
-    std::iter::successors(of(FIRST.load(Ordering::Acquire)), move |element| of(element.next))
+    std::iter::successors(of(OUTSIDE.forbidden.load(Ordering::Acquire)), move |element| of(element.next))
 }
 
 /// The selector that forbids to change it.
 pub fn forbids(subject: &Subject) -> Option<&'static str> {
     // What cannot be answered was refused above.
-    each().find(|element| subject.is(&element.what).unwrap_or(true)).map(|element| &*element.text)
+    each().find(|element| subject.is(&element.what).unwrap_or(true)).map(|element| element.text.get())
 }

@@ -13,6 +13,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::changes::Changes;
 use crate::change::{self, Change, Refusal, To};
 use crate::protocol::Done;
 use crate::subject::{Kind, Subject};
@@ -97,7 +98,12 @@ impl Reverts {
     }
 
     /// Takes back what is due. What was done, and what was not, with the reason.
-    pub fn carry_out(&mut self, all: &[Subject], now: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+    pub fn carry_out(
+        &mut self,
+        all: &[Subject],
+        now: Instant,
+        made: &mut Changes,
+    ) -> (Vec<Done>, Vec<(String, String)>) {
         let due = self.pending.extract_if(.., |pending| pending.due <= now);
         let (mut changes, mut kept) = (Vec::new(), Vec::new());
         for Pending { address, name, set, back, .. } in due {
@@ -110,7 +116,7 @@ impl Reverts {
                 Some((subject, _)) => changes.push(Change { subject, to: back }),
             }
         }
-        let done = together(&changes, all, &mut kept);
+        let done = together(&changes, all, &mut kept, &mut |done| made.note(done, None, now));
         (done, kept)
     }
 }
@@ -123,7 +129,12 @@ impl Pending {
 
 /// In one transaction; or, if that is refused, in one each, so that what can be taken back is. The same key can be among them several times
 /// as a user more or less, which a transaction cannot have.
-fn together(changes: &[Change<'_>], all: &[Subject], kept: &mut Vec<(String, String)>) -> Vec<Done> {
+fn together(
+    changes: &[Change<'_>],
+    all: &[Subject],
+    kept: &mut Vec<(String, String)>,
+    made: &mut dyn FnMut(&[Change<'_>]),
+) -> Vec<Done> {
     let is_twice = |(at, change): (usize, &Change<'_>)| {
         changes[..at].iter().any(|other| std::ptr::eq(other.subject, change.subject))
     };
@@ -131,12 +142,16 @@ fn together(changes: &[Change<'_>], all: &[Subject], kept: &mut Vec<(String, Str
         && !changes.iter().enumerate().any(is_twice)
         && let Ok(outcome) = change::commit(changes)
     {
+        made(changes);
         return vec![Done::of(changes, all, Some(outcome))];
     }
     let mut done = Vec::new();
     for change in changes.chunks(1) {
         match change::commit(change) {
-            Ok(outcome) => done.push(Done::of(change, all, Some(outcome))),
+            Ok(outcome) => {
+                made(change);
+                done.push(Done::of(change, all, Some(outcome)));
+            }
             Err(Refusal::Forbidden(why) | Refusal::Meaningless(why)) => {
                 kept.push((change[0].subject.name.clone(), why))
             }

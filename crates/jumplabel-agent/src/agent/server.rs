@@ -20,8 +20,7 @@ use super::clients::{Client, Clients, peer};
 use super::event::Event;
 use super::inherited::Kept;
 use super::options::{Log, Options};
-use super::reverts::Reverts;
-use super::verbs::{self, Refused};
+use super::verbs::{self, Made, Refused};
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
 /// Of the thread. Pages that it does not touch cost nothing.
@@ -38,7 +37,7 @@ pub struct Server {
     log: Log,
     running: &'static Running,
     clients: Clients,
-    reverts: Reverts,
+    made: Made,
     /// Until when nobody is accepted.
     paused: Option<Instant>,
     round: u64,
@@ -47,8 +46,8 @@ pub struct Server {
 impl Server {
     pub fn new(listener: Kept, name: String, options: Options, running: &'static Running) -> Server {
         let Options { read_only, log, .. } = options;
-        let (clients, reverts) = (Clients::default(), Reverts::default());
-        Server { listener, name, read_only, log, running, clients, reverts, paused: None, round: 0 }
+        let (clients, made) = (Clients::default(), Made::default());
+        Server { listener, name, read_only, log, running, clients, made, paused: None, round: 0 }
     }
 
     /// Starts the thread, in which all signals are blocked but these.
@@ -93,7 +92,7 @@ impl Server {
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         self.paused = self.paused.filter(|&end| end > now);
-        let mut end = [self.reverts.next(), self.paused].into_iter().flatten().min();
+        let mut end = [self.made.reverts.next(), self.paused].into_iter().flatten().min();
         if self.clients.all.iter().any(Client::is_ready) {
             end = Some(now);
         }
@@ -193,7 +192,7 @@ impl Server {
                 let (name, pid) = (self.name.clone(), self.running.pid);
                 Ok(Answer { hello: Some(Hello { name, pid, program, read_only: self.read_only }), ..Answer::new() })
             }
-            Request::List(items) => verbs::list(&items, &self.reverts),
+            Request::List(items) => verbs::list(&items, &self.made),
             Request::Check(items) => verbs::check(&items),
             Request::Watch if self.clients.may_watch() => Ok(Answer::new()),
             Request::Watch => Err((3, "too many clients watch already".to_owned())),
@@ -201,7 +200,7 @@ impl Server {
                 let done = if self.read_only && !dry_run {
                     Err((4, "the agent is read-only: the program lets nobody change keys from outside".to_owned()))
                 } else {
-                    verbs::set(&items, seconds, dry_run, &mut self.reverts)
+                    verbs::set(&items, seconds, dry_run, by, &mut self.made)
                 };
                 *event = match &done {
                     Err((4, why)) => Some(Event::Refused { by, why: why.clone() }),
@@ -216,7 +215,7 @@ impl Server {
     /// Takes back what is due.
     fn revert(&mut self) {
         let now = Instant::now();
-        if self.reverts.next().is_none_or(|due| due > now) {
+        if self.made.reverts.next().is_none_or(|due| due > now) {
             return;
         }
         let running = self.running;
@@ -224,12 +223,12 @@ impl Server {
         let all = match verbs::all() {
             Ok(all) => all,
             Err((_, why)) => {
-                self.reverts.postpone(now + PAUSE);
+                self.made.reverts.postpone(now + PAUSE);
                 drop(using);
                 return self.tell(Event::Trouble(format!("keys stay as they are for another second: {why}")));
             }
         };
-        let (done, kept) = self.reverts.carry_out(&all, now);
+        let (done, kept) = self.made.reverts.carry_out(&all, now, &mut self.made.changes);
         drop(using);
         done.into_iter().for_each(|done| self.tell(changed(None, done)));
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));

@@ -5,10 +5,11 @@ use std::time::Instant;
 use jumplabel::Outcome;
 use jumplabel_selector::{Assignment, Selector};
 
+use super::changes::Changes;
 use super::no_remote;
 use super::reverts::{self, Reverts};
 use crate::change::{self, Change, Refusal, To};
-use crate::protocol::{Answer, Changed, Declared, Done, Row};
+use crate::protocol::{Answer, Changed, Declared, Done, Peer, Row};
 use crate::subject::{Kind, Subject};
 
 /// Why not: the status, and a sentence.
@@ -36,20 +37,36 @@ fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Su
     Ok(all.iter().zip(is_chosen).filter_map(|(subject, is_chosen)| is_chosen.then_some(subject)).collect())
 }
 
+/// What the agent knows of changes that it has made.
+#[derive(Default)]
+pub struct Made {
+    /// What is taken back.
+    pub reverts: Reverts,
+    /// Who made what it is.
+    pub changes: Changes,
+}
+
 /// `list`.
-pub fn list(items: &[Selector], reverts: &Reverts) -> Result<Answer, Refused> {
+pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     let (all, now) = (all()?, Instant::now());
-    let row = |subject: &Subject| Row {
-        key: subject.name.clone(),
-        kind: subject.word().to_owned(),
-        state: subject.state(),
-        count: if let Kind::Key(info) = subject.kind { Some(info.count) } else { None },
-        sites: subject.sites,
-        declared: Declared { file: subject.file.to_owned(), line: subject.line, column: subject.column },
-        no_remote: no_remote::forbids(subject).is_some(),
-        reverts_in: reverts.seconds_left(subject, now),
+    let row = |subject: &Subject| -> Result<Row, Refused> {
+        let mut differing = 0;
+        each_difference(subject, |_| differing += 1)?;
+        Ok(Row {
+            key: subject.name.clone(),
+            kind: subject.word().to_owned(),
+            state: subject.state(),
+            count: if let Kind::Key(info) = subject.kind { Some(info.count) } else { None },
+            sites: subject.sites,
+            declared: Declared { file: subject.file.to_owned(), line: subject.line, column: subject.column },
+            no_remote: no_remote::forbids(subject).is_some(),
+            reverts_in: made.reverts.seconds_left(subject, now),
+            since: made.changes.of(subject, now),
+            differing,
+        })
     };
-    Ok(Answer { keys: Some(chosen(&all, items)?.into_iter().map(row).collect()), ..Answer::new() })
+    let rows: Result<_, _> = chosen(&all, items)?.into_iter().map(row).collect();
+    Ok(Answer { keys: Some(rows?), ..Answer::new() })
 }
 
 /// `check`: what differs is no error, but the status is 1; what is in the code and should not be there is one, and the status is 4.
@@ -95,31 +112,42 @@ fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
 
 /// A sentence for each site of a key that does not do what the key is.
 fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
-    let Kind::Key(info) = subject.kind else { return Ok(Vec::new()) };
     let (name, mut sentences) = (&subject.name, Vec::new());
-    let look = |site: jumplabel::Site| match site.state {
-        None => sentences.push(format!("{name}: the site at {:#x} holds foreign bytes {:?}", site.address, site.bytes)),
-        // A site that loads follows the key. The program may have changed it since it was listed.
-        Some(state)
-            if !site.loads
-                && info.key.is_enabled() == info.enabled
-                && (site.arm == state.falls_through()) != info.enabled =>
-        {
-            sentences.push(format!(
-                "{name}: the site at {:#x} is `{}`, and the key is {}",
-                site.address,
-                state.name(),
-                subject.state()
-            ));
-        }
-        Some(_) => {}
-    };
-    jumplabel::for_each_site(info.key, look).map_err(|error| (4, format!("{name}: {error}")))?;
+    each_difference(subject, |site| {
+        let (address, is) = (site.address, subject.state());
+        sentences.push(match site.state {
+            None => format!("{name}: the site at {address:#x} holds foreign bytes {:?}", site.bytes),
+            Some(state) => format!("{name}: the site at {address:#x} is `{}`, and the key is {is}", state.name()),
+        });
+    })?;
     Ok(sentences)
 }
 
+/// Visits each site of a key that does not do what the key is.
+fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -> Result<(), Refused> {
+    let Kind::Key(info) = subject.kind else { return Ok(()) };
+    let look = |site: jumplabel::Site| {
+        let differs = site.state.is_none_or(|state| {
+            // A site that loads follows the key. The program may have changed it since it was listed.
+            let is_told = !site.loads && info.key.is_enabled() == info.enabled;
+            is_told && (site.arm == state.falls_through()) != info.enabled
+        });
+        if differs {
+            visit(&site);
+        }
+    };
+    let visited = jumplabel::for_each_site(info.key, look);
+    visited.map(drop).map_err(|error| (4, format!("{}: {error}", subject.name)))
+}
+
 /// `set`: all or nothing. What is so already is left alone.
-pub fn set(items: &[Selector], seconds: Option<u32>, dry_run: bool, reverts: &mut Reverts) -> Result<Done, Refused> {
+pub fn set(
+    items: &[Selector],
+    seconds: Option<u32>,
+    dry_run: bool,
+    by: Peer,
+    Made { reverts, changes: made }: &mut Made,
+) -> Result<Done, Refused> {
     let all = all()?;
     let chosen = change::choose(&all, items).map_err(status)?;
     for change in &chosen {
@@ -144,6 +172,7 @@ pub fn set(items: &[Selector], seconds: Option<u32>, dry_run: bool, reverts: &mu
         return Ok(Done { dry_run, ..Done::of(&changes, &all, None) });
     }
     let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes).map_err(status)?) };
+    made.note(&changes, Some(by), now);
     let mut done = Done::of(&changes, &all, outcome);
     done.reverts_in = seconds.map(u64::from).filter(|_| reverts.note(&chosen, due));
     if seconds.is_none() {
@@ -183,9 +212,7 @@ impl Changed {
         let (from, to) = match (&change.subject.kind, change.to) {
             (Kind::Key(info), To::Inc) => (users(info.count), users(info.count.saturating_add(1))),
             (Kind::Key(info), To::Dec) => (users(info.count), users(info.count.saturating_sub(1))),
-            (Kind::Mode(info), To::Mode(number)) => (change.subject.state(), format!("{number}/{}", info.arms)),
-            (_, To::Key(on)) => (change.subject.state(), word(on).to_owned()),
-            (_, to) => (change.subject.state(), to.assignment()),
+            _ => (change.subject.state(), change.state()),
         };
         Changed { key: change.subject.name.clone(), from, to, sites: change.subject.sites }
     }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use jumplabel_agent::protocol::Changed;
+use jumplabel_agent::protocol::{Changed, Peer};
 use jumplabel_testing::scenario::passes;
 
 use crate::client::Agent;
@@ -168,6 +168,35 @@ fn check_finds_foreign_bytes() {
         assert_eq!(answer.status, 0, "another key");
         let answer = agent.client().ask("check net.trace");
         assert!(answer.status == 4 && answer.differences.unwrap()[0].contains("foreign bytes"));
+        let rows = agent.client().done("list net.*").keys.unwrap();
+        assert_eq!(rows.iter().map(|row| (&*row.state, row.differing)).collect::<Vec<_>>(), [("off", 0), ("off", 1)]);
+    });
+}
+
+/// Who made a key what it is, as long as it is that.
+#[test]
+fn since() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let mut client = agent.client();
+        let mut who = |key: &str| client.done(&format!("list {key}")).keys.unwrap()[0].since.map(|since| since.by);
+        let me = Some(Peer { uid: rustix::process::geteuid().as_raw(), pid: std::process::id() });
+        assert_eq!(who("net.trace"), None);
+        agent.client().done("set net.trace=on,agent::MODE=2");
+        assert_eq!((who("net.trace"), who("agent::MODE"), who("net.packets")), (Some(me), Some(me), None));
+        // What is so already, and a dry run, change nothing.
+        agent.client().done("set net.packets=off,net.packets=off");
+        agent.client().done("set net.packets=on dry-run");
+        assert_eq!(who("net.packets"), None);
+        // The program itself.
+        TRACE.disable().unwrap();
+        assert_eq!((who("net.trace"), who("agent::MODE")), (None, Some(me)));
+        agent.client().done("set net.packets+1");
+        assert_eq!(who("net.packets"), Some(me));
+        agent.client().done("set net.packets-1 for 1");
+        while who("net.packets") != Some(None) {
+            std::thread::yield_now();
+        }
     });
 }
 

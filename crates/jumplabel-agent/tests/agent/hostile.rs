@@ -229,3 +229,23 @@ fn full_stderr() {
         rustix::stdio::dup2_stderr(&stderr).unwrap();
     });
 }
+
+/// The disk is full that standard error goes to: the lines are lost, and keys change all the same.
+#[test]
+fn full_disk() {
+    passes(|| {
+        use_all();
+        let directory = Directory::new();
+        let socket = Options::new().directory(directory.inner()).start().unwrap();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        assert_eq!((&full).write(b".").unwrap_err().kind(), ErrorKind::StorageFull);
+        let stderr = rustix::io::fcntl_dupfd_cloexec(std::io::stderr(), 0).unwrap();
+        rustix::stdio::dup2_stderr(&full).unwrap();
+        let mut client = Client::new(&socket);
+        client.done("set net.trace=on");
+        client.refused("set auth.strict-1,auth.strict-1", 2);
+        let is_on = now().0;
+        rustix::stdio::dup2_stderr(&stderr).unwrap();
+        assert!(is_on);
+    });
+}

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
-use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Request, Row};
+use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row};
 
 use crate::arguments;
 use crate::failure::{DONE, Failure};
@@ -31,10 +31,41 @@ pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure
 
 fn columns(row: Row) -> [Cow<'static, str>; 5] {
     let count = row.count.map_or("-".to_owned(), |count| count.to_string());
-    let back = row.reverts_in.map(|seconds| format!("back in {seconds} s"));
-    let notes: Vec<_> = row.no_remote.then(|| "not from outside".to_owned()).into_iter().chain(back).collect();
+    let (mixed, sites) = (row.differing > 0, row.sites);
+    let verb = if row.differing == 1 { "differs" } else { "differ" };
+    let notes = [
+        mixed.then(|| format!("{} of {sites} sites {verb} from the table", row.differing)),
+        row.no_remote.then(|| "not from outside".to_owned()),
+        row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by))),
+        row.reverts_in.map(|seconds| format!("back in {seconds} s")),
+    ];
+    let notes: Vec<_> = notes.into_iter().flatten().collect();
     let note = if notes.is_empty() { "-".to_owned() } else { notes.join(", ") };
-    [row.key, row.state, count, row.sites.to_string(), note].map(Cow::Owned)
+    let state = if mixed { "MIXED".to_owned() } else { row.state };
+    [row.key, state, count, sites.to_string(), note].map(Cow::Owned)
+}
+
+/// Who has asked for a change.
+fn who(by: Option<Peer>) -> String {
+    by.map_or("by itself".to_owned(), |peer| format!("by {peer}"))
+}
+
+/// How long something is so, in its two largest units.
+fn long(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds}s"),
+        (minutes @ 1..60, seconds) => format!("{minutes}m{seconds:02}s"),
+        (minutes @ 60..1440, _) => format!("{}h{:02}m", minutes / 60, minutes % 60),
+        (minutes, _) => format!("{}d{:02}h", minutes / 1440, minutes / 60 % 24),
+    }
+}
+
+/// How many sites a transaction has changed, where, and how long that took.
+fn cost(done: &Done) -> String {
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    // Whoever listens there may say anything.
+    let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));
+    format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))
 }
 
 pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
@@ -49,20 +80,23 @@ pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure
 
 pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
     let arguments::Set { target, selectors, seconds, dry_run, json, force, .. } = what;
-    if *force && !what.worker && !dry_run {
+    let agent = if *force && !what.worker { force::agent(target)? } else { None };
+    let force = *force && agent.is_none();
+    if force && !what.worker && !dry_run {
         return force::guarded(what);
     }
-    let answer = if *force {
+    let answer = if force {
         force::set(what)?
     } else {
         let request = Request::Set { items: selectors.clone(), seconds: *seconds, dry_run: *dry_run };
-        Process::find(target)?.ask(&request)?
+        let mut process = agent.map_or_else(|| Process::find(target), |path| Process::at(target, &path))?;
+        process.ask(&request)?
     };
     let code = said(&answer, report);
     if *json && code == DONE {
         report.json(&answer);
     } else if let Some(done) = answer.set {
-        show(target, *force, done, report);
+        show(target, what.force, done, report);
     }
     Ok(code)
 }
@@ -73,12 +107,16 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
         report.line(&format_args!("nothing to change{by_itself}"));
         return;
     }
+    let cost = cost(&done);
     let rows = done
         .changes
         .into_iter()
         .map(|change| [change.key, change.from, change.to, change.sites.to_string()].map(Cow::Owned));
     let heading = [("KEY", Side::Left), ("FROM", Side::Left), ("TO", Side::Left), ("SITES", Side::Right)];
     report.columns(heading, rows.collect());
+    if !done.dry_run {
+        report.line(&cost);
+    }
     let force = force.then_some("--force");
     let words: Vec<_> = force.into_iter().chain([target]).chain(done.undo.split(',')).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
@@ -114,13 +152,15 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
 
 /// A line for each key.
 fn lines(event: &Happened) -> String {
-    let since = Duration::try_from_secs_f64(event.time).unwrap_or_default();
+    // Of four digits are the years of a time that can be written.
+    const LAST: f64 = 253_402_300_799.0;
+    let since = Duration::try_from_secs_f64(event.time.min(LAST)).unwrap_or_default();
     let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let who = event.by.map_or("by itself".to_owned(), |peer| format!("by uid {} (pid {})", peer.uid, peer.pid));
+    let (who, cost) = (who(event.by), cost(&event.done));
     let back = event.done.reverts_in.map_or(String::new(), |seconds| format!(", back in {seconds} s"));
     let line = |change: &Changed| {
         let (when, what) = (humantime::format_rfc3339_millis(when), visible(&change.key));
-        format!("{when}  {what}  {} -> {}  {who}{back}\n", visible(&change.from), visible(&change.to))
+        format!("{when}  {what}  {} -> {}  {who}, {cost}{back}\n", visible(&change.from), visible(&change.to))
     };
     event.done.changes.iter().map(line).collect()
 }
@@ -131,4 +171,19 @@ fn said(answer: &Answer, report: &mut Report) -> u8 {
         report.error(why);
     }
     answer.status
+}
+
+#[test]
+fn hostile_numbers() {
+    for time in [f64::NAN, f64::INFINITY, -1.0, 1e300, 1e12, 253_402_300_799.9] {
+        let change = Changed { key: "a\u{1b}[2J".into(), from: "\n".into(), to: String::new(), sites: usize::MAX };
+        let done = Done { changes: vec![change.clone(), change], nanoseconds: u64::MAX, ..Done::default() };
+        let text = lines(&Happened { time, by: None, done });
+        assert!(text.lines().count() == 2 && !text.contains('\u{1b}'), "{text}");
+    }
+    assert_eq!(
+        [0, 59, 60, 3599, 3600, 86399, 86400].map(long),
+        ["0s", "59s", "1m00s", "59m59s", "1h00m", "23h59m", "1d00h"]
+    );
+    assert!(long(u64::MAX).ends_with('h'));
 }

@@ -15,6 +15,9 @@ const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)
 /// A watch is begun anew after this, from where it was: a member that is gone without a word is noticed then.
 const WATCH: Duration = Duration::from_secs(60);
 
+/// Of an answer. Reports of 10,000 hosts are some 15 MB in base64.
+const LONGEST: u64 = 256 << 20;
+
 /// The members of a cluster, of which one answers.
 pub struct Etcd {
     members: Vec<String>,
@@ -79,7 +82,10 @@ impl Etcd {
             let url = format!("{}/v3/{what}", self.member());
             let asked =
                 self.agent.post(&url).config().timeout_global(Some(PATIENCE[1])).build().send(request.to_string());
-            match asked.and_then(|mut answer| answer.body_mut().read_to_string()) {
+            let read = |mut answer: ureq::http::Response<ureq::Body>| {
+                answer.body_mut().with_config().limit(LONGEST).read_to_string()
+            };
+            match asked.and_then(read) {
                 Ok(text) => {
                     return serde_json::from_str(&text).map_err(|error| Failure::OutOfReach(format!("{url}: {error}")));
                 }

@@ -21,6 +21,7 @@ use super::etcd::{Ended, Etcd, Event, Pair};
 use super::process::Member;
 use super::report::{self, Host, Undo};
 use crate::failure::Failure;
+use crate::report::visible;
 
 /// How often it looks for processes that have come or gone.
 const LOOK: Duration = Duration::from_secs(1);
@@ -160,7 +161,7 @@ impl Follower<'_> {
     }
 
     fn say(&mut self, line: &str) {
-        let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        let _ = writeln!(self.out, "{}", visible(line)).and_then(|()| self.out.flush());
     }
 
     /// All there is: what is not there any more is withdrawn.

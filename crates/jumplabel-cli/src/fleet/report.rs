@@ -47,10 +47,13 @@ impl Fleet {
     /// Adds a host. `last`: the revision of the last wish.
     pub fn add(&mut self, name: &str, host: Host, last: i64) {
         self.hosts += 1;
-        self.processes += host.processes;
+        self.processes = self.processes.saturating_add(host.processes);
         for (key, states) in host.keys {
             let all = self.keys.entry(key).or_default();
-            states.into_iter().for_each(|(state, count)| *all.entry(state).or_default() += count);
+            for (state, count) in states {
+                let sum = all.entry(state).or_default();
+                *sum = sum.saturating_add(count);
+            }
         }
         if host.revision < last {
             self.behind.push(name.to_owned());

@@ -3,7 +3,8 @@
 //! ```text
 //!   plan     counts and bytes are read and checked; nothing is written
 //!   mark     the process is told that sites and counts may not agree: whoever takes its lock next makes them
-//!   code     each site, in the steps of a live change: it does what it did or what it shall, after each of them
+//!   code     page by page, each in one write, which the system does or does not: each site does what it did or what it shall; a site on
+//!            two pages in the steps of a live change
 //!   counts   the words of the keys
 //!   unmark
 //! ```
@@ -19,6 +20,7 @@ use jumplabel::arch::Code;
 use jumplabel::key::count::{self, Transition};
 
 use super::live::{Live, Locks, goal};
+use super::memory::{PAGE, Pages};
 use super::threads::Stopped;
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -29,6 +31,8 @@ pub type Wanted = (usize, count::Change);
 /// What is written.
 pub struct Plan {
     edits: Vec<Edit>,
+    /// What they come to, but for those on two pages: from the first to the last of a page.
+    runs: Vec<(u64, Vec<u8>)>,
     counts: Vec<Count>,
     marks: Vec<(u64, [u32; 2])>,
 }
@@ -37,6 +41,20 @@ struct Edit {
     address: u64,
     old: Code,
     new: Code,
+}
+
+impl Edit {
+    fn page(&self) -> u64 {
+        self.address / PAGE as u64
+    }
+
+    fn end(&self) -> u64 {
+        self.address + self.old.len() as u64
+    }
+
+    fn is_on_two_pages(&self) -> bool {
+        (self.end() - 1) / PAGE as u64 != self.page()
+    }
 }
 
 /// The count of a key, before and after.
@@ -52,17 +70,18 @@ pub struct Count {
 impl Plan {
     /// What is to be written; an error says why nothing may be.
     pub fn make(live: &Live, locks: &Locks, wanted: &[Wanted]) -> Result<Plan, Failure> {
-        let mut plan = Plan { edits: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
+        let mut plan = Plan { edits: Vec::new(), runs: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
+        let pages = &Pages::of(&live.memory);
         for &(number, change) in wanted {
             let key = &live.keys[number];
             let refused =
                 |why: &dyn std::fmt::Display| Failure::Refused(format!("{}: {why}: nothing is set", key.name));
-            if live.is_due(key)? {
+            if live.is_due(pages, key)? {
                 return Err(refused(
                     &"the process is about to take a user of it off (a deferred decrement): try again later",
                 ));
             }
-            let old = live.count(key)?;
+            let old = live.count(pages, key)?;
             let word = AtomicI32::new(old);
             let transition = count::begin(&word, change).map_err(|misuse| refused(&Error::from(misuse)))?;
             count::publish(&word, transition);
@@ -73,26 +92,45 @@ impl Plan {
             }
             match transition {
                 Transition::Done if !locks.disagree => {}
-                Transition::Done => plan.bring(live, number, count::users(new) > 0)?,
-                Transition::TurnOn => plan.bring(live, number, true)?,
-                Transition::TurnOff => plan.bring(live, number, false)?,
+                Transition::Done => plan.bring(live, pages, number, count::users(new) > 0)?,
+                Transition::TurnOn => plan.bring(live, pages, number, true)?,
+                Transition::TurnOff => plan.bring(live, pages, number, false)?,
             }
         }
         if locks.disagree {
             let others = (0..live.keys.len()).filter(|number| wanted.iter().all(|(chosen, _)| chosen != number));
             for number in others.collect::<Vec<_>>() {
-                let on = count::users(live.count(&live.keys[number])?) > 0;
-                plan.bring(live, number, on)?;
+                let on = count::users(live.count(pages, &live.keys[number])?) > 0;
+                plan.bring(live, pages, number, on)?;
             }
         }
+        plan.gather(pages)
+            .map_err(|error| Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", live.pid)))?;
         Ok(plan)
     }
 
+    /// What each page is to hold from its first edit to its last.
+    fn gather(&mut self, pages: &Pages<'_>) -> io::Result<()> {
+        self.edits.sort_by_key(|edit| edit.address);
+        let whole: Vec<_> = self.edits.iter().filter(|edit| !edit.is_on_two_pages()).collect();
+        for edits in whole.chunk_by(|one, next| one.page() == next.page()) {
+            let ([first, ..], [.., last]) = (edits, edits) else { continue };
+            let mut run = vec![0; (last.end() - first.address) as usize];
+            pages.read(first.address, &mut run)?;
+            for edit in edits {
+                let at = (edit.address - first.address) as usize;
+                run[at..at + edit.new.len()].copy_from_slice(&edit.new);
+            }
+            self.runs.push((first.address, run));
+        }
+        Ok(())
+    }
+
     /// All sites of a key.
-    fn bring(&mut self, live: &Live, number: usize, on: bool) -> Result<(), Failure> {
+    fn bring(&mut self, live: &Live, pages: &Pages<'_>, number: usize, on: bool) -> Result<(), Failure> {
         let key = &live.keys[number];
         for &at in &key.sites {
-            let (site, held) = (live.site(at), live.held(at)?);
+            let (site, held) = (live.site(at), live.held(pages, at)?);
             let refused = |why: &str| {
                 Err(Failure::Refused(format!("{}: the site at {:#x} {why}: nothing is set", key.name, held.address)))
             };
@@ -119,11 +157,9 @@ impl Plan {
         &self.counts
     }
 
-    /// On how many pages sites change.
+    /// On how many pages sites begin that change.
     pub fn pages(&self) -> usize {
-        const PAGE: u64 = 4 << 10;
-        let mut pages: Vec<_> = self.edits.iter().map(|edit| edit.address / PAGE).collect();
-        pages.sort_unstable();
+        let mut pages: Vec<_> = self.edits.iter().map(Edit::page).collect();
         pages.dedup();
         pages.len()
     }
@@ -167,7 +203,10 @@ impl Plan {
 
     fn write(&self, write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         self.mark(0, write)?;
-        for edit in &self.edits {
+        for (address, bytes) in &self.runs {
+            write(*address, bytes)?;
+        }
+        for edit in self.edits.iter().filter(|edit| edit.is_on_two_pages()) {
             for piece in Machine::X86_64.steps(edit.old, edit.new) {
                 write(edit.address + u64::from(piece.offset), piece.bytes())?;
             }

@@ -9,7 +9,7 @@ use jumplabel::format::{BRANCH, MAGIC, NAKED, VERSION};
 use jumplabel::key::count;
 use jumplabel_selector::{Selector, What};
 
-use super::memory::Memory;
+use super::memory::{Memory, Pages};
 use super::objects::{self, Loaded};
 use super::{Pid, threads};
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ impl Live {
             let name = other.name();
             return Err(Failure::OutOfReach(format!("{pid}: a process of {name}: --force changes those of x86_64")));
         }
-        live.find_runtimes();
+        live.runtimes = live.find(MAGIC, VERSION);
         live.collect()?;
         live.look_at_lists()?;
         Ok(live)
@@ -88,10 +88,10 @@ impl Live {
 
     /// The objects, with keys alone, which are what they are now; and so are their sites.
     pub fn into_target(mut self) -> Result<Target, Failure> {
-        let mut now = Vec::new();
+        let (mut now, pages) = (Vec::new(), Pages::of(&self.memory));
         for key in &self.keys {
             for &at in &key.sites {
-                now.push((at, self.held(at)?));
+                now.push((at, self.held(&pages, at)?));
             }
         }
         let mut objects = std::mem::take(&mut self.target.objects);
@@ -104,7 +104,7 @@ impl Live {
             object.table.subjects.retain_mut(|subject| {
                 let there = resolve(&self.memory, bias, &subject.place, subject.slot);
                 let key = there.and_then(|there| self.by_address.get(&there)).map(|&key| &self.keys[key]);
-                let on = key.and_then(|key| self.count(key).ok()).map(|count| count::users(count) > 0);
+                let on = key.and_then(|key| self.count(&pages, key).ok()).map(|count| count::users(count) > 0);
                 match &mut subject.is {
                     Is::Key(was) | Is::Tracepoint(was) => *was = on,
                     _ => return false,
@@ -126,13 +126,13 @@ impl Live {
         Ok(self.loaded.iter().all(|loaded| maps.contains(&loaded.first)) && self.look_at_lists().is_ok())
     }
 
-    fn lost(&self, error: &io::Error) -> Failure {
+    pub fn lost(&self, error: &io::Error) -> Failure {
         Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", self.pid))
     }
 
-    /// The library's state begins with a word that nothing else has, in data that the program may write.
-    fn find_runtimes(&mut self) {
-        let magic = MAGIC.map(u32::to_le_bytes).concat();
+    /// Addresses of what begins with words that nothing else has, and a version, in data that the program may write.
+    pub fn find(&self, magic: [u32; 2], version: u32) -> Vec<u64> {
+        let (magic, mut found) = (magic.map(u32::to_le_bytes).concat(), Vec::new());
         for (object, loaded) in self.target.objects.iter().zip(&self.loaded) {
             for (start, data) in object.image.data() {
                 let first = (start.wrapping_neg() % 8) as usize;
@@ -140,12 +140,13 @@ impl Live {
                 {
                     let address = loaded.bias.wrapping_add(start + at as u64);
                     let head = self.memory.array::<12>(address).unwrap_or_default();
-                    if head[..8] == magic && head[8..] == VERSION.to_le_bytes() {
-                        self.runtimes.push(address);
+                    if head[..8] == magic && head[8..] == version.to_le_bytes() {
+                        found.push(address);
                     }
                 }
             }
         }
+        found
     }
 
     /// All keys, with the sites of all objects.
@@ -238,13 +239,13 @@ impl Live {
     }
 
     /// The word of a key, which begins with its count.
-    pub fn count(&self, key: &Key) -> Result<i32, Failure> {
-        self.memory.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
+    pub fn count(&self, pages: &Pages<'_>, key: &Key) -> Result<i32, Failure> {
+        pages.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
     }
 
     /// Whether a deferred decrement is due.
-    pub fn is_due(&self, key: &Key) -> Result<bool, Failure> {
-        self.memory.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
+    pub fn is_due(&self, pages: &Pages<'_>, key: &Key) -> Result<bool, Failure> {
+        pages.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
     }
 
     pub fn site(&self, (object, site): (usize, usize)) -> &Site {
@@ -252,19 +253,25 @@ impl Live {
     }
 
     /// What a site holds.
-    pub fn held(&self, at: (usize, usize)) -> Result<Held, Failure> {
+    pub fn held(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Held, Failure> {
         let (site, bias) = (self.site(at), self.loaded[at.0].bias);
         let (address, target) = (site.address.wrapping_add(bias), site.target.wrapping_add(bias));
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..site.bytes.len()];
-        self.memory.read(address, bytes).map_err(|error| self.lost(&error))?;
+        pages.read(address, bytes).map_err(|error| self.lost(&error))?;
         let code = Code::new(site.kind.number(), bytes);
         Ok(Held { address, target, code, state: Machine::X86_64.decode(site.kind, code, address, target) })
     }
 
     /// What a site that does something else than its key says does: nothing, if all is well.
-    pub fn difference(&self, key: &Key, at: (usize, usize), on: bool) -> Result<Option<String>, Failure> {
-        let (site, held) = (self.site(at), self.held(at)?);
+    pub fn difference(
+        &self,
+        pages: &Pages<'_>,
+        key: &Key,
+        at: (usize, usize),
+        on: bool,
+    ) -> Result<Option<String>, Failure> {
+        let (site, held) = (self.site(at), self.held(pages, at)?);
         let name = &key.name;
         let Some(state) = held.state else {
             return Ok(match site.kind.number() {

@@ -3,9 +3,9 @@
 //! ```text
 //!   guard      a process that sees a change through
 //!   change     what is written, in which order
-//!   live       keys: counts, sites, the library's lock
+//!   live       keys: counts, sites, the library's lock         look       list, check
 //!   objects    what is loaded, and its tables              threads    all stopped
-//!   memory     of the other process
+//!   memory     of the other process                         outside    what its agent library says
 //! ```
 //!
 //! Of x86-64: what is written between a stop and a start is seen by all threads there without more.
@@ -13,23 +13,26 @@
 mod change;
 mod guard;
 mod live;
+mod look;
 mod memory;
 mod objects;
+mod outside;
 mod threads;
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use jumplabel::key::count;
-use jumplabel_agent::protocol::{Answer, Changed, Declared, Done, Row};
+use jumplabel_agent::protocol::{Answer, Changed, Done};
 use jumplabel_selector::{Assignment, Selector};
 
 use crate::arguments::Set;
-use crate::failure::{DIFFERS, DONE, Failure};
-use crate::process;
+use crate::failure::Failure;
 use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
+pub use look::{check, list};
 use threads::Stopped;
 
 /// The number of a process or thread.
@@ -51,71 +54,6 @@ fn pid(target: &str) -> Result<Pid, Failure> {
 /// What a process has loaded, with the keys and the bytes of their sites as they are now, at the addresses of the files.
 pub fn target(name: &str) -> Result<Target, Failure> {
     Live::read(pid(name)?)?.into_target()
-}
-
-/// `list`.
-pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
-    let live = Live::read(pid(target)?)?;
-    let chosen = chosen(&live, selectors)?;
-    let mut rows = Vec::new();
-    for key in chosen.into_iter().map(|number| &live.keys[number]) {
-        let users = count::users(live.count(key)?);
-        let at = key.declared.as_ref();
-        let declared = Declared {
-            file: at.map_or_else(String::new, |at| at.file.clone()),
-            line: at.map_or(0, |at| at.line),
-            column: at.map_or(0, |at| at.column),
-        };
-        rows.push(Row {
-            key: key.name.clone(),
-            kind: if key.is_tracepoint { "tracepoint" } else { "key" }.to_owned(),
-            state: word_of(users > 0).to_owned(),
-            count: Some(users),
-            sites: key.sites.len(),
-            declared,
-            no_remote: false,
-            reverts_in: None,
-        });
-    }
-    Ok(Answer { keys: Some(rows), ..Answer::new() })
-}
-
-/// `check`.
-pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
-    let live = Live::read(pid(target)?)?;
-    let (mut differences, mut status) = (Vec::new(), DONE);
-    for key in chosen(&live, selectors)?.into_iter().map(|number| &live.keys[number]) {
-        let on = count::users(live.count(key)?) > 0;
-        for &site in &key.sites {
-            if let Some(difference) = live.difference(key, site, on)? {
-                status = Failure::Refused(String::new()).code();
-                differences.push(difference);
-            }
-        }
-    }
-    for selector in selectors {
-        let Some(wanted) = &selector.assignment else { continue };
-        for number in live.choose(selector)? {
-            let key = &live.keys[number];
-            let on = count::users(live.count(key)?) > 0;
-            let is_so = match wanted {
-                Assignment::On => on,
-                Assignment::Off => !on,
-                _ => {
-                    return Err(Failure::Usage(format!(
-                        "{} cannot be `{}`: it is a key, on or off",
-                        key.name,
-                        wanted.value()
-                    )));
-                }
-            };
-            if !is_so {
-                differences.push(format!("{} is {}, not {}", key.name, word_of(on), wanted.value()));
-                status = status.max(DIFFERS);
-            }
-        }
-    }
-    Ok(Answer { status, differences: Some(differences), ..Answer::new() })
 }
 
 /// What some selectors choose, each once; all, if there is none.
@@ -142,28 +80,23 @@ fn word_of(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// `set`, by a worker, which prints what is to be printed: the exit code.
-pub fn guarded(what: &Set) -> Result<u8, Failure> {
-    guard::run(allowed(what)?, what)
+/// Where the agent of a process listens, if it has one: wherever that is, its memory says it.
+pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
+    Live::read(pid(target)?)?.agent()
 }
 
-/// The process, if it may be changed from outside.
-fn allowed(what: &Set) -> Result<Pid, Failure> {
-    let pid = pid(&what.target)?;
+/// `set`, by a worker, which prints what is to be printed: the exit code.
+pub fn guarded(what: &Set) -> Result<u8, Failure> {
     if what.seconds.is_some() {
-        let why = "--for needs an agent, which takes it back though this tool is killed: leave out --force, or --for";
-        return Err(Failure::Usage(why.to_owned()));
+        let why = "--for needs an agent, which takes it back though this tool is killed: leave out --for";
+        return Err(Failure::Usage(format!("{}: {why}", what.target)));
     }
-    if process::has_agent(pid) {
-        let why = format!("{pid}: it has an agent, which knows what nobody may change from outside: leave out --force");
-        return Err(Failure::Refused(why));
-    }
-    Ok(pid)
+    guard::run(pid(&what.target)?, what)
 }
 
 /// `set`, in this process.
 pub fn set(what: &Set) -> Result<Answer, Failure> {
-    let pid = allowed(what)?;
+    let pid = pid(&what.target)?;
     let mut writes = 0;
     let mut before = || {
         if what.dies == Some(writes) {
@@ -171,7 +104,19 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
         }
         writes += 1;
     };
-    let choose = |live: &Live| wanted(live, &what.selectors);
+    let choose = |live: &Live| {
+        if live.agent()?.is_some() {
+            return Err(Failure::Refused(format!("{pid}: it has started an agent just now: try again")));
+        }
+        let wanted = wanted(live, &what.selectors)?;
+        match live.forbidden()?.iter().find(|(key, _)| wanted.iter().any(|(chosen, _)| chosen == key)) {
+            None => Ok(wanted),
+            Some((key, selector)) => Err(Failure::Refused(format!(
+                "{}: the program lets nobody change it from outside (`{selector}`): nothing is set",
+                live.keys[*key].name
+            ))),
+        }
+    };
     let how = How { dry_run: what.dry_run, runs: what.runs };
     let (live, plan, pause) = attempt(pid, &choose, how, &mut before)?;
     let changes = plan.counts().iter().map(|count| changed(&live.keys[count.key], count)).collect();

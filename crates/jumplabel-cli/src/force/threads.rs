@@ -207,7 +207,7 @@ fn state(pid: Pid, thread: Pid) -> Option<char> {
 }
 
 /// A line of `/proc/PID/status`.
-fn status(pid: Pid, name: &str) -> Option<String> {
+pub fn status(pid: Pid, name: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().to_owned())

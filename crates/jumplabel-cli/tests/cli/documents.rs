@@ -37,7 +37,15 @@ fn words(line: &str) -> Vec<String> {
             _ => word.to_owned(),
         },
     };
-    line.split_whitespace().map(word).collect()
+    let mut words: Vec<_> = line.split_whitespace().map(word).collect();
+    // What a compiler and a machine make of them.
+    for at in 1..words.len() {
+        if matches!(&*words[at], "us" | "page," | "pages,") {
+            "NUMBER".clone_into(&mut words[at - 1]);
+        }
+    }
+    words.iter_mut().filter(|word| *word == "pages,").for_each(|word| "page,".clone_into(word));
+    words
 }
 
 /// Where the agents are of programs that a session leaves running.

@@ -13,13 +13,13 @@ use crate::programs::{program, scratch};
 
 /// A process that has an agent, and a directory of its own.
 pub struct Server {
-    runtime: PathBuf,
+    pub runtime: PathBuf,
     child: Child,
 }
 
 impl Server {
     /// With the words of `JUMPLABEL_AGENT`. When this returns, it listens.
-    fn start(name: &str, words: &str) -> Server {
+    pub fn start(name: &str, words: &str) -> Server {
         let runtime = scratch(&format!("live-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&runtime).unwrap();
         let mut command = Command::new(program());
@@ -36,7 +36,7 @@ impl Server {
         }
     }
 
-    fn pid(&self) -> String {
+    pub fn pid(&self) -> String {
         self.child.id().to_string()
     }
 
@@ -47,21 +47,21 @@ impl Server {
     }
 
     /// The exit code, and both streams.
-    fn tool(&self, words: &[&str]) -> (i32, String, String) {
+    pub fn tool(&self, words: &[&str]) -> (i32, String, String) {
         let output = self.command(words).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
     #[track_caller]
-    fn prints(&self, words: &[&str]) -> String {
+    pub fn prints(&self, words: &[&str]) -> String {
         let (code, out, err) = self.tool(words);
         assert_eq!((code, &*err), (0, ""), "{words:?}\n{out}");
         out
     }
 
     #[track_caller]
-    fn refuses(&self, words: &[&str], code: i32, why: &str) {
+    pub fn refuses(&self, words: &[&str], code: i32, why: &str) {
         let (ended, out, err) = self.tool(words);
         assert!(ended == code && out.is_empty() && err.contains(why), "{words:?}: {ended}\n{out}{err}");
     }
@@ -95,17 +95,21 @@ fn list_set_check() {
     let tried = server.prints(&["set", "@web", "net.*=on", "--dry-run"]);
     assert!(tried.contains("nothing was changed; the undo would be: jumplabel set @web net.trace=off net.unused=off"));
     let printed = server.prints(&["set", "@web", "net.trace=on", "operated::MODE=2", "--for", "1000s"]);
+    let cost = printed.lines().nth(3).unwrap();
+    assert!(cost.starts_with("3 sites in ") && cost.contains(" page") && cost.ends_with(" us"), "{cost}");
     let expected = [
         vec!["KEY", "FROM", "TO", "SITES"],
         vec!["net.trace", "off", "on", "2"],
         vec!["operated::MODE", "1/3", "2/3", "1"],
+        cost.split(' ').collect(),
         "undo: jumplabel set @web net.trace=off operated::MODE=1 (by itself in 1000 s)".split(' ').collect(),
     ];
     assert_eq!(rows(&printed), expected);
     assert_eq!(server.prints(&["check", "@web", "net.trace=on", "operated::MODE=2"]), "");
     let (code, out, _) = server.tool(&["check", &server.pid(), "net.*=on"]);
     assert_eq!((code, &*out), (1, "net.unused is off, not on\n"));
-    assert!(server.prints(&["list", "@web", "net.trace"]).contains("back in "));
+    let note = server.prints(&["list", "@web", "net.trace"]);
+    assert!(note.contains("since ") && note.contains("s by uid ") && note.contains("back in "), "{note}");
     // The undo, as it was printed.
     let undo = printed.lines().last().unwrap().strip_prefix("undo: jumplabel ").unwrap();
     let words: Vec<_> = undo.split("   ").next().unwrap().split(' ').collect();
@@ -145,6 +149,7 @@ fn watch() {
     });
     let [text, json] = first.map(|line| line.unwrap().unwrap());
     assert!(text.contains("Z  net.trace  o") && text.contains(" -> o") && text.contains("  by uid "), "{text}");
+    assert!(text.contains(", 2 sites in ") && text.contains(" us"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["event"]["changes"][0]["key"], "net.trace");
     // They end with the process.

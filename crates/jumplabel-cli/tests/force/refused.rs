@@ -1,7 +1,11 @@
 //! What is refused, with words that say why; nothing is changed then.
 
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+
+use jumplabel_testing::cargo::Build;
 
 use super::busy::{Busy, THERE, program, tool};
 
@@ -31,30 +35,91 @@ fn processes() {
     assert_eq!(told.status.code(), Some(2));
 }
 
-/// One that has an agent says by that what may be changed.
+/// test-crates/operated, as it serves, with these variables.
+struct Served {
+    child: std::process::Child,
+    runtime: PathBuf,
+}
+
+impl Served {
+    fn start(name: &str, agent: &str) -> Served {
+        let runtime = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("force-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&runtime).unwrap();
+        static BUILT: OnceLock<PathBuf> = OnceLock::new();
+        let build = || Build::of("operated").args(&["--bin", "operated"]).results_in("force", &["operated"]).remove(0);
+        let program = BUILT.get_or_init(build);
+        let mut served = Command::new(program);
+        served.arg("serve").env("XDG_RUNTIME_DIR", &runtime);
+        served.env("JUMPLABEL_AGENT", agent.replace("RUNTIME", runtime.to_str().unwrap()));
+        let child = served.stderr(std::fs::File::create(runtime.join("stderr")).unwrap()).spawn().unwrap();
+        let is_there = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe == *program);
+        while !is_there() {
+            std::thread::yield_now();
+        }
+        Served { child, runtime }
+    }
+
+    /// `set --force`: the exit code, and both streams.
+    fn set(&self, items: &[&str]) -> (Option<i32>, String) {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        // Not where the agent is.
+        tool.env("XDG_RUNTIME_DIR", self.runtime.join("elsewhere"));
+        let output = tool.args(["set", "--force", &self.child.id().to_string()]).args(items).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.runtime.join("stderr")).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.runtime);
+    }
+}
+
+/// One that has an agent is asked, wherever that listens: it counts, and takes back what is for a time.
 #[test]
 fn agents() {
-    let runtime = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("force-{}", std::process::id()));
-    std::fs::create_dir_all(&runtime).unwrap();
-    let program = jumplabel_testing::cargo::Build::of("operated").args(&["--bin", "operated"]);
-    let program = program.results_in("force", &["operated"]).remove(0);
-    let mut served = Command::new(program);
-    served.arg("serve").env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", "1");
-    let mut served = served.spawn().unwrap();
-    let run = |words: &[&str]| {
-        let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
-        tool.args(words).env("XDG_RUNTIME_DIR", &runtime).output().unwrap()
-    };
-    let pid = served.id().to_string();
-    while run(&["list", &pid]).status.code() == Some(3) {
+    let served = Served::start("agent", "dir=RUNTIME/own");
+    while !served.runtime.join("own").is_dir() || std::fs::read_dir(served.runtime.join("own")).unwrap().count() == 0 {
         std::thread::yield_now();
     }
-    let told = run(&["set", "--force", &pid, "net.trace=on"]);
-    let err = String::from_utf8(told.stderr).unwrap();
-    assert!(told.status.code() == Some(4) && err.contains("it has an agent"), "{err}");
-    served.kill().unwrap();
-    served.wait().unwrap();
-    std::fs::remove_dir_all(&runtime).unwrap();
+    let (code, text) = served.set(&["net.trace=on", "--for", "1000"]);
+    assert!(code == Some(0) && text.contains("by itself in 1000 s"), "{code:?} {text}");
+    assert!(served.log().contains("net.trace off -> on by uid "), "{}", served.log());
+    let (code, text) = served.set(&["operated::HOOKS[2]=on"]);
+    assert!(code == Some(4) && text.contains("lets nobody change it from outside"), "{code:?} {text}");
+    drop(served);
+    let served = Served::start("read-only", "read-only");
+    while std::fs::read_dir(served.runtime.join("jumplabel")).map_or(0, Iterator::count) == 0 {
+        std::thread::yield_now();
+    }
+    let (code, text) = served.set(&["net.trace=on"]);
+    assert!(code == Some(4) && text.contains("read-only"), "{code:?} {text}");
+}
+
+/// What `startup!` protects is protected where no agent runs, too.
+#[test]
+fn no_remote() {
+    let served = Served::start("none", "0");
+    for items in [&["operated::HOOKS[2]=on"][..], &["net.trace=on", "operated::HOOKS*=on"]] {
+        let (code, text) = served.set(items);
+        let why =
+            "operated::HOOKS[2]: the program lets nobody change it from outside (`operated::HOOKS[2]`): nothing is set";
+        assert!(code == Some(4) && text.contains(why), "{code:?} {text}");
+    }
+    let listed = tool(&["list", "--force"], served.child.id(), &["operated::HOOKS*"], None).done();
+    let notes: Vec<bool> = listed.lines().skip(1).map(|line| line.contains("not from outside")).collect();
+    assert_eq!(notes, [false, false, true], "{listed}");
+    tool(&["check", "--force"], served.child.id(), &["net.trace=off", "operated::HOOKS*=off"], None).done();
+    // It is that selector, nothing else.
+    assert_eq!(served.set(&["operated::HOOKS[1]=on", "operated::HOOKS[0]=on"]).0, Some(0));
+    let (code, text) = served.set(&["net.trace=on", "--for", "1000"]);
+    assert!(code == Some(2) && text.contains("--for needs an agent"), "{code:?} {text}");
 }
 
 /// Another user's process; nobody but root may trace it.

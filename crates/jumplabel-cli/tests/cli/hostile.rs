@@ -1,0 +1,140 @@
+//! What listens where the tool asks, and may be anybody's.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+
+use crate::live::Server;
+use crate::programs::jumplabel;
+
+/// Who listens may be no agent; it may not take all memory, or all time.
+#[test]
+fn endless_answer() {
+    let server = Server::start("endless", "1");
+    let path = server.runtime.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let other = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut sent = 0_u64;
+        while std::io::Write::write_all(&mut stream, &[b' '; 1 << 16]).is_ok() {
+            sent += 1 << 16;
+        }
+        sent
+    });
+    server.refuses(&["list", path.to_str().unwrap()], 3, "its answer has no end");
+    let sent = other.join().unwrap();
+    assert!(sent < 128 << 20, "{sent}");
+}
+
+/// A path may be longer than the address of a socket: in the directory of a container, say.
+#[test]
+fn long_path() {
+    let server = Server::start("long", "name=web");
+    let long = server.runtime.join("x".repeat(120));
+    std::os::unix::fs::symlink(server.runtime.join("jumplabel"), &long).unwrap();
+    let socket = long.join(format!("web.{}.sock", server.pid()));
+    assert_eq!(server.prints(&["check", socket.to_str().unwrap(), "net.trace=off"]), "");
+}
+
+/// What listens under the number of another process is not asked: that one has ended, and its number was given again.
+#[test]
+fn another_process() {
+    let server = Server::start("another", "name=web");
+    let (mut sleep, agents) = (Command::new("sleep").arg("1000").spawn().unwrap(), server.runtime.join("jumplabel"));
+    let other = sleep.id().to_string();
+    std::fs::hard_link(agents.join(format!("web.{}.sock", server.pid())), agents.join(format!("web.{other}.sock")))
+        .unwrap();
+    let said = server.tool(&["set", &other, "net.trace=on"]);
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+    assert!(said.0 == 3 && said.2.contains(&format!("process {} listens there", server.pid())), "{said:?}");
+    assert_eq!(server.prints(&["check", &server.pid(), "net.trace=off"]), "");
+}
+
+/// A directory that another user owns, with a socket that looks like one of our agents.
+#[test]
+fn another_user() {
+    // SAFETY: asks for a number.
+    if unsafe { libc::geteuid() } != 0 {
+        return eprintln!("skipped: only root can be another user");
+    }
+    let directory = std::env::temp_dir().join(format!("jumplabel-foreign-{}", std::process::id()));
+    let socket = directory.join("jumplabel").join("web.1.sock");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let tool = directory.join("tool");
+    jumplabel_testing::programs::copy(std::path::Path::new(env!("CARGO_BIN_EXE_jumplabel")), &tool).unwrap();
+    // Who listens is whoever made it listen: a process of user 65533, which the tool of user 65534 must not believe.
+    let script = "import os,socket,sys,time\nos.setuid(65533)\ns=socket.socket(socket.AF_UNIX)\ns.bind(sys.argv[1])\n\
+                  os.chmod(sys.argv[1],0o666)\ns.listen()\ntime.sleep(1000)";
+    std::os::unix::fs::chown(socket.parent().unwrap(), Some(65533), Some(65533)).unwrap();
+    let Ok(mut other) = Command::new("python3").args(["-c", script]).arg(&socket).spawn() else {
+        return eprintln!("skipped: no python3");
+    };
+    while UnixStream::connect(&socket).is_err() {
+        std::thread::yield_now();
+    }
+    let list = |uid: &str| {
+        let mut command = Command::new("setpriv");
+        command.args([&format!("--reuid={uid}"), "--clear-groups"]).arg(&tool).args(["list", "@web"]);
+        command.env("XDG_RUNTIME_DIR", &directory).output().unwrap()
+    };
+    let said = list("65534");
+    let why = String::from_utf8(said.stderr).unwrap();
+    let _ = (other.kill(), other.wait());
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(
+        said.status.code() == Some(4) && why.contains("user 65533 listens there: it is no agent of yours"),
+        "{why}"
+    );
+}
+
+/// What etcd says of 10,000 hosts is more than the 10 MB that a client of HTTP takes unasked; and numbers may be of any size.
+#[test]
+fn ten_thousand_hosts() {
+    use base64::prelude::{BASE64_STANDARD, Engine};
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let etcd = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let mut sent = 0;
+        for number in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut reader, mut length) = (BufReader::new(stream.try_clone().unwrap()), 0);
+            for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+                let line = line.to_ascii_lowercase();
+                length = line.strip_prefix("content-length:").map_or(length, |text| text.trim().parse().unwrap());
+            }
+            reader.take(length).read_to_end(&mut Vec::new()).unwrap();
+            let mut body = r#"{"header":{"revision":"7"},"kvs":["#.to_owned();
+            for host in 0..number * 10_000 {
+                let states = r#"{"on":1}"#;
+                let keys: Vec<_> = (0..5).map(|key| format!(r#""key.of.a.program.{key:0150}":{states}"#)).collect();
+                let processes = if host == 0 { usize::MAX } else { 1 };
+                let report = format!(
+                    r#"{{"version":1,"processes":{processes},"revision":7,"keys":{{{}}},"failed":[]}}"#,
+                    keys.join(",")
+                );
+                let [key, value] =
+                    [&*format!("/jumplabel/report/host{host}"), &report].map(|text| BASE64_STANDARD.encode(text));
+                let comma = if host == 0 { "" } else { "," };
+                write!(body, r#"{comma}{{"key":"{key}","value":"{value}","mod_revision":"7"}}"#).unwrap();
+            }
+            body += "]}";
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).unwrap();
+            sent = body.len();
+        }
+        sent
+    });
+    let printed = jumplabel(&["fleet", "list", "--etcd", &etcd]);
+    assert_eq!((printed.code, &*printed.err), (0, ""), "{}", printed.out);
+    assert!(server.join().unwrap() > 10 << 20, "the limit was not met");
+    assert!(printed.out.lines().any(|line| line.split_whitespace().eq([
+        &*format!("key.of.a.program.{:0150}", 3),
+        "on",
+        "10000"
+    ])));
+    assert!(printed.out.contains(&format!("10000 hosts with {} processes; 0 behind", usize::MAX)), "{}", printed.out);
+}

@@ -1,0 +1,160 @@
+//! A program with 10,000 sites: what it costs to look at it and to change it, as counts; and as times, if they are asked for.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use jumplabel_agent::protocol::Answer;
+use jumplabel_testing::cargo::Build;
+
+use super::busy::tool;
+
+/// A running one.
+struct Many {
+    child: Child,
+    runtime: PathBuf,
+}
+
+impl Many {
+    /// With these words of `JUMPLABEL_AGENT`, and an argument; its threads run through all sites if there is none.
+    fn start(name: &str, agent: &str, arguments: &[&str]) -> Many {
+        static BUILT: OnceLock<PathBuf> = OnceLock::new();
+        let program = BUILT.get_or_init(|| Build::of("many").results_in("native", &["many"]).remove(0));
+        let runtime = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("many-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&runtime).unwrap();
+        let mut command = Command::new(program);
+        command.args(arguments).env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", agent);
+        let many = Many { child: command.stderr(Stdio::null()).spawn().unwrap(), runtime };
+        let is_there = || std::fs::read_link(many.proc("exe")).is_ok_and(|exe| exe == *program);
+        let listens = || agent == "0" || UnixStream::connect(many.socket()).is_ok();
+        while !is_there() || !listens() {
+            std::thread::yield_now();
+        }
+        many
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.runtime.join(format!("jumplabel/many.{}.sock", self.child.id()))
+    }
+
+    fn proc(&self, file: &str) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string()).join(file)
+    }
+
+    fn threads(&self) -> usize {
+        std::fs::read_dir(self.proc("task")).unwrap().count()
+    }
+
+    /// How often its threads have gone to sleep.
+    fn sleeps(&self) -> u64 {
+        let tasks = std::fs::read_dir(self.proc("task")).unwrap().map(|task| task.unwrap().path().join("status"));
+        tasks.map(|status| field(&status, "voluntary_ctxt_switches:")).sum()
+    }
+
+    /// KiB of memory that are its own.
+    fn own(&self) -> u64 {
+        field(&self.proc("smaps_rollup"), "Anonymous:")
+    }
+}
+
+impl Drop for Many {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.runtime);
+    }
+}
+
+fn field(file: &Path, name: &str) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// A page is written at once. Each site by itself would be 10,000 writes: the tool would be killed before the last.
+#[test]
+fn few_writes() {
+    let many = Many::start("writes", "0", &[]);
+    let pid = many.child.id();
+    let dies = |writes: &str, value: &str| {
+        tool(&["set", "--force", "--json", writes], pid, &[&format!("many*={value}")], None)
+    };
+    let set = dies("--dies=1000", "on").done();
+    let answer: Answer = serde_json::from_str(&set).unwrap();
+    let done = answer.set.unwrap();
+    assert_eq!(done.changes.iter().map(|change| change.sites).sum::<usize>(), 10_000);
+    assert!((10..100).contains(&done.pages), "{}", done.pages);
+    tool(&["check", "--force"], pid, &["many*=on"], None).done();
+    // The twin: there are writes that it can be killed at, and what is left is put right.
+    dies("--dies=20", "off").refused(4, "signal 9 ended the change on its way");
+    tool(&["check", "--force"], pid, &[], None).done();
+    dies("--dies=1000", "off").done();
+    tool(&["check", "--force"], pid, &["many*=off"], None).done();
+}
+
+/// No thread until somebody asks for the agent; then one.
+#[test]
+fn threads() {
+    for (agent, threads) in [("0", 1), ("1", 2)] {
+        assert_eq!(Many::start(&format!("threads-{agent}"), agent, &["sleep"]).threads(), threads);
+    }
+}
+
+fn sorted(mut times: Vec<Duration>) -> [f64; 2] {
+    times.sort_unstable();
+    [times.len() / 2, times.len() * 99 / 100].map(|at| times[at].as_secs_f64() * 1e6)
+}
+
+/// The figures of docs/operating.md.
+#[test]
+#[ignore = "measures: run it alone"]
+fn figures() {
+    let quiet = Many::start("quiet", "0", &["sleep"]);
+    let many = Many::start("figures", "1", &["sleep"]);
+    println!(
+        "agent idle: {} KiB more, {} threads more",
+        many.own().saturating_sub(quiet.own()),
+        many.threads() - quiet.threads()
+    );
+    let before = many.sleeps();
+    std::thread::sleep(Duration::from_secs(10));
+    println!("agent idle: {} wake-ups in 10 s", many.sleeps() - before);
+
+    let pid = many.child.id().to_string();
+    let list = || {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        let start = Instant::now();
+        assert!(tool.args(["list", &pid]).env("XDG_RUNTIME_DIR", &many.runtime).output().unwrap().status.success());
+        start.elapsed()
+    };
+    let [half, most] = sorted((0..200).map(|_| list()).collect());
+    println!("list of 10,000 sites, the tool's start included: {half:.0} us, p99 {most:.0} us");
+
+    let mut stream = BufReader::new(UnixStream::connect(many.socket()).unwrap());
+    let (mut whole, mut without) = (Vec::new(), Vec::new());
+    for number in 0..2000 {
+        let (value, mut line) = (["on", "off"][number % 2], String::new());
+        let start = Instant::now();
+        stream.get_mut().write_all(format!("set many[7]={value}\n").as_bytes()).unwrap();
+        stream.read_line(&mut line).unwrap();
+        let time = start.elapsed();
+        let answer: Answer = serde_json::from_str(&line).unwrap();
+        whole.push(time);
+        without.push(time.saturating_sub(Duration::from_nanos(answer.set.unwrap().nanoseconds)));
+    }
+    let ([half, most], [less, _]) = (sorted(whole), sorted(without));
+    println!("set of 100 sites over the socket: {half:.0} us, p99 {most:.0} us; without the flip: {less:.0} us");
+
+    let busy = Many::start("busy", "0", &[]);
+    let mut pauses = Vec::new();
+    for value in ["on", "off"].repeat(50) {
+        let set = tool(&["set", "--force", "--json"], busy.child.id(), &[&format!("many*={value}")], None).done();
+        let answer: Answer = serde_json::from_str(&set).unwrap();
+        pauses.push(Duration::from_nanos(answer.set.unwrap().nanoseconds));
+    }
+    let [half, most] = sorted(pauses);
+    println!("set --force of 10,000 sites: threads stand for {half:.0} us, p99 {most:.0} us");
+}
