@@ -130,6 +130,9 @@ pub struct Link {
     /// A program or a shared library of x86_64
     #[arg(value_name = "FILE")]
     pub file: String,
+    /// Takes the relocations of --emit-relocs out of the file, which nothing needs any more
+    #[arg(long)]
+    pub drop_relocations: bool,
     /// One line of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,

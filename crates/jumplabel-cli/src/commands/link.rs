@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::SCHEMA;
 use crate::arguments;
 use crate::failure::{DONE, Failure};
-use crate::link::{Found, save};
+use crate::link::{Found, Keep, save};
 use crate::report::{Report, Side};
 
 #[derive(Serialize)]
@@ -22,7 +22,8 @@ struct Listing<'target> {
 }
 
 pub fn run(what: &arguments::Link, report: &mut Report) -> Result<u8, Failure> {
-    let (found, changed) = save::link(Path::new(&what.file))?;
+    let keep = if what.drop_relocations { Keep::NoRelocations } else { Keep::All };
+    let (found, changed) = save::link(Path::new(&what.file), keep)?;
     if what.json {
         report.json(&Listing { version: SCHEMA, target: &what.file, changed, found: &found });
     } else {

@@ -1,7 +1,8 @@
 //! What the passes want of a file, and how it is made: all or nothing.
 
-use super::elf::{damaged, put};
+use super::elf::{Elf, damaged, put};
 use super::program::Program;
+use super::sections::{self, Keep};
 use super::segment;
 use crate::failure::Failure;
 
@@ -40,7 +41,7 @@ impl Changes {
     }
 
     /// The file with all of it; `None` if there is nothing to change.
-    pub fn make(&self, program: &Program) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn make(&self, program: &Program, keep: Keep) -> Result<Option<Vec<u8>>, Failure> {
         let mut bytes = program.bytes.to_vec();
         let nowhere = || damaged("code that the file does not have");
         for (address, new) in &self.loaded {
@@ -52,6 +53,9 @@ impl Changes {
         }
         if !self.entries.is_empty() {
             bytes = segment::with_entries(program, bytes, &self.entries)?;
+        }
+        if keep != Keep::All {
+            bytes = sections::without(Elf::read(&bytes)?, bytes, keep)?;
         }
         Ok((bytes != **program.bytes).then_some(bytes))
     }

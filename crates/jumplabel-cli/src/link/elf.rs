@@ -155,6 +155,10 @@ impl Elf {
     /// Writes the headers where the ELF header says that they are.
     pub fn write(&mut self, bytes: &mut [u8]) -> Option<()> {
         self.header.e_phnum = U16::new(LE, self.segments.len().try_into().ok()?);
+        // 0: the first section header says how many.
+        if self.header.e_shnum.get(LE) != 0 {
+            self.header.e_shnum = U16::new(LE, self.sections.len().try_into().ok()?);
+        }
         put(bytes, 0, pod::bytes_of(&self.header))?;
         put(bytes, self.header.e_phoff.get(LE), pod::bytes_of_slice(&self.segments))?;
         put(bytes, self.header.e_shoff.get(LE), pod::bytes_of_slice(&self.sections))

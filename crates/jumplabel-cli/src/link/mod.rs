@@ -5,7 +5,7 @@
 //!   passes     calls        lists calls of static calls, and leads them straight
 //!   program    what they look at: bytes, headers, tables
 //!   changes    what they want: bytes in place, entries of the table
-//!   segment    a table with more entries, in a segment of its own; room: its program header
+//!   segment    a table with more entries, in a segment of its own; room: its program header; sections: their numbers
 //!   elf        headers, symbols, relocations
 //! ```
 //!
@@ -19,9 +19,11 @@ mod elf;
 mod program;
 mod room;
 pub mod save;
+mod sections;
 mod segment;
 
 pub use calls::Form;
+pub use sections::Keep;
 
 use std::rc::Rc;
 
@@ -34,7 +36,7 @@ use changes::Changes;
 use program::Program;
 
 /// What was found, one field a pass.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Found {
     pub calls: calls::Found,
 }
@@ -47,11 +49,19 @@ pub struct Linked {
 }
 
 /// Runs all passes on the bytes of a file.
-pub fn link(bytes: Rc<Vec<u8>>) -> Result<Linked, Failure> {
-    let program = Program::read(bytes)?;
+pub fn link(bytes: Rc<Vec<u8>>, keep: Keep) -> Result<Linked, Failure> {
+    let program = match Program::read(Rc::clone(&bytes)) {
+        // Relocations can be dropped all the same.
+        Err(Failure::Nothing(_)) if keep != Keep::All => {
+            let less = sections::without(elf::Elf::read(&bytes)?, bytes.to_vec(), keep)?;
+            let bytes = (less != **bytes).then_some(less);
+            return Ok(Linked { found: Found::default(), bytes });
+        }
+        program => program?,
+    };
     let mut changes = Changes::default();
     let found = Found { calls: calls::run(&program, &mut changes)? };
-    let bytes = changes.make(&program)?;
+    let bytes = changes.make(&program, keep)?;
     if let Some(bytes) = &bytes {
         verify(&program, &changes, bytes)?;
     }

@@ -7,21 +7,21 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::Found;
+use super::{Found, Keep};
 use crate::failure::Failure;
 
 /// As of what a command looks at; `image` says the same.
 const LARGEST: u64 = 16 << 30;
 
 /// Links a file in place. What was found, and whether it changed.
-pub fn link(path: &Path) -> Result<(Found, bool), Failure> {
+pub fn link(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     let of = |failure: Failure| failure.of(&path.display().to_string());
     // A symbolic link stays one.
     let real = path.canonicalize().map_err(|error| of(Failure::OutOfReach(error.to_string())))?;
-    in_place(&real).map_err(of)
+    in_place(&real, keep).map_err(of)
 }
 
-fn in_place(path: &Path) -> Result<(Found, bool), Failure> {
+fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
     let unreachable = |error: std::io::Error| Failure::OutOfReach(error.to_string());
     let before = fs::metadata(path).map_err(unreachable)?;
@@ -35,7 +35,7 @@ fn in_place(path: &Path) -> Result<(Found, bool), Failure> {
         return Err(refused(&"set-user-id or set-group-id: link it before it is"));
     }
     let bytes = fs::read(path).map_err(unreachable)?;
-    let linked = super::link(Rc::new(bytes))?;
+    let linked = super::link(Rc::new(bytes), keep)?;
     let Some(bytes) = linked.bytes else { return Ok((linked.found, false)) };
     if before.mode() & 0o222 == 0 {
         return Err(refused(&"read-only"));

@@ -16,6 +16,7 @@ use super::changes::{ENTRY, Entry};
 use super::elf::{Elf, Relocation, Segment, Symbol, add, damaged, is_left, is_loaded, put};
 use super::program::Program;
 use super::room::{self, Moved, Room};
+use super::sections;
 use crate::failure::Failure;
 
 const PAGE: u64 = 4 << 10;
@@ -80,6 +81,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     bytes.extend(content);
     bytes.resize((file_end + more) as usize, 0);
     bytes.extend(rest);
+    sections::sort(&mut elf, &mut bytes)?;
     elf.write(&mut bytes).ok_or_else(|| damaged("headers beyond the end of the file"))?;
     Ok(bytes)
 }
