@@ -12,6 +12,14 @@ mod damaged;
 mod documents;
 #[path = "cli/hostile.rs"]
 mod hostile;
+#[path = "cli/link.rs"]
+mod link;
+#[path = "cli/link_c.rs"]
+mod link_c;
+#[path = "cli/link_refused.rs"]
+mod link_refused;
+#[path = "cli/linker.rs"]
+mod linker;
 #[path = "cli/live.rs"]
 mod live;
 #[path = "cli/machines.rs"]
