@@ -1,4 +1,5 @@
-//! Blocking all signals of the calling thread while it holds the lock.
+//! Blocking all signals of the calling thread while it holds the lock, but one: a seccomp filter may ask a handler of SIGSYS what becomes
+//! of a system call (`SECCOMP_RET_TRAP`), and the kernel kills a process that blocks that signal then.
 //!
 //! The C library keeps its own two (cancellation, setuid) out of the set; their handlers do not come here.
 
@@ -13,6 +14,7 @@ pub(super) fn block() -> u64 {
     // SAFETY: both sets are as large as the C library's, which fills them. Of `old` one word is read: 64 signals; the rest is padding.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        *all.as_mut_ptr().cast::<u64>() &= !(1 << (libc::SIGSYS - 1));
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), old.as_mut_ptr());
         old.as_ptr().cast::<u64>().read()
     }
