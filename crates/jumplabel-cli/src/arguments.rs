@@ -60,7 +60,7 @@ pub enum Command {
     ///
     /// It was linked with -Wl,--emit-relocs, or by jumplabel-cc. The file is replaced if all went well, and stays as it is if not. A second
     /// run changes nothing.
-    #[command(after_help = AFTER)]
+    #[command(after_help = after!("jumplabel link ./server                     lists its calls of static calls" "jumplabel link ./libnet.so --json"))]
     Link(Link),
     /// Sets keys and modes of a process, all or nothing, and says how to take it back
     #[command(after_help = after!("jumplabel set 4711 'net.*=on' --for 30s     takes it back by itself" "jumplabel set @web app::MODE=2 --dry-run" "jumplabel set --force 4711 net.trace=on     without an agent"))]
