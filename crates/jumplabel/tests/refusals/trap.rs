@@ -24,7 +24,7 @@ fn ask(calls: &[Call]) {
     // SAFETY: a handler that does nothing but change its own frame.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = refuse as usize;
+        action.sa_sigaction = refuse as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO;
         assert_eq!(libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()), 0);
     }
