@@ -93,7 +93,11 @@ impl<T: Trampoline> StaticCall<T> {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). Nothing to do if they lead there.
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). Nothing to do if they lead there. The function that the
+    /// declaration names is the default, as for [`reset`](Self::reset).
+    ///
+    /// `target` may be another static call's function, `*OTHER`: then the calls follow that one. Do not lead several to each other in a
+    /// ring, because whoever calls then never arrives; only a call that is led to itself is refused.
     ///
     /// When it returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for
     /// the one exception, which is reported). While it runs, calls go to the one or the other. Threads may be in the old target

@@ -8,6 +8,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::boxed::Box;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -27,7 +28,7 @@ pub struct Probes {
 struct Header {
     next: *mut Header,
     seen: u8,
-    free: unsafe fn(*mut Header),
+    free: unsafe fn(*mut Header) -> std::thread::Result<()>,
 }
 
 #[repr(C)]
@@ -57,10 +58,12 @@ type New<E> = Option<Box<[List<E>]>>;
 
 impl<E> List<E> {
     fn new(probes: Vec<E>) -> Result<New<E>, Error> {
-        /// Drops a list, and with it each closure that is in no other.
-        unsafe fn free<E>(list: *mut Header) {
+        /// Drops a list, and with it each closure that is in no other. What a closure holds may panic then; the first panic.
+        unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
             // SAFETY: by the caller, a list with this function, which nobody else has; the first and only one of its slice.
-            drop(unsafe { Box::from_raw(list.cast::<List<E>>()) });
+            let list = unsafe { Box::from_raw(list.cast::<List<E>>()) };
+            let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
+            dropped.fold(Ok(()), Result::and)
         }
         if probes.is_empty() {
             return Ok(None);
@@ -190,14 +193,19 @@ pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
 }
 
 impl Drop for Unused {
+    /// If something panics, all others are dropped before that goes on.
     fn drop(&mut self) {
+        let mut freed = Ok(());
         while !self.first.is_null() {
             let list = self.first;
             // SAFETY: a list that was retired, that nobody is in, and that is in no chain but this.
-            unsafe {
+            freed = unsafe {
                 self.first = (*list).next;
-                ((*list).free)(list);
-            }
+                freed.and(((*list).free)(list))
+            };
+        }
+        if let (Err(panic), false) = (freed, std::thread::panicking()) {
+            resume_unwind(panic);
         }
     }
 }

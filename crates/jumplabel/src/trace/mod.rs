@@ -47,7 +47,8 @@
 //! # When data are freed
 //!
 //! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
-//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in.
+//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If what it holds
+//! panics then, the panic arrives there; if that is where a probe is added, the probe is not.
 
 mod counting;
 mod declare;
@@ -131,8 +132,15 @@ impl<S: Signature> Tracepoint<S> {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let entry = Entry { id, closure, function };
-        self.change(&|probes| probes.push(entry.clone()))?;
-        Ok(Probe { point: self, id })
+        // Before the change: if that panics, because it frees what panics, the probe goes.
+        let probe = Probe { point: self, id };
+        match self.change(&|probes| probes.push(entry.clone())) {
+            Ok(_) => Ok(probe),
+            Err(error) => {
+                core::mem::forget(probe);
+                Err(error)
+            }
+        }
     }
 
     /// How many probes there are. Stale at once.

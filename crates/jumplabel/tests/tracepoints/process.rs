@@ -219,3 +219,31 @@ fn from_a_handler() {
         assert!(HANDLED.load(Ordering::SeqCst) > 0);
     });
 }
+
+/// What drops data may panic. That arrives at whoever frees them; all others are dropped, and no probe stays that nobody can remove.
+#[test]
+fn drops_that_panic() {
+    passes(|| {
+        struct Panics;
+        impl Drop for Panics {
+            fn drop(&mut self) {
+                DROPS.fetch_add(1, Ordering::SeqCst);
+                panic!("dropped");
+            }
+        }
+        let panics = || {
+            let data = Panics;
+            other.add_closure(Arc::new(move || _ = &data)).unwrap()
+        };
+        let held = Mutex::new(vec![panics(), panics(), panics()]);
+        // In a probe nothing is freed.
+        let probe = point.add_closure(Arc::new(move || held.lock().unwrap().drain(..).for_each(drop))).unwrap();
+        emit!(point);
+        assert_eq!((drops(), other.probes()), (0, 0));
+        let added = std::panic::catch_unwind(|| other.add_closure(Arc::new(|| ())).map(std::mem::forget));
+        assert!(added.is_err());
+        assert_eq!((drops(), other.probes()), (3, 0));
+        drop(probe);
+        synchronize_probes().unwrap();
+    });
+}

@@ -234,7 +234,9 @@ static void refusals(void)
 	WARNS("no code is mapped",
 	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 #endif
-	(void)data;
+	data = ~JUMPLABEL_CAST_(uintptr_t, 0);
+	WARNS("no code is mapped",
+	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 	jump_label_lock();
 	WARNS("flip", CHECK(static_call_update(adding, add_two) == -EDEADLK));
 	jump_label_unlock();
