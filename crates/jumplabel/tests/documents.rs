@@ -131,6 +131,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("crates/jumplabel-cli/tests/fleet.rs does this with a real etcd"),
     ),
     ("docs/operating.md", "--test fleet -- --ignored", Commands),
+    ("docs/operating.md", "--test force figures -- --ignored", Commands),
     (
         "docs/operating.md",
         "jumplabel watch @web",
@@ -246,6 +247,7 @@ const COMMANDS: &[(&str, How)] = &[
         Exists("what it reads is made by `make bench`; tests/smoke/report.rs compares"),
     ),
     ("cargo test --release -p jumplabel-cli --test fleet -- --ignored --nocapture", Exists(OF_A_MACHINE)),
+    ("cargo test --release -p jumplabel-cli --test force figures -- --ignored --nocapture", Exists(OF_A_MACHINE)),
     ("make bench", Exists("minutes; tests/smoke/report.rs runs a part of it")),
     ("cargo run --release -p jumplabel-bench -- calls", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- switch", Exists(OF_A_MACHINE)),

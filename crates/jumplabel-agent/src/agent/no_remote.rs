@@ -27,7 +27,8 @@ pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
 /// here. `set` refuses all of a request that would change one of them, and `list` says which they are.
 ///
 /// It counts at once and for good, before and after [`start`](crate::start), and in children of a fork. It also counts for what is loaded
-/// later. It is about the agent: who starts the program sets keys by the variable `JUMPLABEL`, and the program its own.
+/// later. It is about the agent, and about `jumplabel set --force`, which reads it in the process's memory: who starts the program sets keys by the
+/// variable `JUMPLABEL`, and the program its own.
 ///
 /// # Errors
 /// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing, so that a word that is misspelt protects nothing unseen.

@@ -103,9 +103,11 @@ fn threads() {
     }
 }
 
-fn sorted(mut times: Vec<Duration>) -> [f64; 2] {
+/// The least, the one in the middle, and that which one of a hundred is above; in us.
+fn sorted(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
-    [times.len() / 2, times.len() * 99 / 100].map(|at| times[at].as_secs_f64() * 1e6)
+    let of = |at: usize| times[at].as_secs_f64() * 1e6;
+    format!("{:.0} us, p50 {:.0}, p99 {:.0}", of(0), of(times.len() / 2), of(times.len() * 99 / 100))
 }
 
 /// The figures of docs/operating.md.
@@ -119,7 +121,15 @@ fn figures() {
         many.own().saturating_sub(quiet.own()),
         many.threads() - quiet.threads()
     );
-    let before = many.sleeps();
+    // It has seen by then that the client which waited for it has gone.
+    let mut before = many.sleeps();
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        match many.sleeps() {
+            now if now == before => break,
+            now => before = now,
+        }
+    }
     std::thread::sleep(Duration::from_secs(10));
     println!("agent idle: {} wake-ups in 10 s", many.sleeps() - before);
 
@@ -130,8 +140,7 @@ fn figures() {
         assert!(tool.args(["list", &pid]).env("XDG_RUNTIME_DIR", &many.runtime).output().unwrap().status.success());
         start.elapsed()
     };
-    let [half, most] = sorted((0..200).map(|_| list()).collect());
-    println!("list of 10,000 sites, the tool's start included: {half:.0} us, p99 {most:.0} us");
+    println!("list of 10,000 sites, the tool's start included: {}", sorted((0..200).map(|_| list()).collect()));
 
     let mut stream = BufReader::new(UnixStream::connect(many.socket()).unwrap());
     let (mut whole, mut without) = (Vec::new(), Vec::new());
@@ -145,8 +154,7 @@ fn figures() {
         whole.push(time);
         without.push(time.saturating_sub(Duration::from_nanos(answer.set.unwrap().nanoseconds)));
     }
-    let ([half, most], [less, _]) = (sorted(whole), sorted(without));
-    println!("set of 100 sites over the socket: {half:.0} us, p99 {most:.0} us; without the flip: {less:.0} us");
+    println!("set of 100 sites over the socket: {}; without the flip: {}", sorted(whole), sorted(without));
 
     let busy = Many::start("busy", "0", &[]);
     let mut pauses = Vec::new();
@@ -155,6 +163,5 @@ fn figures() {
         let answer: Answer = serde_json::from_str(&set).unwrap();
         pauses.push(Duration::from_nanos(answer.set.unwrap().nanoseconds));
     }
-    let [half, most] = sorted(pauses);
-    println!("set --force of 10,000 sites: threads stand for {half:.0} us, p99 {most:.0} us");
+    println!("set --force of 10,000 sites: threads stand for {}", sorted(pauses));
 }
