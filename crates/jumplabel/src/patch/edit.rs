@@ -1,6 +1,8 @@
 //! The change of one site: what it holds, what it shall hold, and what is wrong if it holds neither.
 
 use super::subject::{Own, Subject};
+#[cfg(jumplabel_short_kind)]
+use crate::arch;
 use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State, Template};
 use crate::error::Error;
 use crate::format::Entry;
@@ -129,6 +131,8 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     // It counts from the site's end.
     let address = entry.code().wrapping_add(kind.bytes::<Native>()).wrapping_sub(Native::SIZE);
     let to = |target: usize| Native::displacement(address as u64, target as u64).filter(|_| target != 0);
+    #[cfg(jumplabel_short_kind)]
+    let to = |target: usize| to(target).filter(|&displacement| kind.reaches(displacement));
     match kind.leads::<Native>(entry.code()) {
         Leads::ToTarget => to(entry.target()),
         Leads::Anywhere => to(goal),
@@ -163,6 +167,9 @@ impl Run {
     pub(super) unsafe fn edit(&self, entry: &Entry) -> Option<Edit> {
         let address = entry.code();
         let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+        // It counts from the site's end, and has one byte.
+        #[cfg(jumplabel_short_kind)]
+        let displacement = if self.bytes == 2 { arch::reach(displacement.wrapping_add(3))? } else { displacement };
         let old = self.from.fill::<Native>(displacement);
         // SAFETY: by the contract, the site is mapped.
         let is_one = entry.traits() == self.traits && unsafe { Code::read(self.kind, address, self.bytes) } == old;
