@@ -48,6 +48,12 @@ pub enum Command {
     /// Compares keys with what they are to be, and code with the tables
     #[command(after_help = AFTER)]
     Check(Check),
+    /// Writes into a linked program or shared library what only the whole of it shows: lists calls of static calls, and leads them straight
+    ///
+    /// It was linked with -Wl,--emit-relocs, or by jumplabel-cc. The file is replaced if all went well, and stays as it is if not. A second
+    /// run changes nothing.
+    #[command(after_help = AFTER)]
+    Link(Link),
     /// Sets keys and modes of a process, all or nothing, and says how to take it back
     #[command(after_help = AFTER)]
     Set(Set),
@@ -117,6 +123,19 @@ pub struct Check {
     /// Of a process that has no agent: keys alone, from its memory
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Args)]
+pub struct Link {
+    /// A program or a shared library of x86_64
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Takes the relocations of --emit-relocs out of the file, which nothing needs any more
+    #[arg(long)]
+    pub drop_relocations: bool,
+    /// One line of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -8,6 +8,7 @@
 //!   target       objects, each with its tables
 //!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
 //!   machine      instruction sets, their encoders
+//!   link         what a linked file gets behind the linker      linker      jumplabel-cc
 //! ```
 //!
 //! A file is never executed, and nothing in it is believed: each address and length is looked up before it is used.
@@ -20,6 +21,8 @@ mod fleet;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "no_force.rs")]
 mod force;
 mod image;
+mod link;
+mod linker;
 mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "no_process.rs")]
 mod process;
@@ -53,6 +56,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Sites(what) => commands::sites::run(what, &mut report),
         Command::Disasm(what) => commands::disasm::run(what, &mut report),
         Command::Check(what) => commands::check::run(what, &mut report),
+        Command::Link(what) => commands::link::run(what, &mut report),
         Command::Set(what) => commands::live::set(what, &mut report),
         Command::Watch(what) => commands::live::watch(what, out),
         Command::Apply(what) => commands::apply::run(what, out),
@@ -74,4 +78,15 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
     let _ = out.write_all(report.out.as_bytes());
     let _ = err.write_all(report.err.as_bytes());
     code
+}
+
+/// What the command `link` makes of the bytes of a file: `None` if it has nothing to do, or why it refuses, with the exit code. Touches no file.
+pub fn link(bytes: Vec<u8>) -> Result<Option<Vec<u8>>, (u8, String)> {
+    let linked = link::link(std::rc::Rc::new(bytes), link::Keep::All);
+    linked.map(|linked| linked.bytes).map_err(|failure| (failure.code(), failure.to_string()))
+}
+
+/// `jumplabel-cc`: runs the C compiler with these words, without the name of the program, and links what it linked. Returns the exit code.
+pub fn cc(words: impl IntoIterator<Item = OsString>) -> u8 {
+    linker::run(words)
 }

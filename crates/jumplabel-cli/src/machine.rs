@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Op, Piece, Sites, State};
+use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Leads, Op, Piece, Sites, State};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -110,6 +110,11 @@ impl Machine {
         with_encoder!(self, A => {
             kind.decode::<A>(code, displacement::<A>(kind, address, target)).or_else(|| kind.leads_somewhere::<A>(code))
         })
+    }
+
+    /// Whether a site at `address` may lead to anything in reach, and not only to its entry's target.
+    pub fn leads_anywhere(self, kind: Kind, address: u64) -> bool {
+        with_encoder!(self, A => kind.leads::<A>(address as usize) != Leads::ToTarget)
     }
 
     /// The bytes of a state; `None` if the target is out of reach, and the state needs it.

@@ -10,6 +10,14 @@ mod commands;
 mod damaged;
 #[path = "cli/documents.rs"]
 mod documents;
+#[path = "cli/link.rs"]
+mod link;
+#[path = "cli/link_c.rs"]
+mod link_c;
+#[path = "cli/link_refused.rs"]
+mod link_refused;
+#[path = "cli/linker.rs"]
+mod linker;
 #[path = "cli/live.rs"]
 mod live;
 #[path = "cli/machines.rs"]

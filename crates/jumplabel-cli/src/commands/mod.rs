@@ -5,6 +5,7 @@ pub mod check;
 pub mod disasm;
 #[cfg(target_os = "linux")]
 pub mod fleet;
+pub mod link;
 pub mod list;
 pub mod live;
 pub mod pages;

@@ -23,7 +23,7 @@ pub struct Frame {
 impl Lines {
     /// Reads what there is. Debug information that is compressed, or in a file of its own, counts as none.
     pub fn read(image: &Image) -> Lines {
-        let cache = ReadCache::new(&image.file);
+        let cache = ReadCache::new(image.file());
         let endian = if image.endian.is_big_endian() { RunTimeEndian::Big } else { RunTimeEndian::Little };
         let Ok(file) = object::File::parse(&cache) else { return Lines(None) };
         let section = |id: SectionId| -> Result<_, gimli::Error> {

@@ -3,12 +3,13 @@
 
 pub mod lines;
 pub mod relocations;
+mod source;
 pub mod symbols;
 
 use std::cell::OnceCell;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::rc::Rc;
 
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -17,11 +18,13 @@ use object::{Endian, Endianness, ReadCache};
 use crate::failure::Failure;
 use crate::machine::Machine;
 use relocations::Slots;
+pub use source::Reader;
+use source::Source;
 use symbols::Symbols;
 
 /// One object.
 pub struct Image {
-    file: File,
+    source: Source,
     pub machine: Machine,
     endian: Endianness,
     /// The loader chooses where it lies.
@@ -77,22 +80,29 @@ impl Image {
             return Err(Failure::Refused(format!("{}: larger than {} GiB", path.display(), FILE >> 30)));
         }
         let file = File::open(path).map_err(|error| unreachable(&error))?;
-        let mut ident = [0; 16];
-        let is_elf = file.read_exact_at(&mut ident, 0).is_ok() && ident[..4] == elf::ELFMAG;
-        if !is_elf {
-            return Err(unreachable(&"not an ELF file"));
-        }
-        match ident[4] {
-            elf::ELFCLASS32 => Image::parse::<FileHeader32<Endianness>>(file, metadata.len()),
-            elf::ELFCLASS64 => Image::parse::<FileHeader64<Endianness>>(file, metadata.len()),
-            _ => Err(Failure::OutOfReach("neither 32-bit nor 64-bit ELF".into())),
-        }
-        .map_err(|failure| failure.of(&path.display().to_string()))
+        Image::read(Source::File(file), metadata.len()).map_err(|failure| failure.of(&path.display().to_string()))
     }
 
-    fn parse<Header: FileHeader<Endian = Endianness>>(file: File, length: u64) -> Result<Image, Failure> {
+    /// The same, of a file that was read.
+    pub fn of(bytes: Rc<Vec<u8>>) -> Result<Image, Failure> {
+        let length = bytes.len() as u64;
+        Image::read(Source::Memory(bytes), length)
+    }
+
+    fn read(source: Source, length: u64) -> Result<Image, Failure> {
+        let mut ident = [0; 16];
+        let is_elf = source.read_exact_at(&mut ident, 0).is_ok() && ident[..4] == elf::ELFMAG;
+        match ident[4] {
+            _ if !is_elf => Err(Failure::OutOfReach("not an ELF file".into())),
+            elf::ELFCLASS32 => Image::parse::<FileHeader32<Endianness>>(source, length),
+            elf::ELFCLASS64 => Image::parse::<FileHeader64<Endianness>>(source, length),
+            _ => Err(Failure::OutOfReach("neither 32-bit nor 64-bit ELF".into())),
+        }
+    }
+
+    fn parse<Header: FileHeader<Endian = Endianness>>(source: Source, length: u64) -> Result<Image, Failure> {
         let damaged = |why: &dyn std::fmt::Display| Failure::Refused(format!("damaged: {why}"));
-        let cache = ReadCache::new(&file);
+        let cache = ReadCache::new(source.reader());
         let header = Header::parse(&cache).map_err(|error| damaged(&error))?;
         let endian = header.endian().map_err(|error| damaged(&error))?;
         let kind = header.e_type(endian);
@@ -135,14 +145,14 @@ impl Image {
         drop(cache);
         let is_movable = kind == elf::ET_DYN;
         let (symbols, slots) = (OnceCell::new(), OnceCell::new());
-        Ok(Image { file, machine, endian, is_movable, segments, dynamic, notes, symbols, slots })
+        Ok(Image { source, machine, endian, is_movable, segments, dynamic, notes, symbols, slots })
     }
 
     /// What the file has of a segment.
     fn content<'image>(&self, segment: &'image Segment) -> Option<&'image [u8]> {
         let read = || {
             let mut content = vec![0; usize::try_from(segment.in_file).ok()?];
-            self.file.read_exact_at(&mut content, segment.offset).ok()?;
+            self.source.read_exact_at(&mut content, segment.offset).ok()?;
             Some(content)
         };
         segment.content.get_or_init(read).as_deref()
@@ -238,14 +248,14 @@ impl Image {
         self.notes.iter().filter_map(|range| {
             // Notes are small; a length that a damaged file gives may not be.
             let mut note = vec![0; usize::try_from(range.bytes).ok().filter(|&bytes| bytes <= 1 << 20)?];
-            self.file.read_exact_at(&mut note, range.start).ok()?;
+            self.source.read_exact_at(&mut note, range.start).ok()?;
             Some(note)
         })
     }
 
     /// The file, for what is not loaded.
-    pub fn file(&self) -> &File {
-        &self.file
+    pub fn file(&self) -> Reader<'_> {
+        self.source.reader()
     }
 
     /// How words are stored.
@@ -255,7 +265,7 @@ impl Image {
 
     /// Names of functions and variables; none in a stripped file. Reads them when they are first asked for.
     pub fn symbols(&self) -> &Symbols {
-        self.symbols.get_or_init(|| Symbols::read(&self.file))
+        self.symbols.get_or_init(|| Symbols::read(self.file()))
     }
 
     /// What the loader puts into slots.

@@ -1,8 +1,8 @@
 //! Names of addresses: the symbols of functions and variables.
 
-use std::fs::File;
-
 use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
+
+use super::Reader;
 
 /// Symbols, in the order of their addresses.
 #[derive(Default)]
@@ -16,7 +16,7 @@ struct Symbol {
 
 impl Symbols {
     /// Those of the file, and those that it exports. A file whose section headers are lost or damaged has none.
-    pub(super) fn read(file: &File) -> Symbols {
+    pub(super) fn read(file: Reader<'_>) -> Symbols {
         let cache = ReadCache::new(file);
         let Ok(file) = object::File::parse(&cache) else { return Symbols::default() };
         let named = file

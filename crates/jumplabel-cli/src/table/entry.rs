@@ -56,6 +56,8 @@ pub struct Site {
     pub loads: bool,
     /// Where it jumps to; of a switch, to the arm of the mode at the start; where a call leads.
     pub target: u64,
+    /// Where the entry says that it leads.
+    home: u64,
     /// Of a switch: modes and their code.
     pub arms: Vec<(u32, u64)>,
     pub bytes: Code,
@@ -116,6 +118,7 @@ impl Site {
             arm: meta & ARM != 0,
             loads: meta & LOADS != 0,
             target,
+            home: target,
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
             instruction: bytes.to_vec(),
@@ -183,8 +186,11 @@ impl Site {
             (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
             (Is::Key(on) | Is::Tracepoint(on), jumplabel::format::BRANCH) => Some(does == (on? != self.arm)),
             (Is::Call(_), JUMP) => Some(state == State::DIRECT),
-            // Wherever it leads: to the trampoline, or to the default.
-            (Is::Call(_), CALL_SITE) => Some(state == State::CALLS),
+            // To the trampoline, or where that leads.
+            (Is::Call(target), CALL_SITE) => {
+                let leads = |to: u64| to == self.target || to == self.leads_to(image);
+                Some(state == State::CALLS && (leads(self.home) || target.is_none_or(leads)))
+            }
             (Is::Mode { .. }, SWITCH) => Some(state == State::TO_ARM),
             _ => Some(false),
         }

@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 pub use entry::{Place, Site};
+pub use record::find;
 
 use crate::failure::Failure;
 use crate::image::Image;

@@ -23,6 +23,8 @@ const KEY: usize = 12;
 
 /// Where the tables are.
 pub struct Bounds {
+    /// The record's two words that lead to the table.
+    pub words: u64,
     pub table: Entries,
     pub keys: std::iter::StepBy<Range<u64>>,
 }
@@ -105,7 +107,7 @@ fn bounds(image: &Image, words: u64) -> Option<Bounds> {
         return None;
     }
     let rows = entries();
-    Some(Bounds { table: Entries(table, rows), keys: super::rows(keys, KEY) })
+    Some(Bounds { words, table: Entries(table, rows), keys: super::rows(keys, KEY) })
 }
 
 /// The version that a note of the library gives, if it is not ours.

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::programs::{jumplabel, scratch};
 
-const COMMANDS: [&str; 11] =
-    ["list", "sites", "disasm", "check", "set", "watch", "apply", "fleet", "follow", "completions", "man"];
+const COMMANDS: [&str; 12] =
+    ["list", "sites", "disasm", "check", "link", "set", "watch", "apply", "fleet", "follow", "completions", "man"];
 
 /// Shells that are here take their script.
 #[test]

@@ -97,10 +97,15 @@ pub fn prefix() -> &'static Path {
 
 /// tests/c/operated.c, by a compiler with these options.
 pub fn of_c(name: &str, compiler: &str, options: &str) -> PathBuf {
+    compiled("tests/c/operated.c", name, compiler, options)
+}
+
+/// A program of C, or a library.
+pub fn compiled(source: &str, name: &str, compiler: &str, options: &str) -> PathBuf {
     let to = scratch(name);
     let mut command = Command::new(compiler);
     command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]).args(options.split_whitespace());
-    command.arg("-I").arg(prefix().join("include")).arg("tests/c/operated.c").arg(prefix().join("lib/libjumplabel.a"));
+    command.arg("-I").arg(prefix().join("include")).arg(source).arg(prefix().join("lib/libjumplabel.a"));
     cargo::run(command.args(["-lpthread", "-ldl", "-o"]).arg(&to).current_dir(env!("CARGO_MANIFEST_DIR")));
     to
 }

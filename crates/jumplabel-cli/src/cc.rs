@@ -1,0 +1,7 @@
+//! `jumplabel-cc`, a linker for cargo and for make: `linker` in the library says what it does.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(jumplabel_cli::cc(std::env::args_os().skip(1)))
+}

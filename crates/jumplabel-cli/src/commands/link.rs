@@ -1,0 +1,61 @@
+//! `link`: the step behind the linker.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::SCHEMA;
+use crate::arguments;
+use crate::failure::{DONE, Failure};
+use crate::link::{Found, Keep, save};
+use crate::report::{Report, Side};
+
+#[derive(Serialize)]
+struct Listing<'target> {
+    version: u32,
+    target: &'target str,
+    /// Whether the file is another now.
+    changed: bool,
+    #[serde(flatten)]
+    found: &'target Found,
+}
+
+pub fn run(what: &arguments::Link, report: &mut Report) -> Result<u8, Failure> {
+    let keep = if what.drop_relocations { Keep::NoRelocations } else { Keep::All };
+    let (found, changed) = save::link(Path::new(&what.file), keep)?;
+    if what.json {
+        report.json(&Listing { version: SCHEMA, target: &what.file, changed, found: &found });
+    } else {
+        calls(&found, report);
+        let end = if changed { "linked" } else { "nothing to do" };
+        report.line(&format_args!("{}: {end}", what.file));
+    }
+    Ok(DONE)
+}
+
+fn calls(found: &Found, report: &mut Report) {
+    let calls = &found.calls;
+    let rows = calls.forms.iter().filter(|form| form.calls > 0);
+    let cells = |form: &crate::link::Form| -> [Cow<'static, str>; 4] {
+        let numbers = [form.calls, form.straight, form.calls - form.straight];
+        let [all, straight, others] = numbers.map(|number| number.to_string().into());
+        [form.instruction.into(), all, straight, others]
+    };
+    let rows: Vec<_> = rows.map(cells).collect();
+    if !rows.is_empty() {
+        let heading =
+            [("CALL", Side::Left), ("NUMBER", Side::Right), ("STRAIGHT", Side::Right), ("TRAMPOLINE", Side::Right)];
+        report.columns(heading, rows);
+    }
+    let left = &calls.left;
+    if left.addresses > 0 {
+        report.line(&format_args!(
+            "{} uses of a trampoline's address are left alone, calls by a register too",
+            left.addresses
+        ));
+    }
+    if left.others > 0 {
+        report.line(&format_args!("{} relocations are left alone: no call is there", left.others));
+    }
+}

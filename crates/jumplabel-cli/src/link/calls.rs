@@ -1,0 +1,273 @@
+//! Lists the calls of static calls, so that `update` leads them straight to their target, and leads them straight to the default in the file.
+//!
+//! ```text
+//!   relocation     against a trampoline, by its symbol, or by its section and a distance
+//!   instruction    e8   call trampoline       ff 15  call *slot     -> 67 e8       call trampoline
+//!                  e9   jmp trampoline        ff 25  jmp *slot      -> 67 e9       jmp trampoline
+//!                  0f 8x   jcc trampoline
+//!   entry          of kind 4: the four bytes of the displacement
+//!   displacement   to the default, if the library may change it; else to the trampoline
+//! ```
+//!
+//! Calls by a slot (of functions of other crates) are six bytes, so that there are two places for the displacement: `67 e8 rel32` as linkers write
+//! it that relax such calls, and `e8 rel32 90`. The second is for those that would lie across two aligned words of eight bytes in the first.
+//! Their relocations are made those of the new instruction, so that the next run sees what is there.
+//!
+//! A relocation alone is not believed: an instruction must end with the displacement, lead to the trampoline, and be one of these. All others,
+//! such as a load of the trampoline's address for several calls by a register, are counted, and left alone.
+
+use std::collections::{HashMap, HashSet};
+
+use jumplabel::arch::{Kind, State};
+use jumplabel::format::{CALL_SITE, INDIRECT, JUMP, KIND_SHIFT, OFFSET_SHIFT};
+use object::pod::bytes_of;
+use object::{I64, LittleEndian as LE, U64, elf};
+use serde::Serialize;
+
+use super::changes::{Changes, Entry};
+use super::decode::Functions;
+use super::elf::Relocation;
+use super::program::Program;
+use crate::failure::Failure;
+use crate::image::relocations::Slot;
+use crate::table::{Place, Site};
+
+/// What there is of calls.
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    /// By instructions.
+    pub forms: [Form; 5],
+    /// How many of them the table did not have.
+    pub added: usize,
+    /// Uses of trampolines that are no calls, and why.
+    pub left: Left,
+}
+
+/// Calls by one instruction.
+#[derive(Debug, Default, Serialize)]
+pub struct Form {
+    pub instruction: &'static str,
+    pub calls: usize,
+    /// Those that lead to the default in the file. The others lead to the trampoline.
+    pub straight: usize,
+}
+
+/// Uses of trampolines that are left alone.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// The address is taken, or loaded for calls by a register.
+    pub addresses: usize,
+    /// No instruction ends there, or it leads elsewhere.
+    pub others: usize,
+}
+
+/// Instructions, in the order of `Found::forms`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Instruction {
+    Call,
+    Jump,
+    Conditional,
+    CallBySlot,
+    JumpBySlot,
+}
+
+const NAMES: [&str; 5] = ["call", "jmp", "jcc", "call*slot", "jmp*slot"];
+/// Where a function begins that indirect branches may lead to.
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// Bytes of a displacement.
+const BYTES: u64 = 4;
+
+/// What a static call has in the file.
+struct Trampoline {
+    start: u64,
+    default: u64,
+    key: u64,
+    meta: u32,
+}
+
+impl Trampoline {
+    fn of(program: &Program, site: &Site) -> Option<Trampoline> {
+        let address = site.address;
+        let before = address.checked_sub(ENDBR64.len() as u64);
+        let start = before.filter(|&before| program.image.slice(before, ENDBR64.len()) == Some(&ENDBR64));
+        let meta = u32::from(CALL_SITE) << KIND_SHIFT;
+        let (key, meta) = match (site.slot, &site.place) {
+            (Some((slot, offset)), _) => (slot, meta | INDIRECT | (offset as u32) << OFFSET_SHIFT),
+            (None, &Place::Here(key)) => (key, meta),
+            (None, Place::Import(..)) => return None,
+        };
+        let is_jump = site.kind.number() == JUMP && site.state == Some(State::DIRECT);
+        is_jump.then_some(Trampoline { start: start.unwrap_or(address), default: site.target, key, meta })
+    }
+}
+
+/// A relocation against a trampoline.
+struct Use<'program> {
+    /// Of the displacement.
+    place: u64,
+    trampoline: &'program Trampoline,
+    relocation: Relocation,
+    /// Of the relocation, in the file.
+    row: u64,
+}
+
+/// Finds them all.
+pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    for (form, name) in found.forms.iter_mut().zip(NAMES) {
+        form.instruction = name;
+    }
+    let trampolines = program.table.sites.iter().filter_map(|site| Trampoline::of(program, site));
+    let trampolines: HashMap<u64, Trampoline> = trampolines.map(|one| (one.start, one)).collect();
+    let is_call = |site: &&Site| site.kind.number() == CALL_SITE;
+    let listed: HashSet<u64> = program.table.sites.iter().filter(is_call).map(|site| site.address).collect();
+    if !trampolines.is_empty() && listed.is_empty() && !program.elf.has_relocations() {
+        let why = "no relocations say where its static calls are: link it with -Wl,--emit-relocs, or by jumplabel-cc";
+        return Err(Failure::Refused(why.into()));
+    }
+    let uses = uses(program, &trampolines)?;
+    let places: Vec<u64> = uses.iter().map(|one| one.place).collect();
+    let functions = Functions::read(program)?;
+    let sites = Sites::of(program);
+    for (one, ends) in uses.iter().zip(functions.end_with(program, &places)) {
+        let Some(instruction) = Instruction::at(program, one.place) else {
+            found.left.addresses += 1;
+            continue;
+        };
+        let leads_to = program.image.follow(one.place).map(|to| to.wrapping_add(BYTES));
+        let is_listed = listed.contains(&one.place);
+        if !ends
+            || sites.overlap(one.place - instruction.opcode()..one.place + BYTES)
+            || !one.is_call(program, instruction, leads_to, is_listed)
+        {
+            found.left.others += 1;
+            continue;
+        }
+        let straight = one.change(program, instruction, is_listed, changes);
+        let form = &mut found.forms[instruction as usize];
+        form.calls += 1;
+        form.straight += usize::from(straight);
+        found.added += usize::from(!is_listed);
+    }
+    Ok(found)
+}
+
+/// The relocations against trampolines, by their places, each once.
+fn uses<'program>(
+    program: &'program Program,
+    trampolines: &'program HashMap<u64, Trampoline>,
+) -> Result<Vec<Use<'program>>, Failure> {
+    let mut uses = Vec::new();
+    for section in program.elf.relocations(&program.bytes, elf::SHF_EXECINSTR)? {
+        let symbols = program.elf.symbols(&program.bytes, section.symbols)?;
+        for (relocation, number) in section.rows.iter().zip(0..) {
+            // From the end of the displacement.
+            let symbol = symbols.get(relocation.r_sym(LE, false) as usize);
+            let to = symbol.map(|symbol| symbol.st_value.get(LE).wrapping_add_signed(relocation.r_addend.get(LE)));
+            let to = to.filter(|_| is_relative(relocation.r_type(LE, false)));
+            if let Some(trampoline) = to.and_then(|to| trampolines.get(&to.wrapping_add(BYTES))) {
+                let (place, row) =
+                    (relocation.r_offset.get(LE), section.place + number * size_of::<Relocation>() as u64);
+                uses.push(Use { place, trampoline, relocation: *relocation, row });
+            }
+        }
+    }
+    uses.sort_by_key(|one| one.place);
+    uses.dedup_by_key(|one| one.place);
+    Ok(uses)
+}
+
+/// Relocations of displacements, of code or of slots.
+fn is_relative(kind: u32) -> bool {
+    matches!(
+        kind,
+        elf::R_X86_64_PLT32
+            | elf::R_X86_64_PC32
+            | elf::R_X86_64_GOTPCREL
+            | elf::R_X86_64_GOTPCRELX
+            | elf::R_X86_64_REX_GOTPCRELX
+    )
+}
+
+impl Instruction {
+    /// The instruction that ends with the displacement at `place`, by the bytes in front of it.
+    fn at(program: &Program, place: u64) -> Option<Instruction> {
+        Some(match program.image.array::<2>(place.checked_sub(2)?)? {
+            [_, 0xe8] => Instruction::Call,
+            [_, 0xe9] => Instruction::Jump,
+            [0x0f, 0x80..=0x8f] => Instruction::Conditional,
+            [0xff, 0x15] => Instruction::CallBySlot,
+            [0xff, 0x25] => Instruction::JumpBySlot,
+            _ => return None,
+        })
+    }
+
+    /// Bytes in front of the displacement, but for prefixes.
+    fn opcode(self) -> u64 {
+        if matches!(self, Instruction::Call | Instruction::Jump) { 1 } else { 2 }
+    }
+
+    fn is_by_slot(self) -> bool {
+        matches!(self, Instruction::CallBySlot | Instruction::JumpBySlot)
+    }
+}
+
+impl Use<'_> {
+    /// Whether it calls the trampoline; if it is listed already, or the default.
+    fn is_call(&self, program: &Program, by: Instruction, leads_to: Option<u64>, is_listed: bool) -> bool {
+        let Some(to) = leads_to else { return false };
+        let start = self.trampoline.start;
+        match by.is_by_slot() {
+            true => !is_listed && program.image.slots().get(&program.image, to) == Some(Slot::Here(start)),
+            false => to == start || is_listed && to == self.trampoline.default,
+        }
+    }
+
+    /// Leads it straight, if that may be; lists it. Whether it is straight.
+    fn change(&self, program: &Program, by: Instruction, is_listed: bool, changes: &mut Changes) -> bool {
+        let machine = program.image.machine;
+        let may_change = |place: u64| Kind::of(CALL_SITE).is_some_and(|kind| machine.leads_anywhere(kind, place));
+        let early = by.is_by_slot() && !may_change(self.place) && may_change(self.place - 1);
+        let place = self.place - u64::from(early);
+        let displacement = |to: u64| i32::try_from(to.wrapping_sub(place + BYTES).cast_signed()).ok();
+        let straight = displacement(self.trampoline.default).filter(|_| may_change(place));
+        let Some(distance) = straight.or_else(|| displacement(self.trampoline.start)) else { return false };
+        let distance = distance.to_le_bytes();
+        if by.is_by_slot() {
+            let opcode = if by == Instruction::CallBySlot { 0xe8 } else { 0xe9 };
+            let [a, b, c, d] = distance;
+            let whole = if early { [opcode, a, b, c, d, 0x90] } else { [0x67, opcode, a, b, c, d] };
+            changes.write(self.place - 2, &whole);
+            let mut relocation = self.relocation;
+            relocation.r_offset = U64::new(LE, place);
+            relocation.r_addend = I64::new(LE, -(BYTES as i64));
+            relocation.set_r_info(LE, false, relocation.r_sym(LE, false), elf::R_X86_64_PLT32);
+            changes.write_beside(self.row, bytes_of(&relocation));
+        } else {
+            changes.write(place, &distance);
+        }
+        if !is_listed {
+            let Trampoline { start, key, meta, .. } = *self.trampoline;
+            changes.entries.push(Entry { code: place, target: start, key, meta });
+        }
+        straight.is_some()
+    }
+}
+
+/// The bytes of sites of other kinds, which are not calls' to change: the jump of a trampoline may lead to another.
+struct Sites(Vec<(u64, u64)>);
+
+impl Sites {
+    fn of(program: &Program) -> Sites {
+        let others = program.table.sites.iter().filter(|site| site.kind.number() != CALL_SITE);
+        let mut sites: Vec<_> = others.map(|site| (site.address, site.address + site.bytes.len() as u64)).collect();
+        sites.sort_unstable();
+        Sites(sites)
+    }
+
+    /// Whether one has a byte of these.
+    fn overlap(&self, bytes: std::ops::Range<u64>) -> bool {
+        let behind = self.0.partition_point(|&(start, _)| start < bytes.end);
+        self.0[..behind].iter().rev().take(4).any(|&(_, end)| end > bytes.start)
+    }
+}

@@ -1,0 +1,62 @@
+//! What the passes want of a file, and how it is made: all or nothing.
+
+use super::elf::{Elf, damaged, put};
+use super::program::Program;
+use super::sections::{self, Keep};
+use super::segment;
+use crate::failure::Failure;
+
+/// An entry of the table: addresses, and the meta word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub code: u64,
+    pub target: u64,
+    pub key: u64,
+    pub meta: u32,
+}
+
+/// Bytes of an entry.
+pub const ENTRY: usize = 16;
+
+/// All that is to change.
+#[derive(Default)]
+pub struct Changes {
+    /// Bytes at addresses.
+    loaded: Vec<(u64, Vec<u8>)>,
+    /// Bytes at places in the file.
+    beside: Vec<(u64, Vec<u8>)>,
+    /// What the table gets.
+    pub entries: Vec<Entry>,
+}
+
+impl Changes {
+    /// Other bytes at an address.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        self.loaded.push((address, bytes.to_vec()));
+    }
+
+    /// Other bytes at a place in the file, of what is not loaded.
+    pub fn write_beside(&mut self, place: u64, bytes: &[u8]) {
+        self.beside.push((place, bytes.to_vec()));
+    }
+
+    /// The file with all of it; `None` if there is nothing to change.
+    pub fn make(&self, program: &Program, keep: Keep) -> Result<Option<Vec<u8>>, Failure> {
+        let mut bytes = program.bytes.to_vec();
+        let nowhere = || damaged("code that the file does not have");
+        for (address, new) in &self.loaded {
+            let place = program.elf.place(*address, new.len() as u64).ok_or_else(nowhere)?;
+            put(&mut bytes, place as u64, new).ok_or_else(nowhere)?;
+        }
+        for (place, new) in &self.beside {
+            put(&mut bytes, *place, new).ok_or_else(nowhere)?;
+        }
+        if !self.entries.is_empty() {
+            bytes = segment::with_entries(program, bytes, &self.entries)?;
+        }
+        if keep != Keep::All {
+            bytes = sections::without(Elf::read(&bytes)?, bytes, keep)?;
+        }
+        Ok((bytes != **program.bytes).then_some(bytes))
+    }
+}

@@ -1,0 +1,94 @@
+//! The step behind the linker: what only the whole program shows, written into the file.
+//!
+//! ```text
+//!   save       reads the file, and puts another into its place
+//!   passes     calls        lists calls of static calls, and leads them straight
+//!   program    what they look at: bytes, headers, tables
+//!   changes    what they want: bytes in place, entries of the table
+//!   segment    a table with more entries, in a segment of its own; room: its program header; sections: their numbers
+//!   elf        headers, symbols, relocations
+//! ```
+//!
+//! Passes look, and change nothing. All that they want is made together, and then read again as any file is: what the tool itself would
+//! call damaged is no result. Between reading and that there is no file: [`link`] is a function of bytes.
+
+mod calls;
+mod changes;
+mod decode;
+mod elf;
+mod program;
+mod room;
+pub mod save;
+mod sections;
+mod segment;
+
+pub use calls::Form;
+pub use sections::Keep;
+
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::table::Table;
+use changes::Changes;
+use program::Program;
+
+/// What was found, one field a pass.
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    pub calls: calls::Found,
+}
+
+/// What comes of a file.
+pub struct Linked {
+    pub found: Found,
+    /// The file as it is to be; `None` if it is so.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Runs all passes on the bytes of a file.
+pub fn link(bytes: Rc<Vec<u8>>, keep: Keep) -> Result<Linked, Failure> {
+    let program = match Program::read(Rc::clone(&bytes)) {
+        // Relocations can be dropped all the same.
+        Err(Failure::Nothing(_)) if keep != Keep::All => {
+            let less = sections::without(elf::Elf::read(&bytes)?, bytes.to_vec(), keep)?;
+            let bytes = (less != **bytes).then_some(less);
+            return Ok(Linked { found: Found::default(), bytes });
+        }
+        program => program?,
+    };
+    let mut changes = Changes::default();
+    let found = Found { calls: calls::run(&program, &mut changes)? };
+    let bytes = changes.make(&program, keep)?;
+    if let Some(bytes) = &bytes {
+        verify(&program, &changes, bytes)?;
+    }
+    Ok(Linked { found, bytes })
+}
+
+/// Whether the tool reads in the new file what it read in the old one, and what was added.
+fn verify(program: &Program, changes: &Changes, bytes: &[u8]) -> Result<(), Failure> {
+    let wrong = |why: &str| Failure::Refused(format!("a mistake of this tool: {why}; nothing was changed"));
+    let image = Image::of(Rc::new(bytes.to_vec())).map_err(|failure| wrong(&failure.to_string()))?;
+    let table = Table::read(&image).map_err(|failure| wrong(&failure.to_string()))?;
+    if let Some(damage) = table.damage.first() {
+        return Err(wrong(damage));
+    }
+    let old = &program.table;
+    if table.sites.len() != old.sites.len() + changes.entries.len() || table.subjects.len() != old.subjects.len() {
+        return Err(wrong("the new table has other entries than it should"));
+    }
+    let is_same = |a: &crate::table::Site, b: &crate::table::Site| {
+        (a.address, a.kind, a.arm, a.loads, &a.place, &a.arms) == (b.address, b.kind, b.arm, b.loads, &b.place, &b.arms)
+    };
+    if !old.sites.iter().zip(&table.sites).all(|(a, b)| is_same(a, b)) {
+        return Err(wrong("an entry of the old table is another in the new one"));
+    }
+    let added = table.sites[old.sites.len()..].iter().map(|site| site.address);
+    if !added.eq(changes.entries.iter().map(|entry| entry.code)) {
+        return Err(wrong("a new entry leads elsewhere"));
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! What passes look at: a file that is sound, with its tables.
+
+use std::rc::Rc;
+
+use super::elf::Elf;
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::machine::Machine;
+use crate::table::{self, Table};
+
+/// A program or a shared library, with keys, calls or modes.
+pub struct Program {
+    pub bytes: Rc<Vec<u8>>,
+    pub image: Image,
+    pub table: Table,
+    pub elf: Elf,
+    /// Where its table is.
+    pub entries: std::ops::Range<u64>,
+    /// The object record's two words that lead there.
+    pub words: u64,
+}
+
+impl Program {
+    /// Reads all of it; a file that this step is not for is refused.
+    pub fn read(bytes: Rc<Vec<u8>>) -> Result<Program, Failure> {
+        let image = Image::of(Rc::clone(&bytes))?;
+        if image.machine != Machine::X86_64 {
+            let why =
+                format!("of {}: this step is for x86_64 alone, and without it everything works", image.machine.name());
+            return Err(Failure::OutOfReach(why));
+        }
+        let table = Table::read(&image)?;
+        if let Some(why) = table.damage.first() {
+            return Err(Failure::Refused(format!("damaged: {why}")));
+        }
+        let bounds = table::find(&image)?;
+        let bounds = bounds.ok_or_else(|| Failure::Nothing("no keys, and no static calls".into()))?;
+        let elf = Elf::read(&bytes)?;
+        Ok(Program { bytes, image, table, elf, entries: bounds.table.bounds().clone(), words: bounds.words })
+    }
+}

@@ -1,0 +1,133 @@
+//! Room for one more program header.
+//!
+//! ```text
+//!   ELF header | program headers | .interp | notes | ...
+//!                                ^ 56 bytes
+//! ```
+//!
+//! The program headers stay behind the ELF header: kernels before 5.18 tell the program that they are where the file has them, counted from its
+//! first page, and GNU strip writes them there whatever the file says. So, in this order:
+//!
+//! * a header that is of no use, PT_NULL, or nothing behind the headers;
+//! * PT_GNU_PROPERTY: x86's loaders read the same from PT_NOTE;
+//! * `.interp` and notes, which go to the new segment, as patchelf moves them: both are found by their program headers alone. Of notes,
+//!   `.note.ABI-tag` if that is enough: readers of core dumps look for the build-id in the first page. It leaves its PT_NOTE, and only
+//!   glibc before 2.36 looked there, for libraries.
+
+use std::ops::Range;
+
+use object::{LittleEndian as LE, U64, elf};
+
+use super::elf::{Elf, add, is_loaded};
+use crate::failure::Failure;
+
+/// Where a header comes from.
+pub enum Room {
+    /// This one is given up.
+    Header(usize),
+    /// Behind the others, once these bytes of the file are moved.
+    Behind(Vec<Range<u64>>),
+}
+
+const HEADER: u64 = 56;
+
+/// Finds it.
+pub fn find(elf: &Elf, bytes: &[u8]) -> Result<Room, Failure> {
+    let none = || Failure::Refused("no room for one more program header".into());
+    let is = |number: usize, kind: u32| elf.segments[number].p_type.get(LE) == kind;
+    let mut all = 0..elf.segments.len();
+    if let Some(unused) = all.clone().find(|&number| is(number, elf::PT_NULL)) {
+        return Ok(Room::Header(unused));
+    }
+    let start = elf.header.e_phoff.get(LE) + elf.segments.len() as u64 * HEADER;
+    let header = start..start + HEADER;
+    let in_the_way = || sections(elf, &header);
+    let is_free = |range: &Range<u64>| {
+        let range = range.start as usize..range.end as usize;
+        bytes.get(range).is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
+    };
+    let is_loaded = elf.address(elf.header.e_phoff.get(LE)).is_some();
+    if is_loaded && elf.address(header.end - 1).is_none() {
+        return Err(none());
+    }
+    if in_the_way().next().is_none() && is_free(&header) {
+        return Ok(Room::Behind(Vec::new()));
+    }
+    let ranges = |kind: u32| {
+        let of_kind = elf.segments.iter().filter(move |segment| segment.p_type.get(LE) == kind);
+        of_kind.map(|segment| segment.p_offset.get(LE)..segment.p_offset.get(LE).wrapping_add(segment.p_filesz.get(LE)))
+    };
+    let is_noted = |property: usize| {
+        let at = elf.segments[property].p_offset.get(LE);
+        ranges(elf::PT_NOTE).any(|note| note.contains(&at))
+    };
+    if let Some(property) = all.find(|&number| is(number, elf::PT_GNU_PROPERTY) && is_noted(number)) {
+        return Ok(Room::Header(property));
+    }
+    let mut moved: Vec<Range<u64>> = Vec::new();
+    for section in in_the_way() {
+        let own = elf.range(section);
+        let notes = ranges(elf::PT_NOTE).find(|notes| notes.contains(&own.start) && notes.end >= own.end);
+        let is_alone = match &notes {
+            Some(notes) => notes.start == own.start && elf.is_named(bytes, section, b".note.ABI-tag"),
+            None => ranges(elf::PT_INTERP).any(|interp| interp == own),
+        };
+        let group = if is_alone { Some(own) } else { notes };
+        let group = group.filter(|group| group.end as usize <= bytes.len()).ok_or_else(none)?;
+        if moved.iter().any(|other| other.contains(&group.start) && other.end >= group.end) {
+            continue;
+        }
+        moved.retain(|other| !group.contains(&other.start));
+        moved.push(group);
+    }
+    Ok(Room::Behind(moved))
+}
+
+/// Those that have bytes of the file in a range.
+fn sections<'elf>(elf: &'elf Elf, range: &Range<u64>) -> impl Iterator<Item = usize> + use<'elf> {
+    let range = range.clone();
+    (1..elf.sections.len()).filter(move |&section| {
+        let own = elf.range(section);
+        own.start < range.end && own.end > range.start
+    })
+}
+
+/// What was moved: from where in the file, and how far addresses and places are now.
+pub struct Moved {
+    pub from: Range<u64>,
+    pub by: u64,
+    pub by_in_file: u64,
+}
+
+/// Leads headers to what was moved.
+pub fn follow(elf: &mut Elf, moved: &[Moved]) {
+    for Moved { from, by, by_in_file } in moved {
+        for section in elf.sections.iter_mut().filter(|section| is_loaded(section)) {
+            let at = section.sh_offset.get(LE);
+            if from.contains(&at) && section.sh_type.get(LE) != elf::SHT_NOBITS {
+                add(&mut section.sh_addr, *by);
+                add(&mut section.sh_offset, *by_in_file);
+            }
+        }
+        for segment in &mut elf.segments {
+            let (start, bytes) = (segment.p_offset.get(LE), segment.p_filesz.get(LE));
+            let kind = segment.p_type.get(LE);
+            if !matches!(kind, elf::PT_INTERP | elf::PT_NOTE | elf::PT_GNU_PROPERTY) || !from.contains(&start) {
+                continue;
+            }
+            if start + bytes <= from.end {
+                add(&mut segment.p_offset, *by_in_file);
+                add(&mut segment.p_vaddr, *by);
+                add(&mut segment.p_paddr, *by);
+            } else {
+                // What is left of the notes.
+                let less = from.end - start;
+                add(&mut segment.p_offset, less);
+                add(&mut segment.p_vaddr, less);
+                add(&mut segment.p_paddr, less);
+                segment.p_filesz = U64::new(LE, bytes - less);
+                segment.p_memsz = U64::new(LE, bytes - less);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A file on the disk: read as a whole, and replaced as a whole. The new one is a file of its own beside it until it is complete and on the disk,
+//! with the same mode and owner. So a tool that is killed leaves the old one, and a program that runs keeps it; so do its other hard links.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::{Found, Keep};
+use crate::failure::Failure;
+
+/// As of what a command looks at; `image` says the same.
+const LARGEST: u64 = 16 << 30;
+
+/// Links a file in place. What was found, and whether it changed.
+pub fn link(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
+    let of = |failure: Failure| failure.of(&path.display().to_string());
+    // A symbolic link stays one.
+    let real = path.canonicalize().map_err(|error| of(Failure::OutOfReach(error.to_string())))?;
+    in_place(&real, keep).map_err(of)
+}
+
+fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
+    let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
+    let unreachable = |error: std::io::Error| Failure::OutOfReach(error.to_string());
+    let before = fs::metadata(path).map_err(unreachable)?;
+    if !before.is_file() {
+        return Err(Failure::OutOfReach("not a regular file".into()));
+    }
+    if before.len() > LARGEST {
+        return Err(refused(&"larger than 16 GiB"));
+    }
+    if before.mode() & 0o6000 != 0 {
+        return Err(refused(&"set-user-id or set-group-id: link it before it is"));
+    }
+    let bytes = fs::read(path).map_err(unreachable)?;
+    let linked = super::link(Rc::new(bytes), keep)?;
+    let Some(bytes) = linked.bytes else { return Ok((linked.found, false)) };
+    if before.mode() & 0o222 == 0 {
+        return Err(refused(&"read-only"));
+    }
+    let beside = Beside::create(path).map_err(|error| refused(&format_args!("no file beside it: {error}")))?;
+    let is_same = |now: &Metadata| {
+        let of = |file: &Metadata| (file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec(), file.mode());
+        of(now) == of(&before)
+    };
+    let replace = || -> std::io::Result<()> {
+        beside.complete(&bytes, &before)?;
+        if !is_same(&fs::metadata(path)?) {
+            return Err(std::io::Error::other("it has changed meanwhile"));
+        }
+        fs::rename(&beside.path, path)?;
+        // That the rename lasts, too; if not, the old file does.
+        path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    };
+    replace().map_err(|error| refused(&error))?;
+    Ok((linked.found, true))
+}
+
+/// The new file, until it has the old one's name.
+struct Beside {
+    path: PathBuf,
+    file: File,
+}
+
+impl Beside {
+    fn create(of: &Path) -> std::io::Result<Beside> {
+        let name = of.file_name().unwrap_or_default().to_string_lossy();
+        let path = of.with_file_name(format!(".{name}.jumplabel-{}", std::process::id()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(Beside { path, file })
+    }
+
+    fn complete(&self, bytes: &[u8], like: &Metadata) -> std::io::Result<()> {
+        (&self.file).write_all(bytes)?;
+        let now = self.file.metadata()?;
+        if (now.uid(), now.gid()) != (like.uid(), like.gid()) {
+            fchown(&self.file, Some(like.uid()), Some(like.gid()))?;
+        }
+        self.file.set_permissions(PermissionsExt::from_mode(like.mode() & 0o7777))?;
+        self.file.sync_all()
+    }
+}
+
+impl Drop for Beside {
+    /// Once it has its name, nothing is there.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,229 @@
+//! `jumplabel-cc`: the C compiler, as cargo and make call it to link, and then `link`.
+//!
+//! ```text
+//!   compiles, preprocesses, -r   the compiler, as it was called
+//!   links                        the compiler with -Wl,--emit-relocs and without options that strip
+//!                                link, which takes the relocations away again
+//!                                strip, if it was to be stripped
+//! ```
+//!
+//! GNU ld, gold and lld refuse to strip and to leave relocations at once, and mold crashes; gold crashes if it is to drop sections, too. If the linker
+//! fails, it runs again as it was called, so that what it says is of no concern of ours. What has no keys comes out as it would without this.
+
+mod words;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use crate::failure::Failure;
+use crate::link::{Keep, save};
+use words::Words;
+
+/// The variable that names the compiler.
+const COMPILER: &str = "JUMPLABEL_CC";
+/// Options with which nothing is linked that could run.
+const NOT_LINKED: [&str; 14] = [
+    "-c",
+    "-S",
+    "-E",
+    "-r",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "-###",
+    "-dumpversion",
+    "-dumpmachine",
+    "-dumpspecs",
+    "--version",
+    "--help",
+    "-V",
+];
+
+/// Runs the compiler with these words, and what follows. Returns its exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let words: Vec<OsString> = words.into_iter().collect();
+    match Words::read(&words).filter(Words::link) {
+        Some(all) => linked(&words, &all),
+        None => code(compiler(&words).status()),
+    }
+}
+
+fn compiler(words: &[OsString]) -> Command {
+    let named = std::env::var(COMPILER).unwrap_or_default();
+    let mut named = named.split_whitespace();
+    let mut command = Command::new(named.next().unwrap_or("cc"));
+    command.args(named).args(words);
+    command
+}
+
+fn linked(words: &[OsString], all: &Words) -> u8 {
+    let (plain, strip) = all.without_strip();
+    let again = || code(compiler(words).status());
+    let arguments = if plain == all.all && !all.are_in_file {
+        Ok((words.to_vec(), None))
+    } else {
+        words::arguments(&plain, all.are_in_file)
+    };
+    let Ok((mut arguments, file)) = arguments else { return again() };
+    arguments.push("-Wl,--emit-relocs".into());
+    let output = compiler(&arguments).output();
+    drop(file);
+    let said = match &output {
+        Ok(output) if output.status.success() => output,
+        _ => {
+            let code = again();
+            if code == 0 {
+                say(&"linked without relocations, which the linker refuses, and so without `jumplabel link`");
+            }
+            return code;
+        }
+    };
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(&said.stdout);
+    let _ = std::io::stderr().write_all(&said.stderr);
+    let path = all.output();
+    let keep = if all.keep_relocations() { Keep::All } else { Keep::NoRelocations };
+    match save::link(&path, keep) {
+        // Nothing for it: no keys, another machine.
+        Ok(_) | Err(Failure::Nothing(_) | Failure::OutOfReach(_)) => {}
+        Err(failure) => say(&format_args!("{failure}: left as the linker made it")),
+    }
+    strip.map_or(0, |option| stripped(&path, option))
+}
+
+/// As the linker would have stripped it.
+fn stripped(path: &Path, option: &str) -> u8 {
+    let status = Command::new("strip").arg(option).arg(path).status();
+    if !status.as_ref().is_ok_and(ExitStatus::success) {
+        say(&format_args!("{}: strip {option} failed", path.display()));
+    }
+    code(status)
+}
+
+fn say(what: &dyn std::fmt::Display) {
+    eprintln!("jumplabel-cc: {what}");
+}
+
+fn code(status: std::io::Result<ExitStatus>) -> u8 {
+    match status {
+        Ok(status) => status.code().and_then(|code| code.try_into().ok()).unwrap_or(1),
+        Err(error) => {
+            say(&format_args!("{}: {error}", std::env::var(COMPILER).unwrap_or_else(|_| "cc".into())));
+            127
+        }
+    }
+}
+
+impl Words {
+    /// Whether the compiler links a program or a shared library.
+    fn link(&self) -> bool {
+        let asks = |word: &OsString| {
+            word.to_str().is_some_and(|word| NOT_LINKED.contains(&word) || word.starts_with("-print-"))
+        };
+        let is_partial = |word: &OsString| parts(word).iter().any(|part| matches!(*part, "-r" | "--relocatable"));
+        let is_input = |word: &OsString| word.to_str().is_none_or(|word| !word.starts_with('-'));
+        self.all.iter().any(is_input) && !self.all.iter().any(|word| asks(word) || is_partial(word))
+    }
+
+    /// The file that comes of it.
+    fn output(&self) -> PathBuf {
+        let mut words = self.all.iter();
+        let mut output = PathBuf::from("a.out");
+        while let Some(word) = words.next() {
+            match word.to_str().and_then(|word| word.strip_prefix("-o")) {
+                Some("") => output = words.next().map(PathBuf::from).unwrap_or(output),
+                Some(name) => output = name.into(),
+                None => {}
+            }
+        }
+        output
+    }
+
+    /// Whether relocations were asked for.
+    fn keep_relocations(&self) -> bool {
+        self.all.iter().flat_map(parts).any(|part| matches!(part, "--emit-relocs" | "-q"))
+    }
+
+    /// The words without those that strip, and the option of `strip` that does the same.
+    fn without_strip(&self) -> (Vec<OsString>, Option<&'static str>) {
+        let mut strip = None;
+        let mut strips = |part: &str| {
+            let option = match part {
+                "-s" | "--strip-all" => "--strip-all",
+                "-S" | "--strip-debug" => "--strip-debug",
+                _ => return false,
+            };
+            if strip != Some("--strip-all") {
+                strip = Some(option);
+            }
+            true
+        };
+        let mut kept = Vec::new();
+        for word in &self.all {
+            let parts = parts(word);
+            if parts.is_empty() {
+                if word != OsStr::new("-s") || !strips("-s") {
+                    kept.push(word.clone());
+                }
+                continue;
+            }
+            let left: Vec<&str> = parts.iter().copied().filter(|part| !strips(part)).collect();
+            if left.len() == parts.len() {
+                kept.push(word.clone());
+            } else if !left.is_empty() {
+                kept.push(format!("-Wl,{}", left.join(",")).into());
+            }
+        }
+        (kept, strip)
+    }
+}
+
+/// What a word hands to the linker.
+fn parts(word: &OsString) -> Vec<&str> {
+    let parts = word.to_str().and_then(|word| word.strip_prefix("-Wl,"));
+    parts.map(|parts| parts.split(',').collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Words {
+        Words { all: text.split(' ').map(OsString::from).collect(), are_in_file: false }
+    }
+
+    #[test]
+    fn what_links() {
+        for links in ["main.o -o main", "-shared x.o -ox.so", "main.c", "-Wl,--gc-sections a.o"] {
+            assert!(words(links).link(), "{links}");
+        }
+        for not in [
+            "-c main.c -o main.o",
+            "-r a.o b.o -o c.o",
+            "-nostdlib -Wl,-r a.o",
+            "--version",
+            "-print-file-name=x a",
+            "-E a.c",
+            "-v",
+        ] {
+            assert!(!words(not).link(), "{not}");
+        }
+    }
+
+    #[test]
+    fn where_to() {
+        for (text, path) in [("a.o", "a.out"), ("a.o -o b", "b"), ("-ob a.o", "b"), ("a.o -o", "a.out")] {
+            assert_eq!(words(text).output(), PathBuf::from(path), "{text}");
+        }
+    }
+
+    #[test]
+    fn strip_is_taken_out() {
+        let all = words("-s a.o -Wl,-O1,--strip-debug -Wl,--strip-all -Wl,-z,now");
+        let (kept, strip) = all.without_strip();
+        assert_eq!((kept, strip), (words("a.o -Wl,-O1 -Wl,-z,now").all, Some("--strip-all")));
+        assert_eq!(words("a.o -Wl,-S").without_strip(), (words("a.o").all, Some("--strip-debug")));
+        assert_eq!(words("a.o").without_strip(), (words("a.o").all, None));
+    }
+}

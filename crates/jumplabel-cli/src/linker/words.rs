@@ -1,0 +1,109 @@
+//! The words that a compiler was called with. If they are many, they are in a file, `@file`, which gcc and clang read alike: words between blanks,
+//! quotation marks of both kinds, and a backslash in front of any byte.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// All of them.
+pub struct Words {
+    pub all: Vec<OsString>,
+    /// Whether some were in a file.
+    pub are_in_file: bool,
+}
+
+/// Files name files so deep.
+const DEEP: usize = 8;
+
+impl Words {
+    /// With those of files in the place of these; `None` if one cannot be read.
+    pub fn read(words: &[OsString]) -> Option<Words> {
+        let mut read = Words { all: Vec::new(), are_in_file: false };
+        read.add(words, 0)?;
+        Some(read)
+    }
+
+    fn add(&mut self, words: &[OsString], deep: usize) -> Option<()> {
+        for word in words {
+            match word.as_bytes().strip_prefix(b"@") {
+                Some(name) => {
+                    let text = fs::read(OsStr::from_bytes(name)).ok().filter(|_| deep < DEEP)?;
+                    self.are_in_file = true;
+                    self.add(&split(&text), deep + 1)?;
+                }
+                None => self.all.push(word.clone()),
+            }
+        }
+        Some(())
+    }
+}
+
+/// The words of a file.
+fn split(text: &[u8]) -> Vec<OsString> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<Vec<u8>>, None);
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => word.get_or_insert_default().extend(bytes.next()),
+            _ if quote == Some(byte) => quote = None,
+            b'"' | b'\'' if quote.is_none() => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            _ if quote.is_none() && byte.is_ascii_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
+/// A file that goes with it.
+pub struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Words for a command line: themselves, or a new file of them.
+pub fn arguments(words: &[OsString], in_file: bool) -> io::Result<(Vec<OsString>, Option<Temporary>)> {
+    if !in_file {
+        return Ok((words.to_vec(), None));
+    }
+    let mut text = Vec::new();
+    for word in words {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-_./,=+:@%".contains(&byte);
+        for &byte in word.as_bytes() {
+            text.extend((!plain(byte)).then_some(b'\\'));
+            text.push(byte);
+        }
+        text.extend(if word.is_empty() { &b"''\n"[..] } else { b"\n" });
+    }
+    let path = std::env::temp_dir().join(format!("jumplabel-cc-{}", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    let temporary = Temporary(path);
+    file.write_all(&text)?;
+    let mut argument = OsString::from("@");
+    argument.push(&temporary.0);
+    Ok((vec![argument], Some(temporary)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files() {
+        let words = ["plain", "with blank", "a\"b'c\\d", "", "ü", "line\nbreak", "-Wl,--x=y"].map(OsString::from);
+        let (arguments, file) = arguments(&words, true).unwrap();
+        let read = Words::read(&arguments).unwrap();
+        assert_eq!((&*read.all, read.are_in_file), (&words[..], true));
+        drop(file);
+        assert!(Words::read(&arguments).is_none());
+        assert_eq!(split(b"  a 'b c' \"d'e\" f\\ g\n"), ["a", "b c", "d'e", "f g"].map(OsString::from));
+    }
+}

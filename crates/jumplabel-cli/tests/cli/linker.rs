@@ -1,0 +1,117 @@
+//! `jumplabel-cc`, as cargo and make call it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use jumplabel_testing::cargo::{self, Build};
+use object::{Object, ObjectSection};
+
+use crate::link_c::listed;
+use crate::programs::{prefix, scratch};
+
+const CC: &str = env!("CARGO_BIN_EXE_jumplabel-cc");
+
+fn has_relocations(file: &std::path::Path) -> bool {
+    let bytes = std::fs::read(file).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    object.sections().any(|section| section.name().unwrap().starts_with(".rela.text"))
+}
+
+/// The line in `.cargo/config.toml`, as a variable.
+#[test]
+fn cargo() {
+    static BUILT: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let build = || Build::of("linked").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", CC);
+    let built = BUILT.get_or_init(|| build().results_in("by-wrapper", &["linked", "liblinked_library.so"]));
+    assert!(listed(&built[0]) > 4 && listed(&built[1]) > 0);
+    assert!(built.iter().all(|file| !has_relocations(file)));
+    let printed = cargo::run(&mut Command::new(&built[0]));
+    assert!(printed.ends_with("\nok\n"), "{printed}");
+}
+
+/// The compiler, with these words behind those that every program of C needs.
+fn cc(words: &[&str], compiler: &str) -> Output {
+    let mut command = Command::new(CC);
+    command.arg("-O2").arg("-D_GNU_SOURCE").arg("-I").arg(prefix().join("include")).args(words);
+    command.env("JUMPLABEL_CC", compiler).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
+}
+
+#[track_caller]
+fn succeeds(words: &[&str]) {
+    let output = cc(words, "gcc");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && err.is_empty(), "{words:?}: {err}");
+}
+
+/// CC=jumplabel-cc: it compiles, links, and passes on what is neither.
+#[test]
+fn make() {
+    let [object, program, partial, other] = ["wrapped.o", "wrapped", "wrapped-r.o", "wrapped-again"].map(scratch);
+    let [object, program, partial, other] = [&object, &program, &partial, &other].map(|path| path.to_str().unwrap());
+    let library = prefix().join("lib/libjumplabel.a");
+    let library = library.to_str().unwrap();
+    succeeds(&["-c", "tests/c/linked.c", "-o", object]);
+    succeeds(&["-r", object, "-o", partial]);
+    let words = [object, library, "-lpthread", "-ldl", "-o", program];
+    for more in [&[][..], &["-s"], &["-Wl,-O1,--strip-debug", "-fuse-ld=lld"], &["-no-pie"], &["-Wl,--emit-relocs"]] {
+        succeeds(&[&words[..], more].concat());
+        let file = std::path::Path::new(program);
+        assert!(listed(file) >= 6, "{more:?}");
+        assert_eq!(has_relocations(file), more == ["-Wl,--emit-relocs"], "{more:?}");
+        assert_eq!(cargo::run(&mut Command::new(file)), "ok\n", "{more:?}");
+        let bytes = std::fs::read(file).unwrap();
+        let symbols = object::File::parse(&*bytes).unwrap().symbols().count();
+        assert_eq!(symbols == 0, more == ["-s"], "{more:?}");
+    }
+    // What has no keys comes out as it would.
+    let source = scratch("plain.c");
+    std::fs::write(&source, "int main(void) { return 0; }").unwrap();
+    let source = source.to_str().unwrap();
+    succeeds(&[source, "-o", program]);
+    cargo::run(Command::new("gcc").args(["-O2", source, "-o", other]));
+    assert_eq!(cargo::run(&mut Command::new(program)), "");
+    let sections = |file: &str| {
+        let bytes = std::fs::read(file).unwrap();
+        let object = object::File::parse(&*bytes).unwrap();
+        let sections = object.sections().filter(|section| section.size() > 0);
+        sections.map(|section| (section.name().unwrap().to_owned(), section.address())).collect::<Vec<_>>()
+    };
+    assert_eq!(sections(program), sections(other));
+}
+
+/// Words in a file, as rustc has them if they are many.
+#[test]
+fn words_in_a_file() {
+    let [file, program] = ["words", "wrapped by words"].map(scratch);
+    let library = prefix().join("lib/libjumplabel.a");
+    let escaped = program.to_str().unwrap().replace(' ', "\\ ");
+    let words = format!("tests/c/linked.c {} -lpthread -ldl '-s' -o {escaped}\n", library.display());
+    std::fs::write(&file, words).unwrap();
+    succeeds(&[&format!("@{}", file.display())]);
+    assert!(listed(&program) >= 6);
+    assert_eq!(cargo::run(&mut Command::new(&program)), "ok\n");
+}
+
+/// A compiler that fails says why, once; one that refuses --emit-relocs links all the same.
+#[test]
+fn failures() {
+    let output = cc(&["tests/c/no-such-file.c", "-o", "/nowhere"], "gcc");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && err.matches("no-such-file.c").count() == 1, "{err}");
+    let output = cc(&["a.o"], "/no/such/compiler");
+    assert_eq!(output.status.code(), Some(127), "{}", String::from_utf8_lossy(&output.stderr));
+    let [compiler, program] = ["refuses", "refused"].map(scratch);
+    std::fs::write(
+        &compiler,
+        "#!/bin/sh\nfor word; do [ \"$word\" != -Wl,--emit-relocs ] || exit 9; done\nexec gcc \"$@\"\n",
+    )
+    .unwrap();
+    let library = prefix().join("lib/libjumplabel.a");
+    let words = ["tests/c/linked.c", library.to_str().unwrap(), "-lpthread", "-ldl", "-o", program.to_str().unwrap()];
+    let output = cc(&words, &format!("sh {}", compiler.display()));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && err.starts_with("jumplabel-cc: linked without relocations"), "{err}");
+    assert_eq!(listed(&program), 0);
+    assert_eq!(cargo::run(&mut Command::new(&program)), "ok\n");
+}
