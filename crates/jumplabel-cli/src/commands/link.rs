@@ -28,10 +28,23 @@ pub fn run(what: &arguments::Link, report: &mut Report) -> Result<u8, Failure> {
         report.json(&Listing { version: SCHEMA, target: &what.file, changed, found: &found });
     } else {
         calls(&found, report);
+        checks(&found, report);
         let end = if changed { "linked" } else { "nothing to do" };
         report.line(&format_args!("{}: {end}", what.file));
     }
     Ok(DONE)
+}
+
+fn checks(found: &Found, report: &mut Report) {
+    let checks = &found.checks;
+    let turned = [checks.turned_short, checks.turned_long];
+    if checks.short > 0 || turned != [0, 0] {
+        let [short, long] = turned;
+        report.line(&format_args!(
+            "{} checks of two bytes and {} of five; {short} and {long} of them were jumps, and are nops now",
+            checks.short, checks.long
+        ));
+    }
 }
 
 fn calls(found: &Found, report: &mut Report) {
