@@ -63,12 +63,10 @@ fn calls(found: &Found, report: &mut Report) {
     }
     let left = &calls.left;
     if left.addresses > 0 {
-        report.line(&format_args!(
-            "{} uses of a trampoline's address are left alone, calls by a register too",
-            left.addresses
-        ));
+        let what = "other uses of a trampoline, such as calls by a register, are left alone";
+        report.line(&format_args!("{what}: {}", left.addresses));
     }
     if left.others > 0 {
-        report.line(&format_args!("{} relocations are left alone: no call is there", left.others));
+        report.line(&format_args!("relocations where no call is, left alone: {}", left.others));
     }
 }
