@@ -13,6 +13,9 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_alternatives)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_short)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_short_sites)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_short_kind)");
 
     let cfg = |name: &str| var(format!("CARGO_CFG_{name}")).unwrap_or_default();
     let (arch, os) = (cfg("TARGET_ARCH"), cfg("TARGET_OS"));
@@ -45,6 +48,16 @@ fn main() {
         }
         if arch == "x86_64" {
             println!("cargo::rustc-cfg=jumplabel_alternatives");
+        }
+        // Where somebody runs constructors, which bring sites to their first state that nobody has brought there before.
+        if arch.starts_with("x86") && os == "linux" && var("CARGO_FEATURE_LINUX").is_ok() {
+            let sites = var("CARGO_CFG_JUMPLABEL_SHORT").is_ok();
+            if sites {
+                println!("cargo::rustc-cfg=jumplabel_short_sites");
+            }
+            if sites || var("CARGO_FEATURE_SHORT_SITES").is_ok() {
+                println!("cargo::rustc-cfg=jumplabel_short_kind");
+            }
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }

@@ -180,7 +180,8 @@ impl Machine {
 
 /// From the end of a site.
 fn displacement<A: Sites>(kind: Kind, address: u64, target: u64) -> Option<i32> {
-    A::displacement(address.wrapping_add(kind.bytes::<A>() as u64).wrapping_sub(A::SIZE as u64), target)
+    let end = address.wrapping_add(kind.bytes::<A>() as u64);
+    A::displacement(end.wrapping_sub(A::SIZE as u64), target).filter(|&displacement| kind.reaches(displacement))
 }
 
 fn x86(bits: u32, bytes: &[u8], address: u64) -> String {

@@ -18,6 +18,8 @@ mod link;
 mod link_c;
 #[path = "cli/link_refused.rs"]
 mod link_refused;
+#[path = "cli/link_short.rs"]
+mod link_short;
 #[path = "cli/linker.rs"]
 mod linker;
 #[path = "cli/live.rs"]

@@ -27,6 +27,10 @@ pub const TABLE_SECTION: &str = "__jump_table";
 pub const KEYS_SECTION: &str = "__jump_keys";
 /// The section that an object has if sites of it may be of keys in other objects.
 pub const FOREIGN_SECTION: &str = "__jump_foreign";
+/// A word of that section: the object has entries with the flag [`UNLINKED`].
+pub const TO_LINK: u32 = 1;
+/// A word of that section that was [`TO_LINK`]: `jumplabel link` has turned the sites, and the word means nothing any more.
+pub const LINKED: u32 = 2;
 /// The section of the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";
 /// The owner in the note, with its zero.
@@ -64,9 +68,15 @@ pub const CALL_SITE: u8 = 4;
 pub const OP: u8 = 5;
 /// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
 pub const PREFIX: u8 = 6;
+/// The kind of a check of two bytes, on x86: otherwise as [`BRANCH`]. Only if the site was built as a plain jump (`--cfg jumplabel_short`),
+/// of which the assembler chose the size.
+pub const SHORT: u8 = 7;
 /// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
 pub const LOADS: u32 = 1 << 6;
-/// For the assembler only, in a bit that is 0 in the table: the site's first instruction is a jump.
+/// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site shall begin as what falls through, and was built as a jump. `jumplabel link`
+/// writes the nop, and clears this.
+pub const UNLINKED: u32 = 1 << 7;
+/// For the assembler only, in the bit of [`UNLINKED`]: the site's first instruction is a jump.
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
 /// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
@@ -148,6 +158,12 @@ impl Entry {
         let count = self.target() as *const u32;
         // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
         unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
+    }
+
+    /// Whether the site shall begin as what falls through, and was built as a jump.
+    #[cfg(jumplabel_short_kind)]
+    pub(crate) fn is_unlinked(&self) -> bool {
+        self.meta & UNLINKED != 0
     }
 
     /// Whether the key word leads to a slot that holds the key's address.
@@ -323,11 +339,22 @@ impl Object {
             })
     }
 
-    /// Whether it has sites whose keys may be in other objects.
+    /// Whether it has sites whose keys may be in other objects, or that are to be linked.
     #[cfg(jumplabel_sites)]
     pub(crate) fn has_foreign_keys(&self) -> bool {
         // SAFETY: the linker's section bounds.
-        !unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.is_empty()
+        let words = unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) };
+        #[cfg(jumplabel_short_kind)]
+        return words.iter().any(|&word| word != LINKED);
+        #[cfg(not(jumplabel_short_kind))]
+        !words.is_empty()
+    }
+
+    /// Whether it has sites that are to be linked.
+    #[cfg(jumplabel_short_kind)]
+    pub(crate) fn is_unlinked(&self) -> bool {
+        // SAFETY: the linker's section bounds.
+        unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.contains(&TO_LINK)
     }
 
     /// Whether it has one of these flags.

@@ -170,6 +170,12 @@ impl Site {
         // SAFETY: by the contract.
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
+        // It counts from the site's end.
+        #[cfg(jumplabel_short_kind)]
+        let displacement = displacement.map(|displacement| match entry.bytes() {
+            2 => displacement.wrapping_add(3),
+            _ => displacement,
+        });
         let state = entry.known_kind().ok().and_then(|kind| kind.decode::<Native>(bytes, displacement));
         let (naked, loads) = (entry.kind() == NAKED, entry.loads());
         Site { address, target: entry.target(), arm: entry.arm(), naked, loads, bytes, state }

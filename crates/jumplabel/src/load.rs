@@ -67,9 +67,23 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     // next flip of their key repairs sites that could not be brought up to date.
     let lock = Lock::take();
     link(object, record);
+    #[cfg(not(jumplabel_short_kind))]
     if let Ok(mut lock) = lock {
         let _ = patch::catch_up(record, &mut lock);
         patch::tell_others(&lock);
+    }
+    #[cfg(jumplabel_short_kind)]
+    {
+        let right = lock.and_then(|mut lock| {
+            let tried = patch::catch_up(record, &mut lock);
+            patch::tell_others(&lock);
+            patch::verify(record, tried, &lock.objects)
+        });
+        // A check that takes the wrong arm is worse.
+        match right {
+            Err(error) if record.is_unlinked() => crate::text::end(object as usize, error),
+            _ => {}
+        }
     }
 }
 

@@ -13,6 +13,8 @@ mod code;
 mod docs;
 #[path = "builds/no_std.rs"]
 mod no_std;
+#[path = "builds/short.rs"]
+mod short;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -8,7 +8,7 @@ const CONTRACT: &str = include_str!("../src/arch/asm/mod.rs");
 const PORTING: &str = include_str!("../../../docs/porting.md");
 
 /// The files in src/arch/asm that are not for one instruction set.
-const SHARED: [&str; 9] = ["mod", "call", "canary", "naked", "object", "op", "site", "switch", "word"];
+const SHARED: [&str; 10] = ["mod", "call", "canary", "naked", "object", "op", "short", "site", "switch", "word"];
 
 /// What several have in common: the instructions of those with a nop and a b of one word, the function of a naked key.
 const WORD: &str = include_str!("../src/arch/asm/word.rs");

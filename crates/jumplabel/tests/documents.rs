@@ -108,6 +108,13 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "sites ./server", OF_THE_TOOL),
     ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
     ("docs/operating.md", "check ./server", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel link ./hooked", OF_THE_TOOL),
+    (
+        "docs/operating.md",
+        "linker = \"jumplabel-cc\"",
+        Excused("crates/jumplabel-cli/tests/cli/linker.rs has cargo do it by the variable"),
+    ),
+    ("docs/operating.md", "CC = jumplabel-cc", Excused("crates/jumplabel-cli/tests/cli/linker.rs does what make does")),
     ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
     ("docs/operating.md", "JUMPLABEL_AGENT=name=web", OF_THE_TOOL),
     ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),

@@ -25,6 +25,9 @@ mod powerpc64;
 mod riscv64;
 #[path = "encoding/s390x.rs"]
 mod s390x;
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+#[path = "encoding/short.rs"]
+mod short;
 #[path = "encoding/x86.rs"]
 mod x86;
 
@@ -83,7 +86,7 @@ fn effect_of<M: Machine>(state: State) -> Effect {
     match state {
         State::FALSE if M::LOADS => Effect::Loads(0),
         State::TRUE if M::LOADS => Effect::Loads(1),
-        State::JUMP | State::TRUE => Effect::Jumps,
+        State::JUMP | State::TRUE | State::SHORT_JUMP => Effect::Jumps,
         _ => Effect::FallsThrough,
     }
 }

@@ -4,7 +4,8 @@
 
 use jumplabel::format::{
     ARM, CALL, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK,
-    KIND_SHIFT, KeyRecord, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION, VERSION,
+    KIND_SHIFT, KeyRecord, LINKED, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION,
+    TO_LINK, UNLINKED, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -15,6 +16,7 @@ const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel
 const PREFIX: &str = include_str!("../src/up/prefix.rs");
 const ALTERNATIVE: &str = include_str!("../src/alternatives/assembler.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
+const SHORT: &str = include_str!("../src/arch/asm/short.rs");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
@@ -33,6 +35,7 @@ fn checks() -> Vec<Check> {
     let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
     let op = u32::from(jumplabel::format::OP) << KIND_SHIFT;
     let prefix = u32::from(jumplabel::format::PREFIX) << KIND_SHIFT;
+    let short = u32::from(jumplabel::format::SHORT) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
@@ -90,7 +93,16 @@ fn checks() -> Vec<Check> {
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
         document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),
-        document(format!("bit {}      0", JUMPS.trailing_zeros())),
+        document(format!("bit {}      of a check: the site falls through in its first", UNLINKED.trailing_zeros())),
+        document(format!("bit {}      of a check: the site falls through in its first", JUMPS.trailing_zeros())),
+        document(format!("{} a check of two bytes", jumplabel::format::SHORT)),
+        document(format!("  {TO_LINK}    sites with bit")),
+        document(format!("  {LINKED}    nothing")),
+        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::SHORT)),
+        header(format!("/ 3 & 1) * {short}\"\n")),
+        header(format!("\".long {TO_LINK}\\n\"")),
+        ("asm/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
+        ("asm/short.rs", SHORT, format!("\\n.long {TO_LINK}\\n")),
         document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
         document(format!("bit {}", DEFAULT.trailing_zeros())),
         document(format!("bit {}      it is of a static call", CALL.trailing_zeros())),

@@ -159,7 +159,7 @@ fn twin(test: &str, time: Duration, twin: Twin) -> Report {
     let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     run_in_child(test, time, |time| {
         twin.install();
-        run(WriterKind::Custom, time, |cell| ["crosses 64", "crosses page", "retarget"].contains(&cell.name))
+        run(WriterKind::Custom, time, |cell| ["crosses 64", "crosses page", "retarget", "short"].contains(&cell.name))
     })
 }
 

@@ -7,6 +7,7 @@
  *     JUMP_LABEL_NOP_SIZE              bytes of a site
  *     JUMPLABEL_NOP_(label, target)    aligns, puts the label, falls through
  *     JUMPLABEL_JUMP_(label, target)   aligns, puts the label, jumps
+ *     JUMPLABEL_PLAIN_JUMP_(label, target)    the same, of a size that the assembler chooses; if it is defined, all sites are that
  *     JUMPLABEL_CLOBBERS_              what a site may change
  *     JUMPLABEL_TEST_KEY_(key), JUMPLABEL_TEST_SLOT_(slot)
  *                                      begins the stub of a site that loads: the count of the key, or of that whose address the slot has,
@@ -44,6 +45,10 @@
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
 #define JUMPLABEL_JUMP_(label, target) label ":.byte 0xe9;.long " target " - . - 4;"
+#if defined(JUMPLABEL_SHORT) && __STDC_HOSTED__
+/* clang before version 19 has no place for a relocation at a label in front of a jump, unless something is there, even nothing. */
+#define JUMPLABEL_PLAIN_JUMP_(label, target) label ":.ascii \"\";jmp " target ";"
+#endif
 #define JUMPLABEL_CLOBBERS_ "cc"
 /* jnz target, or, where falling through means on, jz target; jmp back */
 #define JUMPLABEL_STUB_(back, target)											\

@@ -7,12 +7,15 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 6 = loads
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 6 = loads, bit 7 = to link
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
  * each key and source file, which the loader fills in. Such objects bear a mark, and their sites are brought to the
  * state of their keys when they are loaded. The format is in docs/table-format.md.
+ *
+ * With JUMPLABEL_SHORT (x86, not in kernels), each site is a plain `jmp jumped`, of 2 bytes or 5 as the assembler chooses. `jumplabel link FILE`
+ * writes the nop where a site falls through at first; if nobody ran that, the object's constructor does the work before all others.
  */
 #ifndef JUMPLABEL_SITE_H
 #define JUMPLABEL_SITE_H
@@ -82,10 +85,15 @@ static inline bool jump_entry_loads(const struct jump_entry *entry)
 	return entry->meta & 64;
 }
 
+/* Two bytes: of a site built with JUMPLABEL_SHORT. Otherwise as any check. */
+static inline bool jump_entry_is_short(const struct jump_entry *entry)
+{
+	return (entry->meta >> 2 & 15) == 7;
+}
+
 static inline int jump_entry_size(const struct jump_entry *entry)
 {
-	(void)entry;
-	return JUMP_LABEL_NOP_SIZE;
+	return jump_entry_is_short(entry) ? 2 : JUMP_LABEL_NOP_SIZE;
 }
 
 /*
@@ -174,6 +182,34 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 
+/* A site that is not a stub's, where `number` has 8 if it starts as a jump; the mark of an object with sites that are to be linked; and the
+   entry's flags: kind 7 for 2 bytes, and 128 if it starts as what falls through, but was built as a jump. */
+#ifdef JUMPLABEL_PLAIN_JUMP_
+#define JUMPLABEL_FIRST_STATE_ JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")
+#define JUMPLABEL_SIZE_ "9:;"
+#define JUMPLABEL_META_                                                                                                \
+	"(" JUMPLABEL_NUMBER_("number") " & 71) + ((" JUMPLABEL_NUMBER_("number") " & 8) ^ 8) * 16"                    \
+	" + ((5 - (9b - " JUMPLABEL_BACK_ ")) / 3 & 1) * 28"
+#define JUMPLABEL_MARK_TO_LINK_                                                                                        \
+	".ifndef .Ljumplabel_to_link\n"                                                                                \
+	".set .Ljumplabel_to_link, 1\n"                                                                                \
+	JUMPLABEL_RETAINED_("__jump_foreign", "a", "")                                                                  \
+	".balign 4\n"                                                                                                  \
+	".long 1\n"                                                                                                    \
+	".popsection\n"                                                                                                \
+	".endif\n"
+#else
+#define JUMPLABEL_FIRST_STATE_                                                                                               \
+	".if " JUMPLABEL_NUMBER_("number") " & 8;"                                                                     \
+	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
+	".else;"                                                                                                       \
+	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
+	".endif;"
+#define JUMPLABEL_SIZE_ ""
+#define JUMPLABEL_META_ JUMPLABEL_NUMBER_("number") " & 71"
+#define JUMPLABEL_MARK_TO_LINK_ ""
+#endif
+
 /*
  * What a file says once, and not at each site, where the compiler and the assembler would have to read it again and again: the
  * bodies of functions that nobody calls. A site names one of them as an operand that its text does not use, so that a file
@@ -182,11 +218,11 @@ static inline int jump_entry_size(const struct jump_entry *entry)
  */
 static inline __attribute__((unused, cold)) void jumplabel_object_(void)
 {
-	__asm__ __volatile__(JUMPLABEL_OBJECT_);
+	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_TO_LINK_);
 }
 static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 {
-	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_);
+	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_TO_LINK_ JUMPLABEL_MARK_);
 }
 
 #if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
@@ -246,17 +282,16 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".previous;"                                                                                                   \
 	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "4b")                                                                         \
 	"8:;"                                                                                                          \
-	".elseif " JUMPLABEL_NUMBER_("number") " & 8;"                                                                \
-	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
 	".else;"                                                                                                      \
-	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
+	JUMPLABEL_FIRST_STATE_                                                                                               \
 	".endif;"                                                                                                     \
+	JUMPLABEL_SIZE_                                                                                                \
 	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f;"                                                             \
 	".pushsection " JUMPLABEL_TABLE_ ";"                                                                          \
 	".balign 4;"                                                                                                  \
 	"3:.long " JUMPLABEL_BACK_ " - .;"                                                                             \
 	".if " JUMPLABEL_NUMBER_("number") " & 64;.long 4b - .;.else;.long %l[jumplabel_jumped] - .;.endif;"           \
-	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("number") " & 71;"                                         \
+	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_META_ ";"                                                          \
 	".popsection;"
 
 /* `first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */

@@ -91,6 +91,40 @@ fn other_flags() {
     }
 }
 
+/// Sites built as plain jumps, and never linked: in one object and in several. gcc puts arms that are unlikely into a section of their own,
+/// to which a jump takes five bytes.
+#[test]
+fn short_sites() {
+    let directory = scratch("conformance-short");
+    let program = directory.join("program");
+    for compiler in Compiler::ALL {
+        for (language, flags) in [(Language::C, "-O2"), (Language::Cxx, "-O2 -fPIC"), (Language::C, "-O1 -flto")] {
+            let flags = format!("{flags} -DJUMPLABEL_SHORT");
+            compiler.build(language, &flags, &ALL, "-ljumplabel", &program);
+            assert!(printed(&succeeds(&mut Command::new(&program))).starts_with("ok "), "{compiler:?} {flags}");
+        }
+        let shared = "-O2 -fPIC -shared -DJUMPLABEL_SHORT";
+        compiler.build(Language::C, shared, &["base.c"], "-ljumplabel", &directory.join("libbase.so"));
+        let library = directory.join("libconformance.so");
+        let both = ["conformance.c", "elsewhere.c"];
+        compiler.build(Language::C, shared, &both, "-lbase -ljumplabel", &library);
+        compiler.build(Language::C, "-O2", &["main.c"], "-lconformance -lbase", &program);
+        assert!(printed(&succeeds(&mut Command::new(&program))).starts_with("ok "), "{compiler:?} shared");
+    }
+    // How many sites are short: none, most; a compiler that puts the other arm elsewhere has both sizes.
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        for (flags, least) in [("-O2", 0), ("-O2 -DJUMPLABEL_SHORT", 4)] {
+            compiler.build(Language::C, flags, &["short.c"], "-ljumplabel", &program);
+            let said = printed(&succeeds(&mut Command::new(&program)));
+            let counts: Vec<usize> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            let &[short, all] = &counts[..] else { panic!("{compiler:?} {flags}: {said}") };
+            assert!(short >= least && short <= all && (least > 0 || short == 0), "{compiler:?} {flags}: {said}");
+            let splits = compiler.c.starts_with("gcc") && least > 0;
+            assert!(!splits || short < all, "{compiler:?} {flags}: all arms are near: {said}");
+        }
+    }
+}
+
 /// Older and newer compilers.
 #[test]
 fn other_compilers() {

@@ -1,7 +1,7 @@
 //! `disasm`: what a site holds now, and what it holds once its key is flipped.
 
 use jumplabel::arch::State;
-use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SWITCH};
+use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SHORT, SWITCH};
 use jumplabel_selector::Assignment;
 
 use super::code;
@@ -80,7 +80,8 @@ impl Site {
         let does = chosen.object.image.machine.does(state) != 0;
         match self.kind.number() {
             BRANCH if self.loads && does => "loads the key".into(),
-            BRANCH => on_or_off(does != self.arm),
+            BRANCH | SHORT if self.is_unlinked => format!("{}, once linked or loaded", on_or_off(self.arm)),
+            BRANCH | SHORT => on_or_off(does != self.arm),
             NAKED => on_or_off(does),
             _ => chosen.subject.default(chosen.object),
         }
@@ -95,7 +96,11 @@ impl Site {
             (BRANCH, _) if self.loads && does => {
                 vec![(machine.toward(state, 0), self.target, on_or_off(self.arm))]
             }
-            (BRANCH, _) => vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))],
+            // It is this already, for a moment.
+            (BRANCH | SHORT, _) if self.is_unlinked => vec![(state, self.target, on_or_off(!self.arm))],
+            (BRANCH | SHORT, _) => {
+                vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]
+            }
             (NAKED, _) => vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(!does))],
             (SWITCH, Is::Mode { mode, count }) => {
                 let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));

@@ -28,10 +28,23 @@ pub fn run(what: &arguments::Link, report: &mut Report) -> Result<u8, Failure> {
         report.json(&Listing { version: SCHEMA, target: &what.file, changed, found: &found });
     } else {
         calls(&found, report);
+        checks(&found, report);
         let end = if changed { "linked" } else { "nothing to do" };
         report.line(&format_args!("{}: {end}", what.file));
     }
     Ok(DONE)
+}
+
+fn checks(found: &Found, report: &mut Report) {
+    let checks = &found.checks;
+    let turned = [checks.turned_short, checks.turned_long];
+    if checks.short > 0 || turned != [0, 0] {
+        let [short, long] = turned;
+        report.line(&format_args!(
+            "{} checks of two bytes and {} of five; {short} and {long} of them were jumps, and are nops now",
+            checks.short, checks.long
+        ));
+    }
 }
 
 fn calls(found: &Found, report: &mut Report) {
@@ -50,12 +63,10 @@ fn calls(found: &Found, report: &mut Report) {
     }
     let left = &calls.left;
     if left.addresses > 0 {
-        report.line(&format_args!(
-            "{} uses of a trampoline's address are left alone, calls by a register too",
-            left.addresses
-        ));
+        let what = "other uses of a trampoline, such as calls by a register, are left alone";
+        report.line(&format_args!("{what}: {}", left.addresses));
     }
     if left.others > 0 {
-        report.line(&format_args!("{} relocations are left alone: no call is there", left.others));
+        report.line(&format_args!("relocations where no call is, left alone: {}", left.others));
     }
 }

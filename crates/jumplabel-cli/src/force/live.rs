@@ -5,7 +5,7 @@ use std::io;
 
 use jumplabel::arch::{Code, State};
 use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, OBJECTS, PHASE, SHARED};
-use jumplabel::format::{BRANCH, MAGIC, NAKED, VERSION};
+use jumplabel::format::{BRANCH, MAGIC, NAKED, SHORT, VERSION};
 use jumplabel::key::count;
 use jumplabel_selector::{Selector, What};
 
@@ -98,6 +98,7 @@ impl Live {
         for ((object, site), held) in now {
             let site = &mut objects[object].table.sites[site];
             (site.bytes, site.state, site.instruction) = (held.code, held.state, held.code.to_vec());
+            site.is_unlinked = false;
         }
         for (number, object) in objects.iter_mut().enumerate() {
             let bias = self.loaded[number].bias;
@@ -275,7 +276,7 @@ impl Live {
         let name = &key.name;
         let Some(state) = held.state else {
             return Ok(match site.kind.number() {
-                BRANCH | NAKED => {
+                BRANCH | NAKED | SHORT => {
                     Some(format!("{name}: the site at {:#x} holds foreign bytes {:02x?}", held.address, &held.code[..]))
                 }
                 _ => None, // What the others hold, their own tables say.
@@ -337,7 +338,7 @@ fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) 
 /// What a site does if its key is on or off, as a number; `None` if it is not changed from outside.
 pub fn goal(site: &Site, on: bool) -> Option<usize> {
     match site.kind.number() {
-        BRANCH => Some(usize::from(on != site.arm)),
+        BRANCH | SHORT => Some(usize::from(on != site.arm)),
         NAKED => Some(usize::from(on)),
         _ => None,
     }

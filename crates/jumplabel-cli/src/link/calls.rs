@@ -6,7 +6,7 @@
 //!                  e9   jmp trampoline        ff 25  jmp *slot      -> 67 e9       jmp trampoline
 //!                  0f 8x   jcc trampoline
 //!   entry          of kind 4: the four bytes of the displacement
-//!   displacement   to the default, if the library may change it; else to the trampoline
+//!   displacement   to the default, if the library may change it; else to the jump of the trampoline
 //! ```
 //!
 //! Calls by a slot (of functions of other crates) are six bytes, so that there are two places for the displacement: `67 e8 rel32` as linkers write
@@ -80,6 +80,8 @@ const BYTES: u64 = 4;
 /// What a static call has in the file.
 struct Trampoline {
     start: u64,
+    /// Behind the landing pad, which only indirect branches need: one instruction less on the way.
+    jump: u64,
     default: u64,
     key: u64,
     meta: u32,
@@ -97,7 +99,13 @@ impl Trampoline {
             (None, Place::Import(..)) => return None,
         };
         let is_jump = site.kind.number() == JUMP && site.state == Some(State::DIRECT);
-        is_jump.then_some(Trampoline { start: start.unwrap_or(address), default: site.target, key, meta })
+        is_jump.then_some(Trampoline {
+            start: start.unwrap_or(address),
+            jump: address,
+            default: site.target,
+            key,
+            meta,
+        })
     }
 }
 
@@ -219,7 +227,7 @@ impl Use<'_> {
         let start = self.trampoline.start;
         match by.is_by_slot() {
             true => !is_listed && program.image.slots().get(&program.image, to) == Some(Slot::Here(start)),
-            false => to == start || is_listed && to == self.trampoline.default,
+            false => to == start || is_listed && (to == self.trampoline.jump || to == self.trampoline.default),
         }
     }
 
@@ -231,7 +239,7 @@ impl Use<'_> {
         let place = self.place - u64::from(early);
         let displacement = |to: u64| i32::try_from(to.wrapping_sub(place + BYTES).cast_signed()).ok();
         let straight = displacement(self.trampoline.default).filter(|_| may_change(place));
-        let Some(distance) = straight.or_else(|| displacement(self.trampoline.start)) else { return false };
+        let Some(distance) = straight.or_else(|| displacement(self.trampoline.jump)) else { return false };
         let distance = distance.to_le_bytes();
         if by.is_by_slot() {
             let opcode = if by == Instruction::CallBySlot { 0xe8 } else { 0xe9 };
@@ -247,8 +255,8 @@ impl Use<'_> {
             changes.write(place, &distance);
         }
         if !is_listed {
-            let Trampoline { start, key, meta, .. } = *self.trampoline;
-            changes.entries.push(Entry { code: place, target: start, key, meta });
+            let Trampoline { jump, key, meta, .. } = *self.trampoline;
+            changes.entries.push(Entry { code: place, target: jump, key, meta });
         }
         straight.is_some()
     }

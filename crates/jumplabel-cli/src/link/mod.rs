@@ -3,6 +3,7 @@
 //! ```text
 //!   save       reads the file, and puts another into its place
 //!   passes     calls        lists calls of static calls, and leads them straight
+//!              short        turns sites that were built as jumps into the nops that they begin as
 //!   program    what they look at: bytes, headers, tables
 //!   changes    what they want: bytes in place, entries of the table
 //!   segment    a table with more entries, in a segment of its own; room: its program header; sections: their numbers
@@ -21,6 +22,7 @@ mod room;
 pub mod save;
 mod sections;
 mod segment;
+mod short;
 
 pub use calls::Form;
 pub use sections::Keep;
@@ -39,6 +41,7 @@ use program::Program;
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
     pub calls: calls::Found,
+    pub checks: short::Found,
 }
 
 /// What comes of a file.
@@ -60,7 +63,8 @@ pub fn link(bytes: Rc<Vec<u8>>, keep: Keep) -> Result<Linked, Failure> {
         program => program?,
     };
     let mut changes = Changes::default();
-    let found = Found { calls: calls::run(&program, &mut changes)? };
+    let checks = short::run(&program, &mut changes)?;
+    let found = Found { calls: calls::run(&program, &mut changes)?, checks };
     let bytes = changes.make(&program, keep)?;
     if let Some(bytes) = &bytes {
         verify(&program, &changes, bytes)?;
@@ -85,6 +89,9 @@ fn verify(program: &Program, changes: &Changes, bytes: &[u8]) -> Result<(), Fail
     };
     if !old.sites.iter().zip(&table.sites).all(|(a, b)| is_same(a, b)) {
         return Err(wrong("an entry of the old table is another in the new one"));
+    }
+    if table.sites.iter().any(|site| site.is_unlinked) {
+        return Err(wrong("a site is as it was"));
     }
     let added = table.sites[old.sites.len()..].iter().map(|site| site.address);
     if !added.eq(changes.entries.iter().map(|entry| entry.code)) {

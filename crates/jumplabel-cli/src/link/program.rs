@@ -18,6 +18,8 @@ pub struct Program {
     pub entries: std::ops::Range<u64>,
     /// The object record's two words that lead there.
     pub words: u64,
+    /// The object's marks: addresses of words.
+    pub marks: Vec<u64>,
 }
 
 impl Program {
@@ -36,6 +38,7 @@ impl Program {
         let bounds = table::find(&image)?;
         let bounds = bounds.ok_or_else(|| Failure::Nothing("no keys, and no static calls".into()))?;
         let elf = Elf::read(&bytes)?;
-        Ok(Program { bytes, image, table, elf, entries: bounds.table.bounds().clone(), words: bounds.words })
+        let (entries, words, marks) = (bounds.table.bounds().clone(), bounds.words, bounds.marks.collect());
+        Ok(Program { bytes, image, table, elf, entries, words, marks })
     }
 }

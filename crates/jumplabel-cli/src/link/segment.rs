@@ -30,7 +30,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     let (file_end, memory_end) =
         elf.end().filter(|&(_, end)| end.wrapping_sub(elf.start()) < MOST).ok_or_else(too_large)?;
     let (offset, address) = (file_end.next_multiple_of(PAGE), memory_end.next_multiple_of(PAGE));
-    let mut content = table(program, entries, address).ok_or_else(too_large)?;
+    let mut content = table(program, &bytes, entries, address).ok_or_else(too_large)?;
     let table = address..address + content.len() as u64;
     let room = room::find(&elf, &bytes)?;
     let mut moved = Vec::new();
@@ -86,8 +86,8 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     Ok(bytes)
 }
 
-/// The entries of a table at `address`; `None` if it does not reach what they lead to.
-fn table(program: &Program, entries: &[Entry], address: u64) -> Option<Vec<u8>> {
+/// The entries of a table at `address`, with the flags that `bytes` has of the old ones; `None` if it does not reach what they lead to.
+fn table(program: &Program, bytes: &[u8], entries: &[Entry], address: u64) -> Option<Vec<u8>> {
     let mut table = Vec::new();
     let mut push = |entry: Entry| {
         for to in [entry.code, entry.target, entry.key] {
@@ -100,7 +100,8 @@ fn table(program: &Program, entries: &[Entry], address: u64) -> Option<Vec<u8>> 
     let image = &program.image;
     for at in program.entries.clone().step_by(ENTRY) {
         let follow = |number: u64| image.follow(at + number * 4);
-        push(Entry { code: follow(0)?, target: follow(1)?, key: follow(2)?, meta: image.word(at + 12)? })?;
+        let meta = u32::from_le_bytes(*bytes.get(program.elf.place(at + 12, 4)?..)?.first_chunk()?);
+        push(Entry { code: follow(0)?, target: follow(1)?, key: follow(2)?, meta })?;
     }
     entries.iter().try_for_each(|entry| push(*entry))?;
     Some(table)

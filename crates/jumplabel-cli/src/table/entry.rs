@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use jumplabel::arch::{Code, Kind, State};
 use jumplabel::format::{
-    ARM, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, PREFIX, SWITCH,
+    ARM, BRANCH, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, PREFIX,
+    SHORT, SWITCH, UNLINKED,
 };
 
 use super::Is;
@@ -54,6 +55,10 @@ pub struct Site {
     pub arm: bool,
     /// Its jump leads to a stub that loads the key.
     pub loads: bool,
+    /// Where the entry is.
+    pub entry: u64,
+    /// It falls through at the start, and was built as a jump, which `link` has not turned yet.
+    pub is_unlinked: bool,
     /// Where it jumps to; of a switch, to the arm of the mode at the start; where a call leads.
     pub target: u64,
     /// Where the entry says that it leads.
@@ -117,6 +122,8 @@ impl Site {
             slot: is_slot.then_some((key, offset)),
             arm: meta & ARM != 0,
             loads: meta & LOADS != 0,
+            entry,
+            is_unlinked: meta & UNLINKED != 0 && matches!(number, BRANCH | SHORT),
             target,
             home: target,
             arms: Vec::new(),
@@ -184,7 +191,9 @@ impl Site {
             (Is::Key(_) | Is::Mode { .. }, OP) => Some(true),
             // A jump to a stub is right whatever the key is.
             (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
-            (Is::Key(on) | Is::Tracepoint(on), jumplabel::format::BRANCH) => Some(does == (on? != self.arm)),
+            // Its constructor turns it.
+            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
+            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) => Some(does == (on? != self.arm)),
             (Is::Call(_), JUMP) => Some(state == State::DIRECT),
             // To the trampoline, or where that leads.
             (Is::Call(target), CALL_SITE) => {
@@ -203,6 +212,7 @@ impl Site {
             NAKED | PREFIX => Some(does),
             OP => Some(false),
             _ if self.loads => None,
+            _ if self.is_unlinked => Some(self.arm),
             _ => Some(does != self.arm),
         }
     }

@@ -27,6 +27,8 @@ pub struct Bounds {
     pub words: u64,
     pub table: Entries,
     pub keys: std::iter::StepBy<Range<u64>>,
+    /// Words: marks of the object.
+    pub marks: std::iter::StepBy<Range<u64>>,
 }
 
 /// Addresses of entries.
@@ -95,7 +97,7 @@ fn bounds(image: &Image, words: u64) -> Option<Bounds> {
         (start % 4 == 0 && bytes.is_multiple_of(row) && image.slice(start, bytes).is_some()).then_some(start..stop)
     };
     let (table, keys) = (pair(0, ENTRY)?, pair(1, KEY)?);
-    pair(2, 4)?;
+    let marks = pair(2, 4)?;
     // Most of what a table of sites leads to is code, whatever may be damaged.
     let entries = || super::rows(table.clone(), ENTRY);
     let leads = |entry: &u64| {
@@ -107,7 +109,7 @@ fn bounds(image: &Image, words: u64) -> Option<Bounds> {
         return None;
     }
     let rows = entries();
-    Some(Bounds { words, table: Entries(table, rows), keys: super::rows(keys, KEY) })
+    Some(Bounds { words, table: Entries(table, rows), keys: super::rows(keys, KEY), marks: super::rows(marks, 4) })
 }
 
 /// The version that a note of the library gives, if it is not ours.

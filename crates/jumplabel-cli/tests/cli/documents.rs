@@ -26,9 +26,12 @@ fn sessions(document: &str) -> Vec<(&str, Vec<&str>)> {
 /// The words of a line, without what an address, a displacement, or a process makes of them.
 fn words(line: &str) -> Vec<String> {
     let mut before = "";
+    // How many calls there are of each form is the compiler's affair.
+    let counts = ["call", "jmp", "jcc", "call*slot", "jmp*slot"].contains(&line.split(' ').next().unwrap_or_default());
     let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let word = |word| match word {
         _ if matches!(std::mem::replace(&mut before, word), "uid" | "(pid" | "--force") => "NUMBER".to_owned(),
+        _ if counts && word.bytes().all(|byte| byte.is_ascii_digit()) => "NUMBER".to_owned(),
         _ if word.ends_with(':') && is_hex(&word[..word.len() - 1]) => "ADDRESS:".to_owned(),
         _ if word.len() == 10 && is_hex(word) => format!("{}...", &word[..2]),
         _ if word.len() == 2 && is_hex(word) => "BYTE".to_owned(),
@@ -83,6 +86,7 @@ impl Drop for Background {
 fn operating() {
     let document = include_str!("../../../../docs/operating.md");
     let server = copy(program(), "server", &[]);
+    copy(crate::link::program(), "hooked", &[]);
     let directory = server.parent().unwrap();
     let path = std::path::Path::new(env!("CARGO_BIN_EXE_jumplabel")).parent().unwrap();
     let background = Background(scratch(&format!("documents-{}", std::process::id())));

@@ -23,7 +23,7 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 
 /// Refused with this code, and a sentence that has these words; nothing has changed, and nothing was left beside it.
 #[track_caller]
-fn refused(path: &Path, code: u8, words: &str) {
+pub fn refused(path: &Path, code: u8, words: &str) {
     let before = (fs::read(path).unwrap(), fs::metadata(path).unwrap());
     let printed = jumplabel(&["link", text(path)]);
     assert!(

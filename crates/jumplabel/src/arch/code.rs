@@ -33,9 +33,15 @@ impl Code {
     /// What the site of `bytes` bytes at `address` holds.
     ///
     /// # Safety
-    /// That many bytes of text are mapped there, and four at least: one of them is meant, or four to seven are.
+    /// That many bytes of text are mapped there, and four at least, unless it is two: one of them is meant, or four to seven are.
     #[inline]
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
+        #[cfg(jumplabel_short_kind)]
+        if bytes == 2 {
+            // SAFETY: by the contract.
+            let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
+            return Code::of_word(u64::from(two) | u64::from(kind << KIND_SHIFT | 2) << (TAG * 8));
+        }
         // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
         // writes meanwhile, this reads a part of that at worst, which is then foreign.
         // SAFETY: by the contract.

@@ -3,7 +3,9 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, call_site, jump, naked, op, prefix, switch};
+use super::{Arch, Code, Piece, branch, call_site, jump, naked, op, prefix, short, switch};
+#[cfg(jumplabel_short_kind)]
+use crate::format::SHORT;
 use crate::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SWITCH};
 
 /// A kind of patch points, by the number that is in a table entry.
@@ -30,6 +32,15 @@ impl Kind {
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
+    }
+}
+
+#[cfg(jumplabel_short_kind)]
+impl Kind {
+    /// Whether a jump of this kind can have such a displacement.
+    #[must_use]
+    pub fn reaches(self, displacement: i32) -> bool {
+        self.0 != SHORT || short::reach(displacement).is_some()
     }
 }
 
@@ -134,9 +145,9 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list: number, the file, its trait.
+/// The list: number, the file, its trait; when the library knows it, if it is not always.
 macro_rules! kinds {
-    ($($number:ident $file:ident $Trait:ident,)*) => {
+    ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
         pub trait Sites: Arch $(+ $file::$Trait)* {}
         impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
@@ -147,14 +158,14 @@ macro_rules! kinds {
             #[inline]
             pub const fn of(number: u8) -> Option<Kind> {
                 match number {
-                    $($number => Some(Kind(number)),)*
+                    $($(#[$when])? $number => Some(Kind(number)),)*
                     _ => None,
                 }
             }
 
             const fn state_names(self) -> &'static [&'static str] {
                 match self.0 {
-                    $($number => $file::NAMES,)*
+                    $($(#[$when])? $number => $file::NAMES,)*
                     _ => &[],
                 }
             }
@@ -164,7 +175,7 @@ macro_rules! kinds {
             #[inline]
             pub const fn bytes<A: Sites>(self) -> usize {
                 match self.0 {
-                    $($number => <A as $file::$Trait>::BYTES,)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::BYTES,)*
                     _ => 0,
                 }
             }
@@ -174,7 +185,7 @@ macro_rules! kinds {
             #[inline]
             pub fn leads<A: Sites>(self, address: usize) -> Leads {
                 match self.0 {
-                    $($number => <A as $file::$Trait>::leads(address),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::leads(address),)*
                     _ => Leads::ToTarget,
                 }
             }
@@ -185,7 +196,7 @@ macro_rules! kinds {
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
                 match self.0 {
-                    $($number => <A as $file::$Trait>::decode(code, displacement),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::decode(code, displacement),)*
                     _ => None,
                 }
             }
@@ -194,7 +205,7 @@ macro_rules! kinds {
             #[must_use]
             pub fn emitted<A: Sites>(self, goal: usize) -> Option<State> {
                 match self.0 {
-                    $($number => Some(<A as $file::$Trait>::emitted(goal)),)*
+                    $($(#[$when])? $number => Some(<A as $file::$Trait>::emitted(goal)),)*
                     _ => None,
                 }
             }
@@ -206,7 +217,7 @@ macro_rules! kinds {
             #[inline]
             pub fn step<A: Sites>(self, number: u8) -> Option<Piece> {
                 match self.old.kind() {
-                    $($number => <A as $file::$Trait>::step(number, self.old, self.new),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::step(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -216,7 +227,7 @@ macro_rules! kinds {
             #[inline]
             pub fn undo<A: Sites>(self, number: u8) -> Option<Piece> {
                 match self.old.kind() {
-                    $($number => <A as $file::$Trait>::undo(number, self.old, self.new),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::undo(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -228,7 +239,7 @@ macro_rules! kinds {
             #[inline(never)] // Once in a program is enough.
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
-                    $($number => <A as $file::$Trait>::encode(self, displacement),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::encode(self, displacement),)*
                     _ => Code::NONE,
                 }
             }
@@ -239,7 +250,7 @@ macro_rules! kinds {
             #[inline]
             pub fn toward<A: Sites>(self, goal: usize, displacement: Option<i32>) -> State {
                 match self.kind().0 {
-                    $($number => <A as $file::$Trait>::toward(self, goal, displacement),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::toward(self, goal, displacement),)*
                     _ => self,
                 }
             }
@@ -249,7 +260,7 @@ macro_rules! kinds {
             #[inline]
             pub fn does<A: Sites>(self) -> usize {
                 match self.kind().0 {
-                    $($number => <A as $file::$Trait>::does(self),)*
+                    $($(#[$when])? $number => <A as $file::$Trait>::does(self),)*
                     _ => 0,
                 }
             }
@@ -272,4 +283,6 @@ kinds! {
     CALL_SITE call_site CallSite,
     OP op Op,
     PREFIX prefix Prefix,
+    #[cfg(jumplabel_short_kind)]
+    SHORT short Short,
 }

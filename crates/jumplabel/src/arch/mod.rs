@@ -4,7 +4,7 @@
 //!   x86 aarch64 arm riscv64 s390x     encoders: ordinary Rust, compiled and tested on every host, for tools, too
 //!   powerpc64 loongarch64
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
-//!   call_site op prefix
+//!   call_site op prefix short
 //!   alternative                       instructions at a site like an operation's
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
@@ -38,6 +38,7 @@ pub mod powerpc64;
 mod prefix;
 pub mod riscv64;
 pub mod s390x;
+mod short;
 mod switch;
 mod word;
 pub mod x86;
@@ -64,6 +65,9 @@ pub(crate) use memory::{prefetch_to_write, touch_word};
 pub use naked::Naked;
 pub use op::{Fault, Op};
 pub use prefix::Prefix;
+pub use short::Short;
+#[cfg(jumplabel_short_kind)]
+pub(crate) use short::reach;
 pub use switch::Switch;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.

@@ -16,6 +16,8 @@
 //! dynamic loader, or runs the program's code.
 
 mod edit;
+#[cfg(jumplabel_short_kind)]
+mod first;
 pub(crate) mod in_flight;
 mod lock;
 mod plan;
@@ -32,6 +34,8 @@ use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object, text::RUNTIME};
+#[cfg(jumplabel_short_kind)]
+pub(crate) use first::verify;
 pub use lock::Lock;
 use plan::{Plan, Work};
 pub use prepare::{prepare, probe};

@@ -204,7 +204,12 @@ impl Verdict {
             return Verdict::Freed;
         }
         // Four bytes of any site are read; what has a prefix, and what follows it, are so many.
-        let whole = image.contains_code(entry.code(), entry.bytes().max(4)) && leads_into(entry, image);
+        #[cfg(not(jumplabel_short_kind))]
+        let bytes = entry.bytes().max(4);
+        // Or two.
+        #[cfg(jumplabel_short_kind)]
+        let bytes = if entry.bytes() == 2 { 2 } else { entry.bytes().max(4) };
+        let whole = image.contains_code(entry.code(), bytes) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
     }
 
@@ -256,6 +261,18 @@ pub(crate) fn sound<'held>(
         Verdict::Sound(key) => Some((entry, key)),
         _ => None,
     })
+}
+
+/// The entries of `object` that a flip may need, and that do not lead to code and a key.
+#[cfg(jumplabel_short_kind)]
+pub(crate) fn unsound<'held>(
+    object: &'held Object,
+    held: &Held<Objects>,
+) -> impl Iterator<Item = &'held Entry> + use<'held> {
+    let image = object.image(held);
+    let is_right =
+        move |entry: &&Entry| matches!(Verdict::of(entry, object, image.as_ref()), Verdict::Sound(_) | Verdict::Freed);
+    object.table().iter().filter(move |entry| !is_right(entry))
 }
 
 /// Frees the index.

@@ -19,6 +19,9 @@ use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, Ob
 pub struct Contents {
     /// Entries of the table.
     pub sites: usize,
+    /// Of them, those of two bytes, and those that were built as jumps and are to be linked.
+    pub short: usize,
+    pub unlinked: usize,
     /// Names of the key records, sorted.
     pub keys: Vec<String>,
 }
@@ -40,8 +43,13 @@ pub struct Binary<'data> {
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
 /// Bytes of a key record.
 const RECORD: u64 = 12;
-/// The entry is of a naked key's function.
-const NAKED: u32 = 4;
+/// The kind of an entry of a naked key's function, and of a short check.
+const NAKED: u32 = 1;
+const SHORT: u32 = 7;
+/// The entry's site is a jump, because it leads to a stub.
+const LOADS: u32 = 1 << 6;
+/// The entry's site is a jump, and shall begin as what falls through.
+const UNLINKED: u32 = 1 << 7;
 
 impl<'data> Binary<'data> {
     pub fn parse(data: &'data [u8]) -> Binary<'data> {
@@ -53,10 +61,10 @@ impl<'data> Binary<'data> {
     /// Everything above. An error says what is wrong.
     pub fn check(&self) -> Result<Contents, String> {
         let records = self.records()?;
-        let sites = self.table(&records)?;
+        let [sites, short, unlinked] = self.table(&records)?;
         self.no_relocation()?;
         self.one_constructor()?;
-        Ok(Contents { sites, keys: names(&records) })
+        Ok(Contents { sites, short, unlinked, keys: names(&records) })
     }
 
     /// What tools can find in a stripped binary.
@@ -120,31 +128,45 @@ impl<'data> Binary<'data> {
         (start..end).step_by(RECORD as usize).map(record).collect()
     }
 
-    /// Checks each entry, and the bytes that it leads to. Returns how many there are.
-    fn table(&self, records: &[Record]) -> Result<usize, String> {
+    /// Checks each entry, and the bytes that it leads to. Returns how many there are, are short, and are to be linked.
+    fn table(&self, records: &[Record]) -> Result<[usize; 3], String> {
         let (start, end) = self.read_only("__jump_table", 16)?;
         let mut seen = Vec::new();
+        let (mut short, mut unlinked) = (0, 0);
         for at in (start..end).step_by(16) {
             let [code, target, key] = [self.relative(at)?, self.relative(at + 4)?, self.relative(at + 8)?];
             let meta = self.word(at + 12)?;
             let arm = meta & 1 != 0;
-            let site: [u8; 5] = self.bytes(code, 5)?.try_into().unwrap();
+            let kind = meta >> 2 & 15;
+            let (nop, opcode): (&[u8], u8) = if kind == SHORT { (&[0x66, 0x90], 0xeb) } else { (&NOP, 0xe9) };
+            let site = self.bytes(code, nop.len())?;
             let record = records.iter().find(|record| record.contains(key));
             seen.push(code);
             if !self.is_code(code) || !self.is_code(target) {
                 return Err(format!("{code:#x} or {target:#x} is not in code"));
             }
-            if meta & NAKED != 0 {
+            if kind == NAKED {
                 naked(code, target, arm, self.bytes(code, 6)?, record)?;
                 continue;
             }
-            let displacement = (target as i64 - code as i64 - 5) as i32;
-            let jump = [&[0xe9], &displacement.to_le_bytes()[..]].concat();
-            if site != NOP && site != *jump {
+            let displacement = (target as i64 - code as i64 - nop.len() as i64) as i32;
+            let jump = [&[opcode], &displacement.to_le_bytes()[..nop.len() - 1]].concat();
+            if kind == SHORT && i8::try_from(displacement).is_err() {
+                return Err(format!("the site at {code:#x}: its jump is to {target:#x}"));
+            }
+            short += usize::from(kind == SHORT);
+            if meta & UNLINKED != 0 {
+                unlinked += 1;
+                if site != jump || record.is_some_and(|record| record.default != arm) {
+                    return Err(format!("the site at {code:#x} holds {site:02x?}, and is to be linked"));
+                }
+                continue;
+            }
+            if site != nop && site != jump {
                 return Err(format!("the site at {code:#x} holds {site:02x?}, its jump is {jump:02x?}"));
             }
             if let Some(record) = record
-                && (record.default != arm) != (site != NOP)
+                && (meta & LOADS != 0 || record.default != arm) != (site != nop)
             {
                 return Err(format!("the site at {code:#x} of {} starts in the wrong state", record.name));
             }
@@ -152,7 +174,7 @@ impl<'data> Binary<'data> {
         let count = seen.len();
         seen.sort_unstable();
         seen.dedup();
-        (seen.len() == count).then_some(count).ok_or("a site is listed twice".into())
+        (seen.len() == count).then_some([count, short, unlinked]).ok_or("a site is listed twice".into())
     }
 
     fn flags_at(&self, address: u64) -> u32 {

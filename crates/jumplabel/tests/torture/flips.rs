@@ -261,8 +261,11 @@ impl Flipper<'_> {
         let on = array.keys[key].is_enabled();
         let mut wrong = 0;
         let counted = for_each_site(&array.keys[key], |site| {
-            let state = if site.arm == on { State::NOP } else { State::JUMP };
-            wrong += u64::from(site.state != Some(state) || !array.addresses().contains(&site.address));
+            let is_settled = |state: State| {
+                let goal = usize::from(site.arm != on);
+                Some(state) == state.kind().emitted::<Native>(goal)
+            };
+            wrong += u64::from(!site.state.is_some_and(is_settled) || !array.addresses().contains(&site.address));
         });
         if wrong > 0 || counted != Ok(array.sites_of_key()) {
             self.fail(format!("{wrong} sites are not settled; {counted:?} sites"));

@@ -11,7 +11,7 @@
 //!
 //! What lies between the functions traps, and every function returns a number of its own, so a thread that executes a torn
 //! instruction traps or gives itself away. The target lies before the site: on x86 the displacement, -11, differs from the
-//! nop in all four bytes. Half of the sites are likely (arm 1), half unlikely.
+//! nop in all four bytes. Half of the sites are likely (arm 1), half unlikely. The short sites of x86 have two bytes, and no other splits.
 //!
 //! Where instructions are aligned, so are the sites. A word crosses no boundary: it is the last one before it.
 //!
@@ -69,9 +69,26 @@ impl Array {
     }
 }
 
-/// Declares an array: `name: sites with keys, stride; the first site at an offset in its page, splits in bytes`.
+/// Declares an array: `name: sites with keys, stride; the first site at an offset in its page, splits in bytes`; and `short` if they are.
 macro_rules! array {
     ($name:ident: $sites:literal sites, $keys:literal keys, every $stride:literal, at $first:literal, $splits:literal splits) => {
+        array! {
+            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel::format::BRANCH,
+            jumplabel::__jump_asm!("3:", "2b"), jumplabel::__nop_asm!("3:", "2b")
+        }
+    };
+    (
+        $name:ident: $sites:literal sites, $keys:literal keys, every $stride:literal, at $first:literal, $splits:literal splits, short
+    ) => {
+        array! {
+            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel::format::SHORT,
+            "3: .byte 0xeb, 2b - . - 1", "3: .byte 0x66, 0x90"
+        }
+    };
+    (
+        @ $name:ident: $sites:literal, $keys:literal, $stride:literal, $first:literal, $splits:literal, $kind:expr,
+        $jump:expr, $nop:expr
+    ) => {
         pub mod $name {
             use super::*;
 
@@ -108,9 +125,9 @@ macro_rules! array {
                 ".set .Ltorture_number, .Ltorture_site * 2 + 1 - .Ltorture_arm",
                 number_asm!(),
                 ".if .Ltorture_arm",
-                jumplabel::__jump_asm!("3:", "2b"),
+                $jump,
                 ".else",
-                jumplabel::__nop_asm!("3:", "2b"),
+                $nop,
                 ".endif",
                 ".set .Ltorture_number, .Ltorture_site * 2 + .Ltorture_arm",
                 number_asm!(),
@@ -120,7 +137,7 @@ macro_rules! array {
                 ".long 3b - .",
                 ".long 2b - .",
                 ".long {keys} + (.Ltorture_site % {key_count}) * {key_size} - .",
-                ".long .Ltorture_arm",
+                ".long .Ltorture_arm | {kind} << 2",
                 ".popsection",
                 ".set .Ltorture_site, .Ltorture_site + 1",
                 ".endr",
@@ -135,7 +152,8 @@ macro_rules! array {
                 keys = sym KEYS,
                 key_count = const $keys,
                 key_size = const size_of::<jumplabel::StaticKeyFalse>(),
-                site = const <jumplabel::arch::Native as jumplabel::arch::Arch>::SIZE,
+                site = const jumplabel::arch::Kind::of($kind).unwrap().bytes::<jumplabel::arch::Native>(),
+                kind = const $kind,
                 length = const LENGTH,
                 align = const ALIGN,
                 trap = const TRAP,
@@ -176,6 +194,16 @@ array! { batch_255: 253 sites, 1 keys, every 64, at 60, 4 splits }
 array! { batch_256: 1 sites, 1 keys, every 4096, at 4093, 1 splits }
 array! { batch_257: 1 sites, 1 keys, every 64, at 62, 1 splits }
 array! { batch_10000: 9743 sites, 1 keys, every 64, at 60, 4 splits }
+
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+pub mod short {
+    use super::*;
+
+    array! { short_1: 8 sites, 8 keys, every 64, at 63, 1 splits, short }
+    array! { short_64: 64 sites, 1 keys, every 64, at 63, 1 splits, short }
+    array! { short_page: 64 sites, 1 keys, every 4096, at 4095, 1 splits, short }
+    array! { short_10000: 10_000 sites, 1 keys, every 64, at 63, 1 splits, short }
+}
 
 // One key for several threads to count, and one for each of three threads, all on the same pages.
 array! { counted: 256 sites, 4 keys, every 64, at 60, 4 splits }

@@ -9,15 +9,30 @@
 //! On x86 only: a word that is aligned is not torn by one store, and on s390x one byte makes the difference.
 
 use std::os::unix::process::ExitStatusExt;
+use std::sync::PoisonError;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crate::child::Report;
+use jumplabel::WriterKind;
+
+use crate::child::{Report, run_in_child};
+use crate::run::run;
 use crate::twins::Twin;
-use crate::{TWIN, twin};
+use crate::{RUNS, TWIN, twin};
 
 #[test]
 fn bytes_one_by_one_are_found_out() {
     trapped(&twin("torn::bytes_one_by_one_are_found_out", TWIN, Twin { store: Some(bytes), ..Twin::STEPS }));
+}
+
+/// Both bytes of short sites.
+#[test]
+fn short_sites_byte_by_byte_are_found_out() {
+    let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let report = run_in_child("torn::short_sites_byte_by_byte_are_found_out", TWIN, |time| {
+        Twin { store: Some(bytes), ..Twin::STEPS }.install();
+        run(WriterKind::Custom, time, |cell| cell.name == "short")
+    });
+    trapped(&report);
 }
 
 #[test]

@@ -44,7 +44,7 @@ static void reserved(void)
 static bool overlaps(uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < site_count(); i++)
-		if (jump_entry_code(&jump_table_start[i]) <= end && jump_entry_code(&jump_table_start[i]) + JUMP_LABEL_NOP_SIZE > start)
+		if (jump_entry_code(&jump_table_start[i]) <= end && jump_entry_code(&jump_table_start[i]) + (uintptr_t)jump_entry_size(&jump_table_start[i]) > start)
 			return true;
 	return false;
 }
@@ -54,12 +54,13 @@ static void reserved(void)
 {
 	for (size_t i = 0; i < site_count(); i += 17) {
 		uintptr_t code = jump_entry_code(&jump_table_start[i]);
+		uintptr_t last = (uintptr_t)jump_entry_size(&jump_table_start[i]) - 1;
 
 		for (uintptr_t start = code - 2; start <= code + JUMP_LABEL_NOP_SIZE + 1; start++)
 			for (uintptr_t end = start; end <= code + JUMP_LABEL_NOP_SIZE + 1; end++)
 				CHECK(jump_label_text_reserved((void *)start, (void *)end) == overlaps(start, end));
 		CHECK(jump_label_text_reserved((void *)code, (void *)code) == 1);
-		CHECK(jump_label_text_reserved((void *)(code + JUMP_LABEL_NOP_SIZE - 1), (void *)(code + JUMP_LABEL_NOP_SIZE - 1)) == 1);
+		CHECK(jump_label_text_reserved((void *)(code + last), (void *)(code + last)) == 1);
 		jump_label_lock();
 		CHECK(jump_label_text_reserved((void *)code, (void *)code) == 1);
 		jump_label_unlock();

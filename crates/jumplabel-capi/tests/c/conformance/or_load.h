@@ -86,9 +86,9 @@ static void or_load(void)
 
 		if (jump_entry_is_call(entry))
 			continue;
-		memcpy(found, (const void *)jump_entry_code(entry), JUMP_LABEL_NOP_SIZE);
+		memcpy(found, (const void *)jump_entry_code(entry), (size_t)jump_entry_size(entry));
 		expect(expected, i, jumps, jump_entry_target(entry), found);
-		CHECK(memcmp(found, expected, JUMP_LABEL_NOP_SIZE) == 0);
+		CHECK(memcmp(found, expected, (size_t)jump_entry_size(entry)) == 0);
 	}
 	CHECK(jumplabel_settle(&load_on.key) == 0);
 	for (size_t i = 0; i < site_count(); i++)

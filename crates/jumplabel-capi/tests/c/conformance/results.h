@@ -19,7 +19,7 @@ static void list_site(const struct jumplabel_site *site, void *data)
 	struct listed *listed = (struct listed *)data;
 
 	listed->sites++;
-	listed->jumps += site->state && !strcmp(site->state, "jump") && site->size >= 4 &&
+	listed->jumps += site->state && !strcmp(site->state, "jump") && site->size >= 2 &&
 			 !memcmp(site->bytes, site->address, site->size);
 }
 

@@ -15,7 +15,7 @@
 //! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is behind the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
-//! What is the same for all of them is in files beside them: a site and its table entry in `site`, the object's record in `object`, the
+//! What is the same for all of them is in files beside them: a site and its table entry in `site` (built as plain jumps: `short`), the object's record in `object`, the
 //! table entry of a naked key's function in `naked`, the function on which writers prove themselves in `canary`. What is the same for
 //! several is there, too. `word` has the first three macros for instruction sets with a `nop` and a `b` of one word; `naked` has
 //! `__naked_asm` for those whose manual lets only a site change.
@@ -25,6 +25,7 @@ pub(crate) mod canary;
 mod naked;
 mod object;
 pub(crate) mod op;
+mod short;
 mod site;
 mod switch;
 #[cfg(all(

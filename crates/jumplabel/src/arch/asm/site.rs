@@ -85,7 +85,7 @@ macro_rules! __site_text {
 }
 
 /// A site, if all keys are in this object, which has its record from the library.
-#[cfg(not(jumplabel_dylib))]
+#[cfg(not(any(jumplabel_dylib, jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_asm {
@@ -99,7 +99,7 @@ macro_rules! __site_asm {
 }
 
 /// A site whose key may be in another object: the key's word leads to the GOT, and its offset is in the entry's meta word.
-#[cfg(jumplabel_dylib)]
+#[cfg(all(jumplabel_dylib, not(jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_asm {

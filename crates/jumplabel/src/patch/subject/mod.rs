@@ -91,6 +91,9 @@ pub(crate) trait Subject: Sync {
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
+        #[cfg(jumplabel_short_kind)]
+        crate::format::SHORT => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
+        // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
         _ if entry.is_alternative() => Some(unsafe { (Rarer::of_kind(ALTERNATIVE)?.of)(address) }),

@@ -18,6 +18,14 @@ pub(super) fn symbol(address: usize) -> Option<&'static CStr> {
     Some(unsafe { CStr::from_ptr(info.symbol) })
 }
 
+/// The file of the object at `address`, which it goes with.
+#[cfg(all(jumplabel_short_kind, not(target_feature = "crt-static")))]
+pub(super) fn file(address: usize) -> Option<&'static CStr> {
+    let info = info(address).filter(|info| !info.file.is_null())?;
+    // SAFETY: the loader's own.
+    Some(unsafe { CStr::from_ptr(info.file) })
+}
+
 #[cfg(not(target_feature = "crt-static"))]
 fn info(address: usize) -> Option<super::libc::DlInfo> {
     let mut info = super::libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
@@ -28,6 +36,11 @@ fn info(address: usize) -> Option<super::libc::DlInfo> {
 #[cfg(target_feature = "crt-static")]
 pub(super) const fn keep_loaded(_address: usize) -> bool {
     true
+}
+
+#[cfg(all(jumplabel_short_kind, target_feature = "crt-static"))]
+pub(super) const fn file(_address: usize) -> Option<&'static CStr> {
+    None
 }
 
 #[cfg(target_feature = "crt-static")]

@@ -12,6 +12,8 @@ mod bti;
 mod caches;
 mod canary;
 mod cancellation;
+#[cfg(jumplabel_short_kind)]
+mod end;
 mod events;
 mod exit;
 mod fork;
@@ -46,6 +48,8 @@ use crate::arch::{Arch, Native};
 use crate::error::{Errno, Error};
 use crate::format::Runtime;
 
+#[cfg(jumplabel_short_kind)]
+pub(crate) use end::end;
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
 pub(super) struct Linux;

@@ -1,0 +1,104 @@
+//! The kind of a short check, on x86: two bytes, whose jump reaches 127 bytes. Otherwise it is as a check of five (Intel SDM volume 2,
+//! `JMP`, `TEST`, `NOP`).
+//!
+//! ```text
+//!  nop       66 90     xchg ax, ax      what `jumplabel link` writes if the first state falls through
+//!  test      a8 rel8   test al, imm8    falls through; the displacement sits in the immediate
+//!  priming   a8 90     test al, 0x90    between the two
+//!  jump      eb rel8   jmp rel8         what the assembler emits, in either case
+//! ```
+
+use super::kind::Leads;
+use super::pass::Pass;
+use super::{Arch, Code, Piece, State};
+use crate::format::SHORT;
+
+impl State {
+    /// A nop of two bytes. Falls through.
+    pub const SHORT_NOP: State = State::new(SHORT, 0);
+    /// A jump of two bytes.
+    pub const SHORT_JUMP: State = State::new(SHORT, 1);
+    /// An instruction that falls through, and is one byte away from that jump.
+    pub const SHORT_TEST: State = State::new(SHORT, 2);
+    /// Between the nop and that, as [`State::PRIMING`].
+    pub const SHORT_PRIMING: State = State::new(SHORT, 3);
+}
+
+/// The names of the states, in the order of their numbers.
+#[cfg_attr(not(jumplabel_short_kind), allow(dead_code))]
+pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming"];
+
+const TEST: u8 = 0xa8;
+const JMP: u8 = 0xeb;
+const NOP: [u8; 2] = [0x66, 0x90];
+const PASS: Pass = Pass { at: 0, byte: TEST };
+
+/// An instruction set's short checks: those of x86, which alone has displacements of that form.
+pub trait Short: Arch {
+    /// Bytes of a site.
+    const BYTES: usize = 2;
+
+    /// Where a site at this address may lead.
+    fn leads(_address: usize) -> Leads {
+        Leads::ToTarget
+    }
+
+    /// The instruction in one of the states. Of the displacement, the lowest byte: [`reach`] says whether that is all.
+    fn encode(state: State, displacement: i32) -> Code {
+        let [own, ..] = displacement.to_le_bytes();
+        let bytes = match state {
+            State::SHORT_JUMP => [JMP, own],
+            State::SHORT_TEST => [TEST, own],
+            State::SHORT_PRIMING => [TEST, NOP[1]],
+            _ => NOP,
+        };
+        Code::new(SHORT, &bytes)
+    }
+
+    /// The state of a site that holds `code`; `None` if that is none of ours.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        let displacement = displacement.and_then(reach).filter(|_| Self::TAIL.is_some())?;
+        [State::SHORT_TEST, State::SHORT_JUMP, State::SHORT_NOP, State::SHORT_PRIMING]
+            .into_iter()
+            .find(|&state| <Self as Short>::encode(state, displacement) == code)
+    }
+
+    /// The state to go to: one that jumps, if `goal` is not 0. `from` itself, if it already does what is wanted.
+    fn toward(from: State, goal: usize, _displacement: Option<i32>) -> State {
+        match (goal, from) {
+            (0, State::SHORT_JUMP) => State::SHORT_TEST,
+            (0, from) => from,
+            _ => State::SHORT_JUMP,
+        }
+    }
+
+    /// The first state, which the assembler emits if it jumps, and `jumplabel link` writes if it does not.
+    fn emitted(goal: usize) -> State {
+        if goal == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
+    }
+
+    /// What the site does: 1 if it jumps.
+    fn does(state: State) -> usize {
+        usize::from(state == State::SHORT_JUMP)
+    }
+
+    /// The steps of a site of five bytes, by the way of another `test`.
+    #[doc(hidden)]
+    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+        PASS.step(number, old, new)
+    }
+
+    /// The same, back.
+    #[doc(hidden)]
+    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+        PASS.undo(number, old, new)
+    }
+}
+
+impl<A: Arch> Short for A {}
+
+/// The displacement, if a short jump can have it.
+#[inline]
+pub(crate) fn reach(displacement: i32) -> Option<i32> {
+    i8::try_from(displacement).ok().map(i32::from)
+}

@@ -1,0 +1,40 @@
+//! The end of a process that would take wrong arms: an object whose sites are jumps that should fall through, and nobody may write them.
+
+use core::fmt::Write;
+
+use super::{libc, loader};
+use crate::error::Error;
+
+/// A line on standard error, which is cut if it is too long.
+struct Line {
+    text: [u8; 512],
+    len: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for &byte in text.as_bytes() {
+            let Some(place) = self.text.get_mut(self.len) else { return Ok(()) };
+            *place = byte;
+            self.len += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Says why, and aborts. `object` is the address of its record.
+#[cold]
+pub(crate) fn end(object: usize, error: Error) -> ! {
+    let mut line = Line { text: [0; 512], len: 0 };
+    let file = loader::file(object).and_then(|file| file.to_str().ok()).unwrap_or("this program");
+    let _ = writeln!(
+        line,
+        "jumplabel: {file} was built with short sites (jumplabel_short) and `jumplabel link {file}` was not run, so its sites have to be \
+         written now, and cannot be: {error}"
+    );
+    // SAFETY: so many bytes of the line.
+    unsafe {
+        libc::write(2, line.text.as_ptr().cast(), line.len);
+        libc::abort()
+    }
+}

@@ -1,0 +1,136 @@
+//! Short checks of x86, two bytes: all displacements, all ways between the states, decoded by iced. The library knows them on x86, with
+//! the feature `short-sites`, which the tests have.
+
+use std::ops::RangeInclusive;
+
+use iced_x86::{Code as Instruction, Decoder, DecoderOptions};
+use jumplabel::arch::x86::X86;
+use jumplabel::arch::{Change, Code, Demand, Kind, Piece, State, Template};
+use jumplabel::format::{BRANCH, SHORT};
+
+use super::{
+    ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, follow, mixtures, step, undo, written,
+};
+
+struct Oracle<const BITS: u32>;
+
+const STATES: &[State] = &[State::SHORT_NOP, State::SHORT_TEST, State::SHORT_PRIMING, State::SHORT_JUMP];
+
+impl<const BITS: u32> Machine for Oracle<BITS> {
+    type A = X86<BITS>;
+    const STATES: &'static [State] = STATES;
+    const ORIGIN: u64 = 2;
+    const UNIT: i64 = 1;
+    const REACH: RangeInclusive<i32> = -128..=127;
+    const BITS: u32 = BITS;
+    const DISPLACEMENTS: &'static [i32] = &[];
+    const BROKEN: &'static [Steps] = &[at_once, tail_first::<BITS>];
+
+    fn effect(bytes: &[u8], displacement: i32) -> Result<Effect, String> {
+        let mut code = bytes.to_vec();
+        code.extend([0xcc; 16]);
+        let instruction = Decoder::with_ip(BITS, &code, ADDRESS, DecoderOptions::NONE).decode();
+        let target = super::wrapped::<Self>((ADDRESS + 2).wrapping_add_signed(displacement.into()));
+        match instruction.code() {
+            _ if instruction.len() != bytes.len() => Err(format!("{bytes:02x?} is not one instruction")),
+            Instruction::Nopw | Instruction::Test_AL_imm8 => Ok(Effect::FallsThrough),
+            Instruction::Jmp_rel8_64 | Instruction::Jmp_rel8_32 if instruction.near_branch_target() == target => {
+                Ok(Effect::Jumps)
+            }
+            code => Err(format!("{bytes:02x?} at displacement {displacement:#x} is {code:?}")),
+        }
+    }
+}
+
+/// Both bytes one by one.
+fn at_once(number: u8, change: Change) -> Option<Piece> {
+    let [b0, b1] = *change.new else { return None };
+    let bytes = [b0, b1, 0, 0, 0, 0, 0, 0];
+    (number == 0).then_some(Piece { offset: 0, len: 2, bytes, demand: Demand::Nothing })
+}
+
+fn tail_first<const BITS: u32>(number: u8, change: Change) -> Option<Piece> {
+    step::<Oracle<BITS>>([1, 0, 2][usize::from(number)], change)
+}
+
+fn pairs() -> impl Iterator<Item = (State, State)> {
+    STATES.iter().flat_map(|&from| STATES.iter().map(move |&to| (from, to))).filter(|(from, to)| from != to)
+}
+
+/// Where a displacement is the nop's second byte, states look alike.
+fn look_alike(state: State, other: State, displacement: i32) -> bool {
+    state == other || displacement == -112 && [state, other].iter().all(|&it| it.does::<X86<64>>() == 0)
+}
+
+fn every_displacement<const BITS: u32>() {
+    type M<const BITS: u32> = Oracle<BITS>;
+    let kind = Kind::of(SHORT).unwrap();
+    for displacement in -128..=127 {
+        for (from, to) in pairs() {
+            follow::<M<BITS>>(step::<M<BITS>>, undo::<M<BITS>>, from, to, displacement).unwrap();
+            // All points on the way are states.
+            let mut bytes = encode::<M<BITS>>(from, displacement);
+            for number in 0..3 {
+                let Some(piece) = step::<M<BITS>>(number, change::<M<BITS>>(from, to, displacement)) else { continue };
+                for mixed in mixtures::<M<BITS>>(&bytes, piece) {
+                    let state = decode::<M<BITS>>(kind, &mixed, displacement).unwrap();
+                    assert_eq!(effect_of::<M<BITS>>(state), M::<BITS>::effect(&mixed, displacement).unwrap());
+                }
+                bytes = written::<M<BITS>>(&bytes, piece);
+            }
+        }
+        for &state in STATES {
+            let bytes = encode::<M<BITS>>(state, displacement);
+            assert_eq!(M::<BITS>::effect(&bytes, displacement), Ok(effect_of::<M<BITS>>(state)));
+            assert!(look_alike(state, decode::<M<BITS>>(kind, &bytes, displacement).unwrap(), displacement));
+            let filled = Template::of::<X86<BITS>>(state).unwrap().fill::<X86<BITS>>(displacement);
+            assert_eq!(filled, state.encode::<X86<BITS>>(displacement));
+            for goal in [0, 1] {
+                let to = state.toward::<X86<BITS>>(goal, Some(displacement));
+                assert!(to.does::<X86<BITS>>() == goal && to.kind() == kind);
+                assert_eq!(to == state, state.does::<X86<BITS>>() == goal);
+            }
+            assert_eq!(state.as_emitted::<X86<BITS>>().does::<X86<BITS>>(), state.does::<X86<BITS>>());
+        }
+        for broken in M::<BITS>::BROKEN {
+            let (from, to) = (State::SHORT_NOP, State::SHORT_JUMP);
+            let is_found = follow::<M<BITS>>(*broken, undo::<M<BITS>>, from, to, displacement).is_err();
+            // Where one byte changes, it cannot be torn; a jump to behind itself is found by nothing.
+            assert!(is_found || displacement == -112 || displacement == 0, "{displacement}");
+        }
+    }
+}
+
+#[test]
+fn every_displacement_on_x86_64() {
+    every_displacement::<64>();
+}
+
+#[test]
+fn every_displacement_on_i686() {
+    every_displacement::<32>();
+}
+
+/// Of all two bytes, those that do what a state does are ours, and nothing else; nothing that leads further is.
+#[test]
+fn other_bytes_are_foreign() {
+    let kind = Kind::of(SHORT).unwrap();
+    for displacement in [-128, -112, -2, 0, 5, 127] {
+        let ours = (0..=u16::MAX).map(u16::to_le_bytes).filter_map(|bytes| {
+            let state = decode::<Oracle<64>>(kind, &bytes, displacement)?;
+            assert_eq!(Oracle::<64>::effect(&bytes, displacement), Ok(effect_of::<Oracle<64>>(state)));
+            Some(bytes)
+        });
+        let states = if displacement == -112 { 3 } else { 4 };
+        assert_eq!(ours.count(), states);
+    }
+    for displacement in [-129, 128, 256 + 5, i32::MIN, i32::MAX] {
+        assert!(!kind.reaches(displacement));
+        let jump = State::SHORT_JUMP.encode::<X86<64>>(displacement);
+        assert_eq!(kind.decode::<X86<64>>(jump, Some(displacement)), None);
+        assert!(Kind::of(BRANCH).unwrap().reaches(displacement));
+    }
+    // Where there are none, all are foreign.
+    let elsewhere = kind.decode::<jumplabel::arch::aarch64::Aarch64>(Code::new(SHORT, &[0x66, 0x90]), Some(0));
+    assert_eq!(elsewhere, None);
+}
