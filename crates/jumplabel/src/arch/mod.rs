@@ -66,8 +66,6 @@ pub use naked::Naked;
 pub use op::{Fault, Op};
 pub use prefix::Prefix;
 pub use short::Short;
-#[cfg(jumplabel_short_kind)]
-pub(crate) use short::reach;
 pub use switch::Switch;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
