@@ -33,8 +33,8 @@ impl<T, F: Fn(&T, &T) -> bool> Places for Slice<'_, T, F> {
     }
 
     fn swap(&mut self, a: usize, b: usize) {
-        if a.max(b) < self.places.len() {
-            self.places.swap(a, b);
+        if let Ok([a, b]) = self.places.get_disjoint_mut([a, b]) {
+            core::mem::swap(a, b);
         }
     }
 }

@@ -90,7 +90,7 @@ impl Template {
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
         const ANY: i32 = 0x1234_5678;
-        let [head, all, any] = [0, -1, ANY].map(|displacement| state.encode::<A>(displacement));
+        let (head, all, any) = (state.encode::<A>(0), state.encode::<A>(-1), state.encode::<A>(ANY));
         let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
         (template.fill::<A>(ANY) == any && state.kind().leads::<A>(0) == Leads::ToTarget).then_some(template)
     }

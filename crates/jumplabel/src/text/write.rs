@@ -48,14 +48,16 @@ impl Write {
         self.len & WHOLE != 0
     }
 
-    /// Stores the bytes.
+    /// Stores the bytes. Most writes are of one byte.
     ///
     /// # Safety
     /// They are writable, and a whole word lies as [`new`](Self::new) says.
     #[inline]
     pub unsafe fn store(&self) {
+        let [first, ..] = self.bytes;
+        let bytes = if self.len == 1 { &[first] } else { self.bytes() };
         // SAFETY: by the contract.
-        unsafe { crate::arch::store(self.address, self.bytes(), self.is_whole()) };
+        unsafe { crate::arch::store(self.address, bytes, self.is_whole()) };
     }
 }
 

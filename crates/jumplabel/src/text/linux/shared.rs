@@ -148,7 +148,7 @@ impl Shared {
         if thread.load(Ordering::Relaxed) != libc::this_thread() {
             return None;
         }
-        let token = [0, 1].map(|word| token[word].load(Ordering::Relaxed));
+        let token = [token[0].load(Ordering::Relaxed), token[1].load(Ordering::Relaxed)];
         thread.store(0, Ordering::Release);
         Some(token)
     }
