@@ -24,5 +24,8 @@ mod seccomp;
 mod state;
 #[path = "refusals/switches.rs"]
 mod switches;
+#[cfg(target_arch = "x86_64")]
+#[path = "refusals/trap.rs"]
+mod trap;
 #[path = "refusals/writes.rs"]
 mod writes;

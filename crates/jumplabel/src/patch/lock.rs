@@ -14,7 +14,7 @@ use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 /// [`Batch`](crate::Batch).) While you hold it, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
 /// Functions that take the lock themselves return [`Error::Reentrant`] on this thread, and wait on others.
 ///
-/// Costs three system calls to take and drop. All signals of the thread are blocked meanwhile, and it cannot be cancelled.
+/// Costs three system calls to take and drop. All signals of the thread but SIGSYS are blocked meanwhile, and it cannot be cancelled.
 /// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
 /// `fork` does not hold it, and must neither use nor drop it. On Linux, if a thread ends without dropping it, whoever waits
 /// takes it over after 100 ms.

@@ -37,6 +37,12 @@ pub fn deny(calls: &[Call], errno: i32) {
     install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, 0);
 }
 
+/// From now on, the calls of this thread with these numbers raise SIGSYS.
+#[cfg(target_arch = "x86_64")]
+pub fn trap(calls: &[Call]) {
+    install(calls, libc::SECCOMP_RET_TRAP, 0);
+}
+
 /// Old calls under the names of those that do the same today: programs use either, where there are both.
 const OLD: &[(Call, Call)] = &[
     #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64")))]

@@ -65,6 +65,7 @@ pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
 pub(super) struct SigSet(pub(super) [u64; 16]);
 
 pub(super) const SIG_SETMASK: c_int = 2;
+pub(super) const SIGSYS: c_int = 31;
 
 #[repr(C)]
 pub(super) struct DlPhdrInfo {

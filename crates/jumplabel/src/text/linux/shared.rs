@@ -69,7 +69,7 @@ impl Shared {
         unsafe { self.wiped.as_ref() }
     }
 
-    /// Takes the lock, with all signals blocked. The thread cannot be cancelled while it has it.
+    /// Takes the lock, with all signals but SIGSYS blocked. The thread cannot be cancelled while it has it.
     pub(super) fn take(&self) -> Result<Token, Error> {
         self.take_as(0).map_err(|_| Error::Reentrant) // A flip never gives up.
     }
