@@ -1,5 +1,5 @@
 //! The two functions that the records of C and C++ objects call, from a constructor and a destructor. They have plain
-//! visible names, because the library may be another object; those of the core are hidden. Where the core has no sites, C code
+//! visible names, because the library may be another object; those of the core are hidden. If the core has no sites, C code
 //! is compiled with `JUMPLABEL_FALLBACK`, and nothing calls them.
 
 use core::ffi::c_void;

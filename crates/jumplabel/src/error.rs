@@ -6,6 +6,7 @@
 //! through may do so by another encoding than before. If it took `mprotect` away, a page may stay open until the next flip.
 
 mod debug;
+mod message;
 
 use core::fmt;
 
@@ -239,119 +240,6 @@ pub enum Error {
         /// The first site that could not be restored.
         address: usize,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Denied { refused } if refused.of(WriterKind::Custom) != Errno::NONE => {
-                write!(f, "the kernel's own writer refuses to change code: {}", refused.of(WriterKind::Custom))
-            }
-            Error::Denied { refused } => write!(
-                f,
-                "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem for \
-                 this process, declare the keys `or_load` (which helps where their sites were not patched before), or build with \
-                 --cfg jumplabel_fallback"
-            ),
-            Error::ForeignBytes { address, expected, found } => write!(
-                f,
-                "the site at {address:#x} holds {found:?} instead of {expected:?}: remove the breakpoint, probe \
-                 or other patcher there and flip again"
-            ),
-            Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
-            Error::NoWriter => f.write_str(
-                "the platform has nothing to write this code with: a kernel's Text::writers must choose one of its own; procmem \
-                 cannot change calls that a table lists; a build without sites writes none",
-            ),
-            Error::UnknownWriter => f.write_str(
-                "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
-                 procmem, mprotect or swap",
-            ),
-            Error::Reentrant => {
-                f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")
-            }
-            Error::Overflow => f.write_str("the key's count is at its maximum: an inc without its dec"),
-            Error::Underflow => f.write_str("the key is off: a dec without its inc"),
-            Error::Counted { count } => write!(
-                f,
-                "the key is held by {count} users: use inc and dec, or enable and disable, not both on one key"
-            ),
-            Error::Sealed => f.write_str("it is sealed: a key, mode or static call that was sealed cannot change any more"),
-            Error::NotCode { address } => write!(
-                f,
-                "a static call cannot lead to {address:#x}, where no code is mapped: give it a function, of an object that is \
-                 still loaded"
-            ),
-            Error::Circular { address } => write!(
-                f,
-                "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
-            ),
-            Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
-            Error::IsTable => f.write_str("it is a table of operations: set it by Ops::set, which changes its calls, too"),
-            Error::UnfitOp { op } => write!(
-                f,
-                "the operation {op} cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
-                 pointer, jump, call or return; or leave its template out, and it is a static call"
-            ),
-            Error::UnfitAlternative { address } => write!(
-                f,
-                "the alternative at {address:#x} has an instruction that cannot be moved there, or that is not known: write it in another \
-                 way, or make it longer than 7 bytes, and it is jumped to"
-            ),
-            Error::OutOfRange { address } => write!(
-                f,
-                "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"
-            ),
-            Error::MultiThreaded { core_sync: Errno::NONE, swap } => write!(
-                f,
-                "threads are running: only swap can change an operation in place then ({swap}), and nothing may take lock prefixes out; do it \
-                 before the first thread starts, or, for operations, allow mprotect and mremap of code"
-            ),
-            Error::MultiThreaded { core_sync, .. } => write!(
-                f,
-                "threads are running and membarrier is refused ({core_sync}): allow membarrier, flip once before the \
-                 first thread starts, or opt in with jumplabel::text::core_sync_by_signal"
-            ),
-            Error::DamagedTable { entry } => write!(
-                f,
-                "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
-                 binary, or teach the tool that rewrote it about the section __jump_table"
-            ),
-            Error::NoBounds { object } => write!(
-                f,
-                "the object with the record at {object:#x} has no bounds: keep __jump_table and __jump_keys sections of their own in \
-                 the linker's script, and give the bounds of the kernel and of each module"
-            ),
-            Error::UnknownKind { entry, kind } => write!(
-                f,
-                "the table entry at {entry:#x} is of kind {kind}, which this version does not know: build all objects of the \
-                 program with one version of jumplabel"
-            ),
-            Error::NoSuchKey => f.write_str(
-                "no key has this name: jumplabel::for_each_key lists them all; an element of an array is path::NAME[3]",
-            ),
-            Error::SeveralKeys { count } => {
-                write!(
-                    f,
-                    "{count} keys have this name: ask for one as NAME@FILE:LINE:COLUMN, which is what {{:#}} of its KeyInfo \
-                     shows, or declare it with a name of its own, #[key(name = \"...\")]"
-                )
-            }
-            Error::NoRecords => f.write_str(
-                "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
-                 list of keys yourself, of KEY.raw()",
-            ),
-            Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
-            Error::BatchFull { capacity } => {
-                write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")
-            }
-            Error::RollbackFailed { address } => write!(
-                f,
-                "writing code was refused in mid-batch and could not be undone from {address:#x} on: allow it again \
-                 and flip again: the first flip, of any key, restores them"
-            ),
-        }
-    }
 }
 
 impl core::error::Error for Error {}

@@ -14,9 +14,13 @@
 //!
 //! All words that lead somewhere are relative to themselves: no relocation, no work at start-up.
 
+mod entry;
 pub mod process;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+pub(crate) use entry::NAME;
+pub use entry::{Arm, Entry};
 
 /// Version of the layouts below.
 pub const VERSION: u32 = 1;
@@ -118,95 +122,6 @@ pub(crate) fn relative(word: *const i32) -> usize {
     (word as usize).wrapping_add_signed(distance as isize)
 }
 
-/// One entry of a table: one site.
-#[repr(C, align(4))]
-pub struct Entry {
-    code: i32,
-    target: i32,
-    pub(crate) key: i32,
-    meta: u32,
-}
-
-impl Entry {
-    /// Address of the site.
-    #[must_use]
-    pub fn code(&self) -> usize {
-        relative(&raw const self.code)
-    }
-
-    /// Where the site jumps to.
-    #[must_use]
-    pub fn target(&self) -> usize {
-        relative(&raw const self.target)
-    }
-
-    /// Address of the key.
-    #[must_use]
-    pub fn key(&self) -> usize {
-        let word = relative(&raw const self.key);
-        if !self.is_indirect() {
-            return word;
-        }
-        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, filled by the loader before any
-        // code of the object runs; of damaged entries, the index says that their key is lost.
-        let slot = unsafe { (word as *const usize).read() };
-        slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
-    }
-
-    /// The arms of a switch, an operation in place or an alternative.
-    pub(crate) fn arms(&self) -> &[Arm] {
-        let count = self.target() as *const u32;
-        // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
-        unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
-    }
-
-    /// Whether the site shall begin as what falls through, and was built as a jump.
-    #[cfg(jumplabel_short_kind)]
-    pub(crate) fn is_unlinked(&self) -> bool {
-        self.meta & UNLINKED != 0
-    }
-
-    /// Whether the key word leads to a slot that holds the key's address.
-    pub(crate) fn is_indirect(&self) -> bool {
-        self.meta & INDIRECT != 0
-    }
-
-    /// What the check yields if execution falls through.
-    #[must_use]
-    pub fn arm(&self) -> bool {
-        self.meta & ARM != 0
-    }
-
-    /// Whether the site's jump leads to a stub that loads the count, so that the check is right whether the site was patched or not.
-    #[must_use]
-    pub fn loads(&self) -> bool {
-        self.meta & LOADS != 0
-    }
-
-    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows which there are.
-    #[must_use]
-    pub fn kind(&self) -> u8 {
-        (self.meta >> KIND_SHIFT & KIND_MASK) as u8
-    }
-
-    /// Whether it is an alternative.
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
-    pub(crate) fn is_alternative(&self) -> bool {
-        self.kind() == OP && self.changes().0 != 0
-    }
-
-    /// Of an alternative: how many bytes of the site change, and whether it jumps to what is not there in a file. Of others, 0.
-    pub(crate) fn changes(&self) -> (usize, bool) {
-        let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
-        ((word & 7) as usize, word & 8 != 0)
-    }
-
-    /// The arm, the kind, and whether it loads: all that tells sites of a key apart, beside where they are.
-    pub(crate) fn traits(&self) -> u32 {
-        self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
-    }
-}
-
 /// Leads to one key, or one array of keys, and to what is known of it.
 #[repr(C, align(4))]
 pub struct KeyRecord {
@@ -216,44 +131,6 @@ pub struct KeyRecord {
     pub(crate) declaration: i32,
     /// A function that returns what `meta` gave; 0 if nothing did.
     pub(crate) meta: i32,
-}
-
-/// An arm of a switch, or of an operation in place.
-#[repr(C, align(4))]
-pub struct Arm {
-    mode: u32,
-    address: i32,
-}
-
-/// The mode of an arm that is none: it is the operation's name.
-#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
-pub(crate) const NAME: u32 = 0xff;
-
-impl Arm {
-    /// The number of the mode.
-    #[must_use]
-    pub fn mode(&self) -> u32 {
-        self.mode & 0xff
-    }
-
-    /// Address of the code.
-    #[must_use]
-    pub fn address(&self) -> usize {
-        relative(&raw const self.address)
-    }
-
-    /// How many bytes its instruction has, which the site may hold; 0 for a place to jump to.
-    #[must_use]
-    pub fn length(&self) -> usize {
-        (self.mode >> 8) as usize
-    }
-
-    /// The bytes.
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: an arm of an entry that the index found to lead to code of its object, or that nobody can check.
-        unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
-    }
 }
 
 /// What a declaration says of its keys. Constant: the compiler lays it out, the assembler only leads to it.

@@ -157,3 +157,23 @@ fn an_upward_import_is_found() {
     assert!(complaints(&layers, "text::linux::fork", "use super::super::{Held, list::List as L};").is_empty());
     assert!(!complaints(&layers, "key::raw", "use super::flip;").is_empty());
 }
+
+/// CONTRIBUTING.md says in which files each mechanism is: they are there.
+#[test]
+fn mechanisms_have_files() {
+    let table = include_str!("../../../CONTRIBUTING.md").split("Where each mechanism is:").nth(1).unwrap();
+    let rows = table.trim_start().lines().take_while(|line| line.starts_with('|')).filter(|line| line.contains('`'));
+    let mut mechanisms = 0;
+    for row in rows {
+        mechanisms += 1;
+        let mut folder = Path::new("").to_path_buf();
+        for name in row.split('`').skip(1).step_by(2).filter(|name| name.ends_with('/') || name.ends_with(".rs")) {
+            // A name without a folder is in that of the one before it, if not in the first.
+            let beside = folder.join(name);
+            let file = [Path::new(name), &beside].into_iter().find(|file| Path::new(SOURCES).join(file).exists());
+            let file = file.unwrap_or_else(|| panic!("no {name}: {row}"));
+            folder = file.parent().unwrap().to_path_buf();
+        }
+    }
+    assert!(mechanisms > 15, "{mechanisms}");
+}

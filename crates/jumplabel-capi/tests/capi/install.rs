@@ -71,3 +71,28 @@ fn from_where_cargo_built() {
         }
     }
 }
+
+/// Whoever installs may let nobody read what he writes otherwise: root's umask on many systems.
+#[test]
+fn everybody_may_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    fn look(folder: &Path) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert!(mode & 0o444 == 0o444, "{}: {mode:o}", path.display());
+            if path.is_dir() {
+                assert!(mode & 0o111 == 0o111, "{}: {mode:o}", path.display());
+                look(&path);
+            }
+        }
+    }
+    let stage = scratch("umask");
+    let _ = std::fs::remove_dir_all(&stage);
+    let mut shell = Command::new("sh");
+    let install = format!("umask 077 && exec make -C {} install DESTDIR={}", file("").display(), stage.display());
+    shell.args(["-c", &format!("{install} CARGO={}", env!("CARGO"))]).env_remove("MAKEFLAGS");
+    succeeds(shell.env("CARGO_TARGET_DIR", scratch("libraries")));
+    look(&stage.join("usr"));
+}

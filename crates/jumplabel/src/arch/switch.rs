@@ -1,5 +1,5 @@
-//! The kind of the site of an N-way switch: it jumps to the arm of the mode. Where the site is not written by one store, it goes on behind
-//! while the displacement changes, to a stub that looks at the mode.
+//! The kind of the site of an N-way switch: it jumps to the arm of the mode. If one store cannot write the site, a thread
+//! goes on behind it while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
 use super::kind::Leads;

@@ -1,4 +1,5 @@
-//! Where there are no trampolines, a call goes by way of a pointer to a pointer: `Deref` must return a reference to what does not
+//! Static calls in builds without trampolines: a call goes by way of a pointer to a pointer, because
+//! `Deref` must return a reference to what does not
 //! change. Each target has one such word for good, however often calls are led there.
 
 use core::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! Where no `lock` prefix is patched: atomics are atomic, whatever is called here.
+//! UP mode in builds that patch no `lock` prefix: atomics are atomic, whatever is called here.
 
 use crate::error::Error;
 use crate::patch::Outcome;

@@ -1,4 +1,4 @@
-//! Where `lock` prefixes are sites: the keys of all objects that have some, changed together.
+//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have some change together.
 
 use core::sync::atomic::Ordering;
 
