@@ -18,27 +18,31 @@ impl Machine {
             let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
             line.and_then(|line| line.split_once(": ")).map(|(_, value)| value.to_owned())
         };
-        // A hypervisor may hide the model's name; family, model and stepping stay.
-        let number = |name| field(name).unwrap_or_else(|| "?".into());
+        // A hypervisor may hide the model's name; family, model and stepping stay. By the instruction set, others say what they are.
+        let numbers = |names: &[(&str, &str)]| {
+            let each = names.iter().filter_map(|(name, word)| Some(format!("{word} {}", field(name)?)));
+            each.collect::<Vec<_>>().join(" ")
+        };
+        let numbers = match std::env::consts::ARCH {
+            "aarch64" => {
+                numbers(&[("CPU implementer", "implementer"), ("CPU part", "part"), ("CPU revision", "revision")])
+            }
+            "riscv64" => numbers(&[("isa", "isa"), ("uarch", "uarch"), ("mvendorid", "vendor"), ("marchid", "arch")]),
+            _ => numbers(&[("cpu family", "family"), ("model", "model"), ("stepping", "stepping")]),
+        };
         Machine {
-            cpu: format!(
-                "{} (family {} model {} stepping {})",
-                field("model name").unwrap_or_else(|| "unknown CPU".into()),
-                number("cpu family"),
-                number("model"),
-                number("stepping"),
-            ),
+            cpu: format!("{} ({numbers})", field("model name").unwrap_or_else(|| "unknown CPU".into())),
             kernel: read_to_string("/proc/sys/kernel/osrelease").unwrap_or_else(|_| "?".into()).trim().to_owned(),
             cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get()),
         }
     }
 
     pub fn line(&self) -> String {
-        format!("{}, Linux {}, {} cpus", self.cpu, self.kernel, self.cpus)
+        format!("{}, {}, Linux {}, {} cpus", std::env::consts::ARCH, self.cpu, self.kernel, self.cpus)
     }
 
     pub fn json(&self) -> Value {
-        json!({ "cpu": self.cpu, "kernel": self.kernel, "cpus": self.cpus })
+        json!({ "arch": std::env::consts::ARCH, "cpu": self.cpu, "kernel": self.kernel, "cpus": self.cpus })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Measures jumplabel, beside what stands in its place: `flips` (latency), `scaling` (its growth), `peers` (that of other crates), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
-//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `ops` (that of tables of operations),
+//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `micro` (twelve small cases), `ops` (that of tables of operations),
 //! `pipe` and `sqlite` (that of a whole program's keys), `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
 //! in one page; `compare` sets two reports beside each other.
@@ -8,22 +8,36 @@
 //! All that take time keep to one method: the variants take turns in one process, in an order that is random in each round; a
 //! baseline is subtracted; the figure is a quantile of many samples; and what can be counted exactly (instructions, system
 //! calls, relocations, bytes) is counted, not timed.
+//!
+//! Some are written for x86-64, and say so elsewhere.
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("jumplabel-bench measures the x86-64 Linux engine; build it for x86_64-unknown-linux-*");
+// What only the measurements of x86-64 use is there for all.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_macros))]
 
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), target_os = "linux")))]
+compile_error!("jumplabel-bench measures on Linux: build it for x86_64-, aarch64- or riscv64gc-unknown-linux-gnu");
+
+#[cfg(target_arch = "x86_64")]
 mod cache;
+mod callgrind;
 mod calls;
 mod cargo;
 mod compare;
 mod compile;
 mod counters;
 mod flips;
+mod isa;
 mod layers;
+#[cfg(target_arch = "x86_64")]
 mod listing;
 mod machine;
+mod machines;
+#[cfg(target_arch = "x86_64")]
+mod micro;
+#[cfg(target_arch = "x86_64")]
 mod ops;
 mod peers;
+mod placed;
 mod programs;
 mod report;
 mod samples;
@@ -35,7 +49,9 @@ mod startup;
 mod step;
 mod suite;
 mod switch;
+#[cfg(target_arch = "x86_64")]
 mod tracepoints;
+#[cfg(target_arch = "x86_64")]
 mod up;
 
 use std::path::PathBuf;
@@ -77,6 +93,8 @@ enum What {
     Tracepoints,
     /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
     Switch,
+    /// Twelve small cases beside each other: a nop, a jump, branches, loads, misses, sites, a static call, a switch.
+    Micro,
     /// What `lock` prefixes cost, put in and taken out, beside constants.
     Up,
     /// What a table of operations costs, by each way to do them: the rows of the commit that brought Linux's option, of two loads.
@@ -109,12 +127,35 @@ enum What {
         #[arg(long, default_value = "target/report", value_name = "DIRECTORY")]
         to: PathBuf,
     },
+    /// The runs that are kept, a line for each machine: the table of docs/benchmarks.md.
+    Machines {
+        /// Keeps this run, too, and writes the table into the document.
+        #[arg(long, value_name = "RESULTS.JSON", requires = "name")]
+        keep: Option<PathBuf>,
+        /// What it is called: runs/NAME.json.
+        #[arg(long, default_value = "")]
+        name: String,
+    },
     /// Two results beside each other. Fails if a count has risen: instructions, bytes, system calls.
     Compare { before: PathBuf, after: PathBuf },
 }
 
 /// What a measurement yields; its error is a message for the user.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Runs a measurement that is written for x86-64, or says so.
+macro_rules! on_x86_64 {
+    ($module:ident, $quick:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            $module::run($quick)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            Ok(report::Report::not_here(stringify!($module), $quick))
+        }
+    }};
+}
 
 fn main() -> ExitCode {
     if let Some(code) = compile::stand_in_for_rustc() {
@@ -123,17 +164,19 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.what {
         What::Flips => flips::run(arguments.quick),
-        What::Listing => listing::run(arguments.quick),
+        What::Listing => on_x86_64!(listing, arguments.quick),
         What::Scaling => scaling::run(arguments.quick),
         What::Site => site::run(arguments.quick),
-        What::Cache => cache::run(arguments.quick),
+        What::Cache => on_x86_64!(cache, arguments.quick),
         What::Calls => calls::run(arguments.quick),
         What::Layers => layers::run(arguments.quick),
-        What::Tracepoints => tracepoints::run(arguments.quick),
+        What::Tracepoints => on_x86_64!(tracepoints, arguments.quick),
         What::Switch => switch::run(arguments.quick),
-        What::Up => up::run(arguments.quick),
+        What::Micro => on_x86_64!(micro, arguments.quick),
+        What::Up => on_x86_64!(up, arguments.quick),
+        #[cfg(target_arch = "x86_64")]
         What::Ops { simulated: true } => return ops::simulated(),
-        What::Ops { simulated: false } => ops::run(arguments.quick),
+        What::Ops { .. } => on_x86_64!(ops, arguments.quick),
         What::Peers => peers::run(arguments.quick),
         What::Pipe => programs::pipe::run(arguments.quick),
         What::Sqlite => programs::sqlite::run(arguments.quick),
@@ -143,6 +186,9 @@ fn main() -> ExitCode {
         What::Report { only, from, to } => {
             let page = suite::run(arguments.quick, &only, from.as_deref(), &to);
             return said(page.map(|page| (format!("{}\n", page.display()), true)));
+        }
+        What::Machines { keep, name } => {
+            return said(machines::run(keep.as_deref(), &name).map(|table| (table, true)));
         }
         What::Compare { before, after } => {
             let comparison = compare::run(&before, &after);

@@ -36,7 +36,7 @@ pub fn run(quick: bool) -> Result<Report> {
     }
     let program = |peer: &str| target.join(format!("release/{peer}-alone"));
     let mut times: [[Samples; 3]; 3] = Default::default();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 4 } else { 30 }));
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 2 } else { 30 }));
     let mut turns = [0, 1, 2];
     while times[0][0].len() == 0 || start.elapsed() < budget {
         fastrand::shuffle(&mut turns);

@@ -25,6 +25,18 @@ impl Report {
         Report { name, quick, machine: Machine::here(), tables, charts, counts: Map::new(), notes, facts }
     }
 
+    /// Of what is written for another instruction set: nothing is measured, and that is no failure.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn not_here(name: &'static str, quick: bool) -> Report {
+        let mut report = Report::new(name, quick);
+        report.note(format!(
+            "not on this machine: `{name}` is written for x86-64, and this is {}",
+            std::env::consts::ARCH
+        ));
+        report.fact("not_here", json!(true));
+        report
+    }
+
     pub fn table(&mut self, table: Table) {
         self.tables.push(table);
     }

@@ -22,6 +22,10 @@ impl Samples {
         self.0.push(sample);
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().copied()
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

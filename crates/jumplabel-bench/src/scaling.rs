@@ -11,6 +11,8 @@ use crate::{Result, cargo, programs};
 
 /// Of a flip of a million sites whose pages are private: milliseconds.
 const LIMIT_OF_MILLION: f64 = 50.0;
+/// Of a flip of 257 sites, which are more than a byte counts, and than a page has, against one of 255.
+const LIMIT_OF_STEP: f64 = 1.1;
 /// Of a flip beside 64 threads, against one beside two.
 const LIMIT_OF_THREADS: f64 = 2.0;
 
@@ -85,6 +87,20 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
     report.table(table);
     report.chart(chart);
     report.fact("sites", json!(facts));
+    let of = |wanted: usize, part| {
+        lines.iter().find(|line| line.number == wanted).map_or(f64::NAN, |line| line.flips.quantile(part))
+    };
+    let step = Target { figure: of(257, 0.1) / of(255, 0.1), limit: LIMIT_OF_STEP };
+    let mut table = Table::new("targets", &["", "figure", "target", ""]);
+    table.row(["257 sites, times 255 (p10): no step at 256, nor at a page".to_owned()].into_iter().chain(step.cells()));
+    report.table(table);
+    report.fact("step", step.json());
+    // Of a line through two points: where the time is that of the sites, and at the end.
+    if let Some(last) = lines.last().filter(|last| last.number > 1_000) {
+        let slope = (of(last.number, 0.5) - of(1_000, 0.5)) * 1e3 / (last.number - 1_000) as f64;
+        report.note(format!("slope: {} ns a site from 1,000 to {} sites", figure(slope, 1), last.number));
+        report.fact("slope_ns", json!(slope));
+    }
 }
 
 fn of_objects(report: &mut Report, lines: &[Line]) {

@@ -2,22 +2,61 @@
 //! number and their distance are chosen.
 //!
 //! ```text
-//!   SYMBOL + n * apart:   site        5 bytes, first state as given
-//!                         xor eax, eax; ret       falls through: 0
-//!                         mov eax, 1; ret         jumps: 1
+//!   SYMBOL + n * apart:   site            first state as given
+//!                         return 0        falls through
+//!                         return 1        jumps
 //! ```
 //!
 //! With a key, each site has an entry in `__jump_table`, tied to the code by link order as the library's own are. The
 //! first page of the functions, and the page behind the last, hold nothing else.
 
-/// Emits `$count` functions, `$apart` bytes from one to the next, under the symbol `$symbol`. Site number n belongs to the
-/// key `$keys_apart * n` bytes into `$key`; without a key there are no entries.
+/// The instructions of such a function, for this instruction set. A site that is off and primed is a nop but on x86-64.
+#[cfg(target_arch = "x86_64")]
+macro_rules! site_code {
+    (nop) => {
+        ".byte 0x0f, 0x1f, 0x44, 0, 0"
+    };
+    (test) => {
+        ".byte 0xa9\n.long 2f - . - 4"
+    };
+    (returns) => {
+        "xor eax, eax\nret\n2:\nmov eax, 1\nret"
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! site_code {
+    (nop) => {
+        "nop"
+    };
+    (test) => {
+        "nop"
+    };
+    (returns) => {
+        "mov w0, #0\nret\n2:\nmov w0, #1\nret"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! site_code {
+    (nop) => {
+        ".option push\n.option norvc\nnop\n.option pop"
+    };
+    (test) => {
+        $crate::sites::site_code!(nop)
+    };
+    (returns) => {
+        ".option push\n.option norvc\nli a0, 0\nret\n2:\nli a0, 1\nret\n.option pop"
+    };
+}
+pub(crate) use site_code;
+
+/// Emits `$count` functions, `$apart` bytes from one to the next (at least; [`Functions::DENSE`] are the fewest), under the symbol
+/// `$symbol`. Site number n belongs to the key `$keys_apart * n` bytes into `$key`; without a key there are no entries.
 macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, nop $(, $key:path, $keys_apart:literal)?) => {
-        $crate::sites::site_functions!(@ $symbol, $count, $apart, ".byte 0x0f, 0x1f, 0x44, 0, 0" $(, $key, $keys_apart)?);
+        $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(nop) $(, $key, $keys_apart)?);
     };
     ($symbol:literal, $count:literal, $apart:literal, test) => {
-        $crate::sites::site_functions!(@ $symbol, $count, $apart, ".byte 0xa9\n.long 2f - . - 4");
+        $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(test));
     };
     // Checks of a naked key in the place of sites: calls of its function.
     ($symbol:literal, $count:literal, $apart:literal, naked $function:literal) => {
@@ -25,23 +64,19 @@ macro_rules! site_functions {
     };
     (@ $symbol:literal, $count:literal, $apart:literal, $first:expr $(, $key:path, $keys_apart:literal)?) => {
         core::arch::global_asm!(
-            concat!(".pushsection .text.", $symbol, ", \"ax\", @progbits"),
+            concat!(".pushsection .text.", $symbol, ", \"ax\", %progbits"),
             ".balign 4096",
             concat!(".globl ", $symbol),
             concat!(".hidden ", $symbol),
             concat!($symbol, ":"),
             concat!(".set .Lnumber_", $symbol, ", 0"),
             concat!(".rept ", $count),
-            concat!(".balign ", $apart, ", 0xcc"),
+            concat!(".balign ", $apart),
             "1:",
             $first,
-            "xor eax, eax",
-            "ret",
-            "2:",
-            "mov eax, 1",
-            "ret",
+            $crate::sites::site_code!(returns),
             $(
-                concat!(".pushsection __jump_table, \"ao\", @progbits, ", $symbol),
+                concat!(".pushsection __jump_table, \"ao\", %progbits, ", $symbol),
                 ".balign 4",
                 ".long 1b - .",
                 ".long 2b - .",
@@ -51,7 +86,7 @@ macro_rules! site_functions {
             )?
             concat!(".set .Lnumber_", $symbol, ", .Lnumber_", $symbol, " + 1"),
             ".endr",
-            ".balign 4096, 0xcc",
+            ".balign 4096",
             ".popsection",
             $(key = sym $key,)?
         );
@@ -68,11 +103,15 @@ pub struct Functions {
 }
 
 impl Functions {
+    /// The fewest bytes from one to the next, which are asked for as 16.
+    #[allow(dead_code)] // Used by one program only.
+    pub const DENSE: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
+
     /// Runs number `at`: whether its site jumped.
     #[inline]
     pub fn call(&self, at: usize) -> bool {
         assert!(at < self.count);
-        // SAFETY: one of the functions that the macro emits, which touch nothing but eax and the flags.
+        // SAFETY: one of the functions that the macro emits, which touch nothing but the result and the flags.
         let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.first + at * self.apart) };
         function() != 0
     }

@@ -1,13 +1,11 @@
 //! What a piece of work executes, counted by stepping a copy of this process through it (`ptrace`), one instruction after the
-//! other. No counter of the processor is needed, and no guess about where a call leads.
+//! other. No counter of the processor is needed, and no guess about where a call leads. On x86-64 alone: not every processor stops behind
+//! each instruction.
 
 use std::hint::black_box;
-use std::io::{Error, Result};
 
-use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
-
-/// `syscall`.
-const SYSTEM_CALL: libc::c_long = 0x050f;
+#[cfg(target_arch = "x86_64")]
+pub use here::count;
 
 /// What was executed.
 #[derive(Clone, Copy, Default)]
@@ -25,84 +23,102 @@ pub fn instructions_of_turn(run: fn(u64) -> u64) -> Option<f64> {
     more.map(|more| more as f64 / TURNS as f64)
 }
 
-/// Steps through `work` in a child of this process, which has one thread. An error where tracing is not allowed.
-pub fn count(work: impl Fn()) -> Result<Counted> {
-    // SAFETY: the child calls nothing but `work`, and this process has no other thread.
-    let pid = unsafe { libc::fork() };
-    match pid {
-        -1 => Err(Error::last_os_error()),
-        0 => {
-            // SAFETY: the stops tell the parent where `work` begins and ends.
-            unsafe {
-                if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 {
-                    libc::raise(libc::SIGSTOP);
-                    work();
-                    libc::raise(libc::SIGSTOP);
+/// Nothing is counted here.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn count(_: impl Fn()) -> std::io::Result<Counted> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(target_arch = "x86_64")]
+mod here {
+    use std::io::{Error, Result};
+
+    use super::Counted;
+    use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
+
+    /// `syscall`.
+    const SYSTEM_CALL: libc::c_long = 0x050f;
+
+    /// Steps through `work` in a child of this process, which has one thread. An error where tracing is not allowed.
+    pub fn count(work: impl Fn()) -> Result<Counted> {
+        // SAFETY: the child calls nothing but `work`, and this process has no other thread.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            -1 => Err(Error::last_os_error()),
+            0 => {
+                // SAFETY: the stops tell the parent where `work` begins and ends.
+                unsafe {
+                    if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 {
+                        libc::raise(libc::SIGSTOP);
+                        work();
+                        libc::raise(libc::SIGSTOP);
+                    }
+                    libc::_exit(1)
                 }
-                libc::_exit(1)
+            }
+            pid => {
+                let counted = follow(pid);
+                let mut status = 0;
+                // SAFETY: a child of ours, which nobody else waits for.
+                unsafe {
+                    libc::kill(pid, libc::SIGKILL);
+                    libc::waitpid(pid, &raw mut status, 0);
+                }
+                counted
             }
         }
-        pid => {
-            let counted = follow(pid);
-            let mut status = 0;
-            // SAFETY: a child of ours, which nobody else waits for.
-            unsafe {
-                libc::kill(pid, libc::SIGKILL);
-                libc::waitpid(pid, &raw mut status, 0);
+    }
+
+    fn follow(pid: libc::pid_t) -> Result<Counted> {
+        if stopped(pid)? != libc::SIGSTOP {
+            return Err(Error::other("the child did not stop where its work begins"));
+        }
+        let mut counted = Counted::default();
+        loop {
+            let registers = registers(pid)?;
+            // SAFETY: reads a word of the child.
+            let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, 0) } & 0xffff;
+            counted.system_calls += u64::from(code == SYSTEM_CALL);
+            let is_sync =
+                registers.rax == libc::SYS_membarrier as u64 && registers.rdi == PRIVATE_EXPEDITED_SYNC_CORE as u64;
+            counted.core_syncs += u64::from(code == SYSTEM_CALL && is_sync);
+            // SAFETY: goes on by one instruction.
+            if unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) } == -1 {
+                return Err(Error::last_os_error());
             }
-            counted
+            match stopped(pid)? {
+                libc::SIGTRAP => counted.instructions += 1,
+                libc::SIGSTOP => return Ok(counted),
+                signal => return Err(Error::other(format!("signal {signal} under work that is counted"))),
+            }
+        }
+    }
+
+    fn stopped(pid: libc::pid_t) -> Result<i32> {
+        let mut status = 0;
+        // SAFETY: a child of ours, which nobody else waits for.
+        match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
+            -1 => Err(Error::last_os_error()),
+            _ if libc::WIFSTOPPED(status) => Ok(libc::WSTOPSIG(status)),
+            _ => Err(Error::other("tracing is not allowed here")),
+        }
+    }
+
+    fn registers(pid: libc::pid_t) -> Result<libc::user_regs_struct> {
+        // SAFETY: plain numbers, for which zero is a value.
+        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+        // SAFETY: the request writes one such structure.
+        match unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) } {
+            -1 => Err(Error::last_os_error()),
+            _ => Ok(registers),
         }
     }
 }
 
-fn follow(pid: libc::pid_t) -> Result<Counted> {
-    if stopped(pid)? != libc::SIGSTOP {
-        return Err(Error::other("the child did not stop where its work begins"));
-    }
-    let mut counted = Counted::default();
-    loop {
-        let registers = registers(pid)?;
-        // SAFETY: reads a word of the child.
-        let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, 0) } & 0xffff;
-        counted.system_calls += u64::from(code == SYSTEM_CALL);
-        let is_sync =
-            registers.rax == libc::SYS_membarrier as u64 && registers.rdi == PRIVATE_EXPEDITED_SYNC_CORE as u64;
-        counted.core_syncs += u64::from(code == SYSTEM_CALL && is_sync);
-        // SAFETY: goes on by one instruction.
-        if unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) } == -1 {
-            return Err(Error::last_os_error());
-        }
-        match stopped(pid)? {
-            libc::SIGTRAP => counted.instructions += 1,
-            libc::SIGSTOP => return Ok(counted),
-            signal => return Err(Error::other(format!("signal {signal} under work that is counted"))),
-        }
-    }
-}
-
-fn stopped(pid: libc::pid_t) -> Result<i32> {
-    let mut status = 0;
-    // SAFETY: a child of ours, which nobody else waits for.
-    match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
-        -1 => Err(Error::last_os_error()),
-        _ if libc::WIFSTOPPED(status) => Ok(libc::WSTOPSIG(status)),
-        _ => Err(Error::other("tracing is not allowed here")),
-    }
-}
-
-fn registers(pid: libc::pid_t) -> Result<libc::user_regs_struct> {
-    // SAFETY: plain numbers, for which zero is a value.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    // SAFETY: the request writes one such structure.
-    match unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) } {
-        -1 => Err(Error::last_os_error()),
-        _ => Ok(registers),
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
 
     /// As many as the assembler says; the frame around them is the same.
     #[test]

@@ -4,7 +4,7 @@
 //! ```text
 //!   first         step through each loop: the instructions of a turn
 //!   each round    each variant once, in random order; ratios are of times of one round
-//!   after all     median of the ratios and its 95 % interval
+//!   after all     median of the ratios, over all placements, with the least and the most of them
 //! ```
 
 use std::arch::asm;
@@ -15,8 +15,9 @@ use jumplabel::{lock_prefix, up};
 use serde_json::json;
 
 use crate::Result;
+use crate::placed::{self, Loops, PLACEMENTS, Placed, begin_at, placements};
 use crate::report::{Chart, Report, Table, Target, figure};
-use crate::samples::{Samples, time};
+use crate::samples::time;
 use crate::step;
 
 /// Turns of a loop in one sample: some 100 us.
@@ -33,9 +34,10 @@ struct Guarded {
 macro_rules! turns {
     ($name:ident $(, $prefix:expr)?) => {
         #[inline(never)]
-        fn $name(turns: u64) -> u64 {
+        fn $name<const P: usize>(turns: u64) -> u64 {
             let mut guarded = Guarded { bytes: [1; 8], mutex: 0 };
             let mut waited = 0;
+            begin_at!(P);
             for _ in 0..turns {
                 let (mut found, mut one) = (0_u32, 1_u32);
                 let mutex = &raw mut guarded.mutex;
@@ -59,20 +61,21 @@ turns!(none);
 
 /// A loop over a ticket lock: `xadd` takes a word, of which `inc` gives back half.
 #[inline(never)]
-fn ticket(turns: u64) -> u64 {
-    pair::<true>(turns)
+fn ticket<const P: usize>(turns: u64) -> u64 {
+    pair::<true, P>(turns)
 }
 
 /// Nothing but its two instructions.
 #[inline(never)]
-fn ticket_only(turns: u64) -> u64 {
-    pair::<false>(turns)
+fn ticket_only<const P: usize>(turns: u64) -> u64 {
+    pair::<false, P>(turns)
 }
 
 #[inline(always)]
-fn pair<const CLEARS: bool>(turns: u64) -> u64 {
+fn pair<const CLEARS: bool, const P: usize>(turns: u64) -> u64 {
     let mut guarded = Guarded { bytes: [1; 8], mutex: 0 };
     let mut waited = 0;
+    begin_at!(P);
     for _ in 0..turns {
         let mut ticket = 1_u32 << 16;
         let lock = &raw mut guarded.mutex;
@@ -88,60 +91,70 @@ fn pair<const CLEARS: bool>(turns: u64) -> u64 {
     waited
 }
 
-type Variant = (&'static str, fn(u64) -> u64, bool);
+type Variant = (&'static str, Loops, bool);
 
 /// A name, a loop, and whether it runs in UP mode.
-const VARIANTS: [Variant; 8] = [
-    ("lock, constant", constant, false),
-    ("lock, put in", site, false),
-    ("UP mode", site, true),
-    ("no lock, constant", none, false),
-    ("ticket lock, put in", ticket, false),
-    ("ticket lock, UP mode", ticket, true),
-    ("no clearing, put in", ticket_only, false),
-    ("no clearing, UP mode", ticket_only, true),
+static VARIANTS: [Variant; 8] = [
+    ("lock, constant", placements!(constant), false),
+    ("lock, put in", placements!(site), false),
+    ("UP mode", placements!(site), true),
+    ("no lock, constant", placements!(none), false),
+    ("ticket lock, put in", placements!(ticket), false),
+    ("ticket lock, UP mode", placements!(ticket), true),
+    ("no clearing, put in", placements!(ticket_only), false),
+    ("no clearing, UP mode", placements!(ticket_only), true),
 ];
 /// From here on they are compared with this one.
 const TICKET: usize = 4;
 
 pub fn run(quick: bool) -> Result<Report> {
-    let mut samples = VARIANTS.map(|_| Samples::default());
+    let mut samples: [Placed; VARIANTS.len()] = Default::default();
     let mut instructions = [f64::NAN; VARIANTS.len()];
-    for (count, (_, turns, in_up)) in instructions.iter_mut().zip(VARIANTS) {
-        switch(in_up)?;
-        *count = step::instructions_of_turn(turns).unwrap_or(f64::NAN);
+    for (count, (_, loops, in_up)) in instructions.iter_mut().zip(&VARIANTS) {
+        switch(*in_up)?;
+        *count = step::instructions_of_turn(loops[0]).unwrap_or(f64::NAN);
     }
     let mut order: Vec<usize> = (0..VARIANTS.len()).collect();
     let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 2 } else { 20 }));
-    while start.elapsed() < budget {
+    for placement in (0..PLACEMENTS).cycle() {
+        if placement == 0 && start.elapsed() >= budget {
+            break;
+        }
         fastrand::shuffle(&mut order);
         for &at in &order {
-            let (_, turns, in_up) = VARIANTS[at];
-            switch(in_up)?;
-            if black_box(turns)(black_box(TURNS / 50)) != 0 {
+            let (_, loops, in_up) = &VARIANTS[at];
+            switch(*in_up)?;
+            if placed::run(loops, placement, TURNS / 50) != 0 {
                 return Err("somebody else has a mutex that nobody knows".into());
             }
-            samples[at].push(time(|| _ = black_box(black_box(turns)(black_box(TURNS)))) / TURNS as f64);
+            let nanoseconds = time(|| _ = black_box(placed::run(loops, placement, TURNS)));
+            samples[at].push(placement, nanoseconds / TURNS as f64);
         }
     }
     let mut report = Report::new("up", quick);
-    let title = format!("a mutex, and 64 bytes cleared; {} rounds", samples[0].len());
-    let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "instructions"]);
-    let mut chart = Chart::new("a mutex, or a ticket lock, and 64 bytes cleared", "% of the time with lock");
+    let title = format!("a mutex, and 64 bytes cleared; {} rounds in {PLACEMENTS} placements", samples[0].rounds());
+    let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "", "instructions"]);
+    let mut chart = Chart::new(
+        "a mutex, or a ticket lock, and 64 bytes cleared",
+        "% of the time with lock: median of the placements, least and most",
+    );
     let mut facts = Vec::new();
     for (at, ((name, ..), instructions)) in VARIANTS.iter().zip(instructions).enumerate() {
         let own = &samples[at];
-        let ratio = own.over(&samples[if at < TICKET { 0 } else { TICKET }]);
-        let (part, [from, to]) = (ratio.median() * 100.0, ratio.interval().map(|part| part * 100.0));
+        let beside = if at < TICKET { 0 } else { TICKET };
+        let ratio = own.over(&samples[beside]).times(100.0);
+        let (ns, part, [from, to]) = (own.spread().median, ratio.median, ratio.range);
+        let verdict = if at == beside { "" } else { ratio.verdict(100.0) };
         chart.bar(*name, part, [from, to]);
-        let figures = [(own.median(), 2), (part, 1), (from, 1), (to, 1), (instructions, 0)];
-        table.row([(*name).to_owned()].into_iter().chain(figures.map(|(value, digits)| figure(value, digits))));
-        facts.push(json!({ "variant": name, "ns": own.median(), "percent": part, "percent_interval": [from, to],
+        let figures = [(ns, 2), (part, 1), (from, 1), (to, 1)].map(|(value, digits)| figure(value, digits));
+        let behind = [verdict.to_owned(), figure(instructions, 0)];
+        table.row([(*name).to_owned()].into_iter().chain(figures).chain(behind));
+        facts.push(json!({ "variant": name, "ns": ns, "percent": part, "percent_interval": [from, to],
             "instructions": instructions }));
     }
     report.table(table);
     report.chart(chart);
-    let part = |own: usize, of: usize| Target { figure: samples[own].over(&samples[of]).median() * 100.0, limit: 60.0 };
+    let part = |own: usize, of: usize| Target { figure: samples[own].over(&samples[of]).median * 100.0, limit: 60.0 };
     let (target, of_ticket) = (part(2, 0), part(TICKET + 1, TICKET));
     let mut table = Table::new("target", &["", "%", "target", ""]);
     table.row(["UP mode, of the time with lock".to_owned()].into_iter().chain(target.cells()));

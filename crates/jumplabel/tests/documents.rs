@@ -65,6 +65,7 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("CONTRIBUTING.md", "make lint unit", Commands),
     ("docs/benchmarks.md", "-- flips", Commands),
     ("docs/benchmarks.md", "-- compare", Commands),
+    ("docs/benchmarks.md", "-- machines", Commands),
     ("docs/benchmarks.md", "--test capi cost", Commands),
     ("docs/how-it-works.md", "objects come and go: constructors", FIGURE),
     ("docs/how-it-works.md", "pristine   0f 1f 44 00 00", ENCODINGS),
@@ -244,6 +245,15 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- site", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- cache", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- layers", Exists(OF_A_MACHINE)),
+    ("cargo run --release -p jumplabel-bench -- micro", Exists(OF_A_MACHINE)),
+    (
+        "cargo run --release -p jumplabel-bench -- machines",
+        Exists("src/machines.rs compares its table with the document's"),
+    ),
+    (
+        "cargo run --release -p jumplabel-bench -- machines --keep target/report/results.json --name NAME",
+        Exists("what it reads is made by `make bench`"),
+    ),
     ("cargo run --release -p jumplabel-bench -- scaling", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- peers", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- pipe", Exists(OF_A_MACHINE)),

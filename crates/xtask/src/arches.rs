@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::programs::{self, sum};
@@ -22,6 +22,9 @@ pub fn run(sh: &Shell, targets: &[&Target], require: bool, release: bool, tortur
         if !torture {
             if let Some(c) = &target.c {
                 conformance(sh, target, c)?;
+            }
+            if let (true, Some(emulator)) = (target.measures, target.emulator) {
+                measured(sh, target, emulator)?;
             }
             if let ("aarch64", Compiler::Gcc(gnu, _), Some(emulator)) = (name, &target.compiler, target.emulator) {
                 guarded(sh, target, gnu, emulator)?;
@@ -120,6 +123,28 @@ fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()>
                 .with_context(|| format!("{writer}, {cpu} {state} {library}"))?;
         }
         println!("guarded code stays guarded: {writer}");
+    }
+    Ok(())
+}
+
+/// What `make bench` measures there begins, decodes its loops, and ends; what is written for another instruction set says so. Nobody looks at
+/// times. The bench alone is optimised: its code is what it decodes.
+fn measured(sh: &Shell, target: &Target, emulator: &str) -> Result<()> {
+    let settings = ["opt-level=3", "debug-assertions=false", "codegen-units=16"];
+    let settings =
+        settings.iter().flat_map(|set| ["--config".into(), format!("profile.dev.package.jumplabel-bench.{set}")]);
+    programs::cargo(sh, target, "build", "-Ctarget-feature=+crt-static")
+        .args(["--quiet", "-p", "jumplabel-bench", "--bin", "jumplabel-bench"])
+        .args(settings)
+        .run()?;
+    let program = programs::results(target).with_file_name("debug").join("jumplabel-bench");
+    for (name, is_there) in [("site", true), ("calls", true), ("ops", false)] {
+        let said = cmd!(sh, "{emulator} {program} {name} --quick --json").quiet().ignore_stderr().read();
+        let said = said.with_context(|| format!("jumplabel-bench {name}"))?;
+        if !said.contains(&format!("\"benchmark\":\"{name}\"")) || said.contains("not_here") == is_there {
+            bail!("jumplabel-bench {name}: {said}");
+        }
+        println!("jumplabel-bench {name}: {}", if is_there { "measures" } else { "not on this machine" });
     }
     Ok(())
 }

@@ -13,6 +13,8 @@ pub struct Target {
     pub sets: &'static [&'static str],
     /// None if the headers for C have no sites there.
     pub c: Option<C>,
+    /// Whether jumplabel-bench knows it, and is tried there.
+    pub measures: bool,
     pub guest: Option<Guest>,
 }
 
@@ -79,6 +81,7 @@ pub const TARGETS: &[Target] = &[
         emulator: Some("qemu-aarch64"),
         sets: &[PORTABLE, "process retargets"],
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
+        measures: true,
         guest: Some(Guest {
             machine: "qemu-system-aarch64 -M virt -cpu cortex-a57",
             packages: &["qemu-system-arm"],
@@ -97,6 +100,7 @@ pub const TARGETS: &[Target] = &[
         sets: &[PORTABLE, "process retargets"],
         // Lld relaxes what clang took for final when it optimised at link time.
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
+        measures: false,
         guest: Some(Guest {
             machine: "qemu-system-riscv64 -M virt",
             packages: &["qemu-system-misc", "opensbi"],
@@ -116,6 +120,7 @@ pub const TARGETS: &[Target] = &[
         // Its sites are those of x86-64, and so are the arrays that torture flips.
         sets: &[PORTABLE, "process refusals instant torture objects"],
         c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        measures: false,
         guest: None,
     },
     Target {
@@ -130,6 +135,7 @@ pub const TARGETS: &[Target] = &[
             clang: Some("-fuse-ld=lld-16 -marm -march=armv7-a+fp"),
             clang_lto: None, // lld takes A32 code for Thumb
         }),
+        measures: false,
         guest: Some(Guest {
             machine: "qemu-system-arm -M virt,highmem=off",
             packages: &["qemu-system-arm"],
@@ -152,6 +158,7 @@ pub const TARGETS: &[Target] = &[
             clang: Some(""),
             clang_lto: None, // lld does not know it
         }),
+        measures: false,
         guest: Some(Guest {
             machine: "qemu-system-s390x -M s390-ccw-virtio",
             packages: &["qemu-system-misc"],
@@ -169,6 +176,7 @@ pub const TARGETS: &[Target] = &[
         emulator: Some("qemu-ppc64le"),
         sets: &[PORTABLE, "process"],
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
+        measures: false,
         guest: Some(Guest {
             machine: "qemu-system-ppc64 -M pseries -cpu power8 -vga none",
             packages: &["qemu-system-ppc"],
@@ -191,6 +199,7 @@ pub const TARGETS: &[Target] = &[
         emulator: Some("qemu-loongarch64"),
         sets: &[PORTABLE, "process"],
         c: Some(C { gcc: "-lunwind", clang: None, clang_lto: None }),
+        measures: false,
         guest: None, // Debian has no such kernel
     },
     Target {
@@ -202,6 +211,7 @@ pub const TARGETS: &[Target] = &[
         // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
         sets: &["keys naked records or_load switches ops up plan threads"],
         c: None,
+        measures: false,
         guest: None,
     },
     Target {
@@ -212,6 +222,7 @@ pub const TARGETS: &[Target] = &[
         emulator: None,
         sets: &[PORTABLE, "process"],
         c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        measures: false,
         guest: Some(Guest {
             machine: "qemu-system-x86_64 -M q35 -cpu max",
             packages: &["qemu-system-x86"],

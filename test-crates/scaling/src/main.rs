@@ -22,6 +22,10 @@ static_key! {
     static ONE: false;
     static TEN: false;
     static HUNDRED: false;
+    /// Around what a byte counts, and, 16 bytes apart, around a page.
+    static BELOW_PAGE: false;
+    static PAGE: false;
+    static ABOVE_PAGE: false;
     static THOUSAND: false;
     static TEN_THOUSAND: false;
     static HUNDRED_THOUSAND: false;
@@ -32,6 +36,9 @@ static_key! {
 site_functions!("scaling_1", 1, 16, nop, ONE, 0);
 site_functions!("scaling_10", 10, 16, nop, TEN, 0);
 site_functions!("scaling_100", 100, 16, nop, HUNDRED, 0);
+site_functions!("scaling_255", 255, 16, nop, BELOW_PAGE, 0);
+site_functions!("scaling_256", 256, 16, nop, PAGE, 0);
+site_functions!("scaling_257", 257, 16, nop, ABOVE_PAGE, 0);
 site_functions!("scaling_1000", 1000, 16, nop, THOUSAND, 0);
 site_functions!("scaling_10000", 10000, 16, nop, TEN_THOUSAND, 0);
 site_functions!("scaling_100000", 100000, 16, nop, HUNDRED_THOUSAND, 0);
@@ -42,6 +49,9 @@ unsafe extern "C" {
     fn scaling_1();
     fn scaling_10();
     fn scaling_100();
+    fn scaling_255();
+    fn scaling_256();
+    fn scaling_257();
     fn scaling_1000();
     fn scaling_10000();
     fn scaling_100000();
@@ -55,6 +65,9 @@ fn groups() -> Vec<(&'static RawKey, unsafe extern "C" fn(), usize)> {
         (&ONE, scaling_1, 1),
         (&TEN, scaling_10, 10),
         (&HUNDRED, scaling_100, 100),
+        (&BELOW_PAGE, scaling_255, 255),
+        (&PAGE, scaling_256, 256),
+        (&ABOVE_PAGE, scaling_257, 257),
         (&THOUSAND, scaling_1000, 1000),
         (&TEN_THOUSAND, scaling_10000, 10000),
         (&HUNDRED_THOUSAND, scaling_100000, 100000),
@@ -84,11 +97,11 @@ fn line(name: &str, number: usize, times: impl Iterator<Item = u128>) {
 fn main() {
     let flips: usize = std::env::args().nth(1).map_or(100, |number| number.parse().expect("a number"));
     for (key, first, count) in groups() {
-        let functions = Functions { first: first as usize, count, apart: 16 };
+        let functions = Functions { first: first as usize, count, apart: Functions::DENSE };
         line("sites", count, (0..=flips).map(|at| flip(key, functions, at % 2 == 0)));
     }
     let (key, first, count) = groups()[2];
-    let functions = Functions { first: first as usize, count, apart: 16 };
+    let functions = Functions { first: first as usize, count, apart: Functions::DENSE };
     for threads in [0, 1, 2, 4, 8, 16, 32, 64] {
         let (stop, barrier) = (&AtomicBool::new(false), &Barrier::new(threads + 1));
         std::thread::scope(|scope| {

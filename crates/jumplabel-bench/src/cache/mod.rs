@@ -12,7 +12,7 @@
 mod fill;
 mod loops;
 mod orders;
-mod riscv;
+pub mod riscv;
 mod rounds;
 mod ways;
 mod writer;

@@ -29,7 +29,7 @@ const WAYS: [(&str, &str); 7] = [
 
 /// The table; or what it takes to get it.
 pub fn count(report: &mut Report) {
-    match build()
+    match build(TARGET)
         .and_then(|program| Image::read(&program))
         .and_then(|image| WAYS.map(|(name, _)| image.path(name)).into_iter().collect())
     {
@@ -56,27 +56,29 @@ fn table(report: &mut Report, paths: &Vec<[i64; 3]>) {
     report.note("as the note says");
 }
 
-fn build() -> Result<PathBuf> {
+/// The program, for a target.
+pub fn build(built_for: &str) -> Result<PathBuf> {
     let target = crate::cargo::directory("checks");
     let mut command = crate::cargo::build("checks", &target);
-    command.args(["--target", TARGET]);
+    command.args(["--target", built_for]);
     let output = command.output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("test-crates/checks is not built; rustup target add {TARGET}\n{said}").into());
+        return Err(format!("test-crates/checks is not built; rustup target add {built_for}\n{said}").into());
     }
-    Ok(target.join(TARGET).join("release/checks"))
+    Ok(target.join(built_for).join("release/checks"))
 }
 
 /// The program's code, and where functions are.
-struct Image {
-    code: Vec<u8>,
-    at: u64,
+pub struct Image {
+    pub code: Vec<u8>,
+    /// The address of its first byte.
+    pub at: u64,
     functions: Vec<(String, u64)>,
 }
 
 impl Image {
-    fn read(path: &Path) -> Result<Image> {
+    pub fn read(path: &Path) -> Result<Image> {
         let data = std::fs::read(path)?;
         let header = FileHeader64::<LittleEndian>::parse(&*data)?;
         let endian = header.endian()?;
@@ -91,7 +93,7 @@ impl Image {
         Ok(Image { code: text.data(endian, &*data)?.to_vec(), at: text.sh_addr(endian), functions })
     }
 
-    fn address(&self, name: &str) -> Result<u64> {
+    pub fn address(&self, name: &str) -> Result<u64> {
         let found = self.functions.iter().find(|(function, _)| function == name);
         Ok(found.ok_or(format!("test-crates/checks has no {name}"))?.1)
     }

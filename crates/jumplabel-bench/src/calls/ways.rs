@@ -7,6 +7,7 @@
 //! ```
 
 use std::arch::{asm, naked_asm};
+#[cfg(target_arch = "x86_64")]
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use jumplabel::static_call;
 use jumplabel_bench_elsewhere::{ELSEWHERE, triple as foreign};
+#[cfg(target_arch = "x86_64")]
 use jumplabel_testing::call_sites;
 
-use crate::Result;
+use crate::placed::{Loops, PLACEMENTS, begin_at, placements};
+use crate::{Result, isa, placed};
 
 /// Calls in each turn of a loop.
 pub const CALLS_A_TURN: usize = 8;
@@ -25,23 +28,32 @@ pub type Function = extern "C" fn(u64) -> u64;
 
 #[unsafe(naked)]
 pub extern "C" fn triple(_x: u64) -> u64 {
-    naked_asm!("lea rax, [rdi + rdi * 2]", "ret")
+    naked_asm!(isa::triples!())
 }
 
 /// Another function for the call that is measured, so that it has been patched.
 #[unsafe(naked)]
-extern "C" fn quadruple(_x: u64) -> u64 {
-    naked_asm!("lea rax, [rdi * 4]", "ret")
+extern "C" fn another(_x: u64) -> u64 {
+    naked_asm!(isa::returns_more!(4))
 }
 
 static_call! {
-    static CALL: Function = quadruple;
-    static LISTED: Function = quadruple;
+    static CALL: Function = another;
+    #[cfg(target_arch = "x86_64")]
+    static LISTED: Function = another;
+    #[cfg(target_arch = "x86_64")]
     static FAR: Function = triple;
 }
 
-static POINTER: AtomicUsize = AtomicUsize::new(0);
-static TABLE: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+/// A pointer and a table, for each placement.
+#[repr(align(128))]
+struct Pointers {
+    one: AtomicUsize,
+    table: [AtomicUsize; 4],
+}
+
+static POINTERS: [Pointers; PLACEMENTS] =
+    [const { Pointers { one: AtomicUsize::new(0), table: [const { AtomicUsize::new(0) }; 4] } }; PLACEMENTS];
 static SWAPPED: LazyLock<ArcSwap<Function>> = LazyLock::new(|| ArcSwap::from_pointee(triple as Function));
 
 trait Triple {
@@ -57,6 +69,7 @@ impl Triple for Dynamic {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 // The resolver runs while the program is relocated: it calls nothing.
 std::arch::global_asm!(
     ".pushsection .text.bench_ifunc, \"ax\", @progbits",
@@ -70,6 +83,7 @@ std::arch::global_asm!(
     triple = sym triple,
 );
 
+#[cfg(target_arch = "x86_64")]
 unsafe extern "C" {
     safe fn bench_ifunc(x: u64) -> u64;
 }
@@ -98,39 +112,33 @@ macro_rules! eight {
     };
 }
 
-/// So that the place of a loop in its cache line is the same for all.
-macro_rules! aligned {
-    () => {
-        // SAFETY: a jump to the next cache line.
-        unsafe { asm!("jmp 2f", ".balign 64, 0xcc", "2:", options(nomem, nostack, preserves_flags)) }
-    };
-}
-
 macro_rules! ways {
-    ($($way:ident $name:literal: $latency:ident $throughput:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
+    ($($(#[$when:meta])* $way:ident $name:literal: $latency:ident $throughput:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
         /// The ways, in the order of the report.
         #[derive(Clone, Copy, PartialEq, Debug)]
-        pub enum Way { $($way),* }
+        pub enum Way { $($(#[$when])* $way),* }
 
-        pub const WAYS: &[Way] = &[$(Way::$way),*];
+        pub const WAYS: &[Way] = &[$($(#[$when])* Way::$way),*];
 
         $(
+            $(#[$when])*
             #[inline(never)]
-            fn $latency(turns: u64) -> u64 {
+            fn $latency<const P: usize>(turns: u64) -> u64 {
                 $(let $with = $before;)?
                 let mut $x = turns;
-                aligned!();
+                begin_at!(P);
                 for _ in 0..turns {
                     eight! { $x = $call; }
                 }
                 $x
             }
 
+            $(#[$when])*
             #[inline(never)]
-            fn $throughput(turns: u64) -> u64 {
+            fn $throughput<const P: usize>(turns: u64) -> u64 {
                 $(let $with = $before;)?
                 let $x = turns;
-                aligned!();
+                begin_at!(P);
                 for _ in 0..turns {
                     eight! {
                         let result = $call;
@@ -144,12 +152,12 @@ macro_rules! ways {
 
         impl Way {
             pub fn name(self) -> &'static str {
-                match self { $(Way::$way => $name),* }
+                match self { $($(#[$when])* Way::$way => $name),* }
             }
 
             /// The latency-bound loop, and the throughput-bound one.
-            pub fn loops(self) -> [fn(u64) -> u64; 2] {
-                match self { $(Way::$way => [$latency, $throughput]),* }
+            pub fn loops(self) -> [Loops; 2] {
+                match self { $($(#[$when])* Way::$way => [placements!($latency), placements!($throughput)]),* }
             }
         }
     };
@@ -159,24 +167,28 @@ ways! {
     Inlined "inlined": latency_inlined throughput_inlined (x) {
         let result: u64;
         // SAFETY: arithmetic of registers.
-        unsafe { asm!("lea {0}, [{1} + {1} * 2]", out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
+        unsafe { asm!(isa::triple!("0", "1"), out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
         result
     };
     Direct "direct call": latency_direct throughput_direct (x) triple(x);
+    #[cfg(target_arch = "x86_64")]
     Listed "static call, at its site": latency_listed throughput_listed (x) LISTED(x);
     Static "static call": latency_static throughput_static (x) CALL(x);
+    #[cfg(target_arch = "x86_64")]
     Slot "static call, out of reach": latency_slot throughput_slot (x) FAR(x);
     DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere (x) foreign(x);
     StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere (x) ELSEWHERE(x);
-    Pointer "AtomicPtr": latency_pointer throughput_pointer (x) function(POINTER.load(Ordering::Acquire))(x);
+    Pointer "AtomicPtr": latency_pointer throughput_pointer (x) function(POINTERS[P].one.load(Ordering::Acquire))(x);
     Table "table": latency_table throughput_table
-        (x, at = std::hint::black_box(2_usize) & 3) function(TABLE[at].load(Ordering::Relaxed))(x);
+        (x, at = std::hint::black_box(2_usize) & 3) function(POINTERS[P].table[at].load(Ordering::Relaxed))(x);
+    #[cfg(target_arch = "x86_64")]
     Ifunc "ifunc": latency_ifunc throughput_ifunc (x) bench_ifunc(x);
     Dyn "dyn Trait": latency_dyn throughput_dyn (x) unknown(&Dynamic).triple(x);
     ArcSwap "arc-swap": latency_swap throughput_swap (x, swap = &*SWAPPED) (**swap.load())(x);
 }
 
 /// A copy of `triple` as far away as the system maps.
+#[cfg(target_arch = "x86_64")]
 fn far() -> Result<Function> {
     use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
     let code = [0x48, 0x8d, 0x04, 0x7f, 0xc3_u8]; // lea rax, [rdi + rdi * 2]; ret
@@ -196,8 +208,9 @@ fn far() -> Result<Function> {
     }
 }
 
-/// Lists the calls in both loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
+/// Lists the calls in all loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
 /// none: they go by a register.
+#[cfg(target_arch = "x86_64")]
 fn list_calls() -> Result<Vec<usize>> {
     /// More than a loop.
     const BYTES: usize = 512;
@@ -205,13 +218,14 @@ fn list_calls() -> Result<Vec<usize>> {
         return Ok(Vec::new());
     }
     let trampoline = *LISTED as *const ();
-    let calls = Way::Listed.loops().into_iter().flat_map(|run| {
+    let calls = Way::Listed.loops().into_iter().flatten().flat_map(|run| {
         // SAFETY: the code of a loop; other loops follow.
         unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
     });
     let calls: BTreeSet<usize> = calls.collect();
-    if calls.len() != 2 * CALLS_A_TURN {
-        return Err(format!("{} calls of the trampoline instead of {}", calls.len(), 2 * CALLS_A_TURN).into());
+    let expected = 2 * PLACEMENTS * CALLS_A_TURN;
+    if calls.len() != expected {
+        return Err(format!("{} calls of the trampoline instead of {expected}", calls.len()).into());
     }
     let calls = Vec::from_iter(calls);
     // SAFETY: of instructions that call it: no others have such a displacement.
@@ -227,20 +241,35 @@ pub struct Listed {
 
 /// Leads everything to its function, and makes sure of it.
 pub fn prepare() -> Result<Listed> {
-    let calls = list_calls()?;
-    LISTED.update(triple)?;
-    let straight = calls.iter().filter(|&&call| call_sites::displacement(call) == triple as *const () as usize).count();
+    let listed = prepare_listed()?;
     CALL.update(triple)?;
-    FAR.update(far()?)?;
-    for word in TABLE.iter().chain([&POINTER]) {
-        word.store(triple as *const () as usize, Ordering::Release);
+    for Pointers { one, table } in &POINTERS {
+        table.iter().chain([one]).for_each(|word| word.store(triple as *const () as usize, Ordering::Release));
     }
     for way in WAYS {
         let expected = (0..CALLS_A_TURN).fold(1, |x: u64, _| x * 3);
-        if way.loops()[0](1) != expected {
-            return Err(format!("{} does not call what it should", way.name()).into());
+        let [latency, throughput] = way.loops();
+        for placement in 0..PLACEMENTS {
+            if placed::run(&latency, placement, 1) != expected {
+                return Err(format!("{} does not call what it should", way.name()).into());
+            }
+            placed::run(&throughput, placement, 1);
         }
-        way.loops()[1](1);
     }
+    Ok(listed)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn prepare_listed() -> Result<Listed> {
+    let calls = list_calls()?;
+    LISTED.update(triple)?;
+    let straight = calls.iter().filter(|&&call| call_sites::displacement(call) == triple as *const () as usize).count();
+    FAR.update(far()?)?;
     Ok(Listed { calls: calls.len(), straight })
+}
+
+/// There is no table of calls here.
+#[cfg(not(target_arch = "x86_64"))]
+fn prepare_listed() -> Result<Listed> {
+    Ok(Listed { calls: 0, straight: 0 })
 }

@@ -2,7 +2,7 @@
 //! back. On the sites of the library's own flips, primed, so that mappings, pages and lines of cache are the same.
 //!
 //! ```text
-//!   procmem     open /proc/self/mem, pwrite of a byte for each site, membarrier, close
+//!   procmem     open /proc/self/mem, pwrite for each site, membarrier, close
 //!   mprotect    mprotect rwx, a store for each site, membarrier, mprotect r-x
 //! ```
 
@@ -10,7 +10,7 @@ use std::io::Error;
 
 use jumplabel::WriterKind;
 
-use super::floor::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier, opcode, store};
+use super::floor::{PRIVATE_EXPEDITED_SYNC_CORE, code, fetch, membarrier, store};
 use crate::Result;
 use crate::sites::Functions;
 
@@ -23,7 +23,7 @@ pub fn flip(kind: WriterKind, sites: &Functions, on: bool) -> Result<()> {
 }
 
 fn procmem(sites: &Functions, on: bool) -> Result<()> {
-    let byte = [opcode(on)];
+    let code = code(on).to_le_bytes();
     // SAFETY: a path, a byte of ours, sites of ours, and a descriptor that is closed once.
     unsafe {
         let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
@@ -32,10 +32,11 @@ fn procmem(sites: &Functions, on: bool) -> Result<()> {
         }
         for at in 0..sites.count {
             let place = (sites.first + at * sites.apart) as libc::off_t;
-            if libc::pwrite(memory, byte.as_ptr().cast(), 1, place) != 1 {
+            if libc::pwrite(memory, code.as_ptr().cast(), code.len(), place) != code.len() as isize {
                 return Err(failed("pwrite"));
             }
         }
+        fetch(sites);
         membarrier(PRIVATE_EXPEDITED_SYNC_CORE)?;
         libc::close(memory);
     }

@@ -1,7 +1,7 @@
 //! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
 
 use jumplabel::index_bytes;
-use jumplabel::{WriterKind, for_each_call, for_each_key, for_each_mode};
+use jumplabel::{RawKey, WriterKind, for_each_call, for_each_key, for_each_mode};
 use serde_json::{Value, json};
 
 use super::groups::Group;
@@ -222,6 +222,13 @@ fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
         let (lead, next_lead) = (mprotect - procmem, next_mprotect - next_procmem);
         (lead >= 0.0 && next_lead < 0.0).then(|| size + (next - size) * lead / (lead - next_lead))
     })
+}
+
+/// Of a flip, in a child, which has one thread; not a number where tracing is not allowed, or flips are refused.
+pub(super) fn system_calls(key: &RawKey) -> f64 {
+    let flips = |pairs| (0..pairs).all(|_| key.enable().is_ok() && key.disable().is_ok());
+    let calls = |pairs| crate::step::count(|| assert!(flips(pairs))).ok().map(|counted| counted.system_calls);
+    calls(11).zip(calls(1)).map_or(f64::NAN, |(many, few)| (many - few) as f64 / 20.0)
 }
 
 unsafe extern "C" {

@@ -1,6 +1,6 @@
 //! The sites that are flipped: a group is the sites of one key, 128 bytes apart, and a floor of the same size and shape.
 
-use jumplabel::{RawKey, for_each_site, static_key};
+use jumplabel::{RawKey, WriterKind, for_each_site, set_writer, static_key};
 
 use crate::Result;
 use crate::sites::{Functions, site_functions};
@@ -18,7 +18,9 @@ static_key! {
     static KEY_32: false;
     static KEY_64: false;
     /// Naked keys: one site each, the function that all their checks call.
+    #[cfg(target_arch = "x86_64")]
     static NAKED_1: false;
+    #[cfg(target_arch = "x86_64")]
     static NAKED_10000: false;
     /// One site each, a page apart.
     static SPREAD: [false; 200];
@@ -32,6 +34,7 @@ pub struct Group {
 }
 
 /// Emits the function of a naked key under the symbol `$symbol`, with its entry.
+#[cfg(target_arch = "x86_64")]
 macro_rules! naked_function {
     ($symbol:literal, $key:path) => {
         core::arch::global_asm!(
@@ -86,7 +89,9 @@ group!(group_8, bench_sites_8, "bench_sites_8", 8, KEY_8);
 group!(group_16, bench_sites_16, "bench_sites_16", 16, KEY_16);
 group!(group_32, bench_sites_32, "bench_sites_32", 32, KEY_32);
 group!(group_64, bench_sites_64, "bench_sites_64", 64, KEY_64);
+#[cfg(target_arch = "x86_64")]
 group!(naked_1, bench_naked_1, "bench_naked_1", 1, naked NAKED_1, "bench_naked_function_1");
+#[cfg(target_arch = "x86_64")]
 group!(naked_10000, bench_naked_10000, "bench_naked_10000", 10000, naked NAKED_10000, "bench_naked_function_10000");
 site_functions!("bench_sites_spread", 200, 4096, nop, SPREAD, 8);
 site_functions!("bench_floor", 10000, 128, test);
@@ -106,7 +111,14 @@ pub fn steps() -> Result<Vec<Group>> {
     checked(vec![group_4(), group_8(), group_16(), group_32(), group_64()])
 }
 
+/// Their functions and checks are written for x86-64.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn naked() -> Result<Vec<Group>> {
+    Ok(Vec::new())
+}
+
 /// Naked keys with 1 check and with 10,000.
+#[cfg(target_arch = "x86_64")]
 pub fn naked() -> Result<Vec<Group>> {
     let groups = vec![naked_1(), naked_10000()];
     for group in &groups {
@@ -147,6 +159,15 @@ fn checked(groups: Vec<Group>) -> Result<Vec<Group>> {
         }
     }
     Ok(groups)
+}
+
+/// Whether the system, or an emulator, lets a writer work.
+pub fn works(kind: &WriterKind) -> bool {
+    set_writer(Some(*kind));
+    let key = &spread().0[0];
+    let works = key.enable().is_ok() && key.disable().is_ok();
+    set_writer(None);
+    works
 }
 
 impl Group {

@@ -25,8 +25,8 @@ use crate::report::Report;
 use crate::samples::Samples;
 use crate::{Result, sites::Functions};
 pub use executor::Executor;
-pub use floor::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier, open as open_floor};
-use groups::Group;
+pub use floor::{PRIVATE_EXPEDITED_SYNC_CORE, floor_of_one, membarrier, open as open_floor, store_floor};
+use groups::{Group, works};
 
 /// The most that the p10 of an automatic flip may be, as a multiple of that of the bare calls of the writer that it takes, for
 /// each of the groups.
@@ -94,44 +94,45 @@ impl Cell {
 struct Bench {
     groups: Vec<Group>,
     executor: Executor,
+    /// Whether there are a floor and bare calls: they need `membarrier`.
+    has_floor: bool,
 }
 
 pub fn run(quick: bool) -> Result<Report> {
     let mut groups = groups::groups()?;
     groups.extend(groups::steps()?);
     groups.extend(groups::naked()?);
-    floor::open()?;
+    let floor = floor::open();
     let mut targets: Vec<Functions> = groups.iter().map(|group| group.sites).collect();
     targets.extend(groups.iter().map(|group| groups::floor(group.sites.count)));
     targets.push(groups::spread().1);
-    let bench = Bench { executor: Executor::start(targets), groups };
+    let bench = Bench { executor: Executor::start(targets), groups, has_floor: floor.is_ok() };
 
     let mut report = Report::new("flips", quick);
+    if let Err(error) = floor {
+        report.note(format!("no floor and no bare calls here, so that nothing is compared with them: {error}"));
+    }
     let before = mappings();
     let very_first = bench.very_first()?;
     let flips = bench.single_flips()?;
     let after = mappings();
     let cells = bench.rounds(quick)?;
-
     bench.report_latency(&mut report, &cells);
     bench.report_first(&mut report, &cells, &very_first);
     bench.report_crossover(&mut report, &cells);
-    bench.report_naked(&mut report, &cells);
+    if crate::isa::IS_X86 {
+        bench.report_naked(&mut report, &cells);
+    } else {
+        report.note("naked keys: not on this machine; their checks are written for x86-64");
+    }
     report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
     report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
     figures::report_memory(&mut report)?;
     // Without optimisation, each file that is closed is looked at once more.
     let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
-    let of_one = system_calls(bench.groups[0].key);
+    let of_one = figures::system_calls(bench.groups[0].key);
     report.count(format!("system calls of a flip of one site, with one thread{build}"), of_one);
     Ok(report)
-}
-
-/// Of a flip, in a child, which has one thread; not a number where tracing is not allowed, or flips are refused.
-fn system_calls(key: &RawKey) -> f64 {
-    let flips = |pairs| (0..pairs).all(|_| key.enable().is_ok() && key.disable().is_ok());
-    let calls = |pairs| crate::step::count(|| assert!(flips(pairs))).ok().map(|counted| counted.system_calls);
-    calls(11).zip(calls(1)).map_or(f64::NAN, |(many, few)| (many - few) as f64 / 20.0)
 }
 
 impl Bench {
@@ -157,9 +158,10 @@ impl Bench {
     fn single_flips(&self) -> Result<usize> {
         let (keys, sites) = groups::spread();
         let target = 2 * self.groups.len();
+        let writers: Vec<_> = [WriterKind::Mprotect, WriterKind::Procmem].into_iter().filter(works).collect();
         let mut flips = 0;
         while flips < SINGLE_FLIPS {
-            set_writer(Some(if flips / keys.len() % 4 < 2 { WriterKind::Mprotect } else { WriterKind::Procmem }));
+            set_writer(writers.get(flips / keys.len() / 2 % writers.len().max(1)).copied());
             for (at, key) in keys.iter().enumerate() {
                 let on = !key.is_enabled();
                 let mut result = Ok(());
@@ -194,6 +196,11 @@ impl Bench {
                 cells.extend(bare.map(|variant| Cell::new(group, variant)));
             }
         }
+        cells.retain(|cell| match cell.variant {
+            Variant::Floor => self.has_floor,
+            Variant::Bare(kind) => self.has_floor && works(&kind),
+            _ => true,
+        });
         // A round to warm up, which tells which writers are refused here.
         let mut usable = Vec::new();
         for mut cell in cells {
@@ -280,14 +287,4 @@ impl Bench {
 
 fn set(key: &RawKey, on: bool) -> std::result::Result<jumplabel::Outcome, jumplabel::Error> {
     if on { key.enable() } else { key.disable() }
-}
-
-/// The floor's one site, as another command executes it.
-pub fn floor_of_one() -> Functions {
-    groups::floor(1)
-}
-
-/// A flip of that site.
-pub fn store_floor(on: bool) {
-    floor::flip(&floor_of_one(), on);
 }

@@ -10,7 +10,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use crate::Result;
-use crate::site::loops::{Loop, alu, eight, latency};
+use crate::placed::{Loops, PLACEMENTS, placements};
+use crate::site::loops::{alu, eight, latency};
 
 /// What is guarded, where the guard does not bring its own.
 #[cold]
@@ -23,13 +24,14 @@ jumplabel::static_key! { static KEY: false; }
 
 #[repr(align(128))]
 struct Apart<T>(T);
-static FLAG: Apart<AtomicBool> = Apart(AtomicBool::new(false));
-static HOOK: Apart<AtomicPtr<()>> = Apart(AtomicPtr::new(std::ptr::null_mut()));
+/// One for each placement.
+static FLAGS: [Apart<AtomicBool>; PLACEMENTS] = [const { Apart(AtomicBool::new(false)) }; PLACEMENTS];
+static HOOKS: [Apart<AtomicPtr<()>>; PLACEMENTS] = [const { Apart(AtomicPtr::new(std::ptr::null_mut())) }; PLACEMENTS];
 
 /// Reachable stores of values that the compiler does not know: without them, it takes both for constants.
 fn store() {
-    FLAG.0.store(black_box(false), Ordering::Relaxed);
-    HOOK.0.store(black_box(std::ptr::null_mut()), Ordering::Relaxed);
+    FLAGS.iter().for_each(|flag| flag.0.store(black_box(false), Ordering::Relaxed));
+    HOOKS.iter().for_each(|hook| hook.0.store(black_box(std::ptr::null_mut()), Ordering::Relaxed));
 }
 
 /// Calls a hook, if there is one.
@@ -47,8 +49,8 @@ macro_rules! loops {
     ($($kind:ident: $baseline:ident $key:ident $relaxed:ident $hook:ident $log:ident $tracing:ident $fail:ident $metrics:ident;)*) => {$(
         $kind!($baseline, hits, let _ = &mut hits;);
         $kind!($key, hits, if static_branch_unlikely!(KEY) { diagnose(hits) });
-        $kind!($relaxed, hits, if FLAG.0.load(Ordering::Relaxed) { diagnose(hits) });
-        $kind!($hook, hits, hook!(HOOK, hits););
+        $kind!($relaxed, hits, if FLAGS[P].0.load(Ordering::Relaxed) { diagnose(hits) });
+        $kind!($hook, hits, hook!(HOOKS[P], hits););
         $kind!($log, hits, log::trace!("{}", hits););
         $kind!($tracing, hits, tracing::trace!(hits););
         $kind!($fail, hits, fail::fail_point!("jumplabel-bench", |_| hits););
@@ -66,7 +68,7 @@ pub struct Way {
     pub name: &'static str,
     /// Whether a site is all that it is.
     pub is_site: bool,
-    pub loops: [Loop; 2],
+    pub loops: [Loops; 2],
     pub prepare: fn() -> Result<()>,
 }
 
@@ -74,7 +76,7 @@ macro_rules! ways {
     ($($name:literal: $latency:ident $alu:ident $is_site:literal $prepare:expr;)*) => {
         /// The first is none.
         pub const WAYS: &[Way] = &[$(
-            Way { name: $name, is_site: $is_site, loops: [$latency, $alu], prepare: $prepare },
+            Way { name: $name, is_site: $is_site, loops: [placements!($latency), placements!($alu)], prepare: $prepare },
         )*];
     };
 }

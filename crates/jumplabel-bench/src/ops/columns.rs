@@ -9,7 +9,7 @@ use super::load::{DENSE, LAYOUTS, SPARSE, reset, turns, word};
 use super::sites;
 use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
 use crate::Result;
-use crate::site::loops::Loop;
+use crate::placed::Loop;
 
 /// Which backend the tables have, in UP mode or not.
 #[derive(Clone, Copy, PartialEq, Debug)]

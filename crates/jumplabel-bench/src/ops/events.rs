@@ -8,42 +8,9 @@ use super::columns::{BACKENDS, COLUMNS, LOADS};
 use super::load::reset;
 use super::simulated;
 use crate::Result;
+use crate::callgrind::Events;
 use crate::counters::Counters;
-use crate::site::loops::Loop;
-
-/// Of a turn.
-#[derive(Clone, Copy, Default)]
-pub struct Events {
-    pub instructions: f64,
-    /// Of the last level: what missed the first one.
-    pub references: f64,
-    pub misses: f64,
-    pub branches: f64,
-    pub mispredicted: f64,
-}
-
-/// A row of a table of them.
-type Row = (&'static str, fn(&Events) -> f64);
-
-impl Events {
-    pub fn minus(self, other: Events) -> Events {
-        Events {
-            instructions: self.instructions - other.instructions,
-            references: self.references - other.references,
-            misses: self.misses - other.misses,
-            branches: self.branches - other.branches,
-            mispredicted: self.mispredicted - other.mispredicted,
-        }
-    }
-
-    pub const ROWS: [Row; 5] = [
-        ("instructions", |events| events.instructions),
-        ("references of the last-level cache", |events| events.references),
-        ("misses of it", |events| events.misses),
-        ("branches", |events| events.branches),
-        ("mispredicted", |events| events.mispredicted),
-    ];
-}
+use crate::placed::Loop;
 
 /// The numbers of a column and of a load, and their events.
 pub type Each = Vec<(usize, usize, Events)>;

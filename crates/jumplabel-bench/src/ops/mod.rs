@@ -24,16 +24,16 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::Result;
+use crate::callgrind::Events;
 use crate::report::Report;
 use crate::samples::Samples;
 use crate::site::decode::Path;
 use crate::step;
 use columns::{BACKENDS, COLUMNS, IN_PLACE, LOADS, LOCKED, Load, UP};
 use events::Counter;
-pub use events::Events;
 use load::LAYOUTS;
 use prefixes::Prefixes;
-pub use simulated::{events, simulated};
+pub use simulated::simulated;
 
 /// A column under a load.
 struct Cell {
@@ -158,7 +158,7 @@ fn measure(cells: &mut [Cell], prefixes: &Prefixes, quick: bool) -> Result<usize
     let mut turns: Vec<(usize, usize)> =
         (0..cells.len()).flat_map(|cell| (0..LAYOUTS).map(move |layout| (cell, layout))).collect();
     let mut backends = BACKENDS;
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 5 } else { 40 }));
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 40 }));
     let mut rounds = 0;
     while start.elapsed() < budget || rounds == 0 {
         fastrand::shuffle(&mut turns);

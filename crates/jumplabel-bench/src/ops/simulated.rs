@@ -4,10 +4,11 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use super::columns::LOADS;
-use super::events::{Each, Events, each, execute};
+use super::events::{Each, each, execute};
 use super::sites;
 use crate::Result;
-use crate::site::loops::Loop;
+use crate::callgrind::events;
+use crate::placed::Loop;
 
 /// The function that callgrind counts.
 #[unsafe(no_mangle)]
@@ -66,35 +67,4 @@ pub fn simulate() -> Result<Each> {
     });
     std::fs::remove_dir_all(&folder)?;
     read
-}
-
-/// Of each of so many turns, from a file of callgrind's.
-pub fn events(text: &str, turns: u64) -> Option<Events> {
-    let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
-    let names: Vec<&str> = line("events: ")?.split_whitespace().collect();
-    let totals: Vec<f64> =
-        line("totals: ")?.split_whitespace().map(|total| total.parse().unwrap_or(f64::NAN)).collect();
-    let sum = |of: &[&str]| {
-        let each = of.iter().map(|name| names.iter().position(|event| event == name).and_then(|at| totals.get(at)));
-        each.sum::<Option<f64>>().map(|sum| sum / turns as f64)
-    };
-    Some(Events {
-        instructions: sum(&["Ir"])?,
-        references: sum(&["I1mr", "D1mr", "D1mw"])?,
-        misses: sum(&["ILmr", "DLmr", "DLmw"])?,
-        branches: sum(&["Bc", "Bi"])?,
-        mispredicted: sum(&["Bcm", "Bim"])?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn events() {
-        let text = "version: 1\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim\nfn=(1)\ntotals: 100 0 0 2 3 5 1 0 1 10 4 6 2\n";
-        let events = super::events(text, 2).unwrap();
-        let all = [events.instructions, events.references, events.misses, events.branches, events.mispredicted];
-        assert_eq!(all, [50.0, 5.0, 1.0, 8.0, 3.0]);
-        assert!(super::events("events: Ir\ntotals: 1\n", 2).is_none());
-    }
 }

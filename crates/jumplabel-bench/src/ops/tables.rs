@@ -4,11 +4,13 @@ use object::{Object, ObjectSymbol};
 use serde_json::{Value, json};
 
 use super::columns::{BY_TABLE, CLOSED, COLUMNS, IN_PLACE, LOADS, Load, MAIN, OPEN, PARTS, UP};
-use super::events::{Counter, Events};
+use super::events::Counter;
 use super::load::LAYOUTS;
 use super::sites::Listing;
 use super::{Cell, find};
 use crate::Result;
+use crate::callgrind::Events;
+use crate::placed::Spread;
 use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
 
@@ -176,7 +178,14 @@ fn ten_rows(
         let head = [name.to_owned(), String::new()];
         head.into_iter().chain(columns.iter().map(of)).collect::<Vec<_>>()
     };
+    // What is not told from no table: the layouts differ by more.
+    let verdict = |cell: &&Cell| {
+        let [middle, least, most] = cell.over(plain);
+        let is_plain = cell.column == plain.column;
+        if is_plain { "" } else { Spread { median: middle, range: [least, most] }.verdict(1.0) }.to_owned()
+    };
     table.row(row("cycles, by layout", &spread));
+    table.row(row("", &verdict));
     table.row(row("bytes of the loop", &|cell| cell.text[0].to_string()));
     table.row(row("bytes behind it", &|cell| cell.text[1].to_string()));
     report.table(table);

@@ -31,9 +31,35 @@ pub fn optimisation(quick: bool) -> &'static str {
     }
 }
 
+/// A compiler of C, and the commands that may be it.
+pub struct Compiler {
+    pub name: &'static str,
+    commands: &'static [&'static str],
+}
+
+pub const COMPILERS: [Compiler; 2] = [
+    Compiler { name: "gcc", commands: &["gcc"] },
+    Compiler {
+        name: "clang",
+        commands: &["clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14"],
+    },
+];
+
+impl Compiler {
+    /// The first of its commands that is there.
+    pub fn command(&self) -> Option<&'static str> {
+        let is_there = |command: &&&str| {
+            std::env::var_os("PATH")
+                .is_some_and(|path| std::env::split_paths(&path).any(|to| to.join(command).is_file()))
+        };
+        self.commands.iter().find(is_there).copied()
+    }
+}
+
 /// A source file, compiled in one way.
 #[derive(Clone)]
 pub struct Object {
+    pub compiler: &'static Compiler,
     pub source: PathBuf,
     pub name: String,
     pub options: Vec<String>,
@@ -52,13 +78,14 @@ impl Object {
     }
 
     fn command(&self) -> Command {
-        let mut gcc = Command::new("gcc");
-        gcc.args(["-std=gnu11", "-ffunction-sections", "-c"])
+        let mut compiler = Command::new(self.compiler.command().unwrap_or(self.compiler.name));
+        compiler
+            .args(["-std=gnu11", "-ffunction-sections", "-c"])
             .args(&self.options)
             .arg("-I")
             .arg(installed().join("include"));
-        gcc.arg(&self.source).arg("-o").arg(self.file());
-        gcc
+        compiler.arg(&self.source).arg("-o").arg(self.file());
+        compiler
     }
 
     /// What it was compiled by, and of what.
@@ -120,11 +147,13 @@ pub fn compile(objects: &[Object]) -> Result<()> {
         let mut started = Vec::new();
         for (object, recipe) in pair {
             eprintln!("jumplabel-bench: compiling {}", object.name);
-            started.push((object, recipe, object.command().spawn()?));
+            let child = object.command().spawn().map_err(|error| format!("{}: {error}", object.compiler.name))?;
+            started.push((object, recipe, child));
         }
         for (object, recipe, mut child) in started {
             if !child.wait()?.success() {
-                return Err(format!("gcc could not compile {}: {:?}", object.name, object.command()).into());
+                let Compiler { name, .. } = object.compiler;
+                return Err(format!("{name} could not compile {}: {:?}", object.name, object.command()).into());
             }
             fs::write(stamp(object), recipe)?;
         }

@@ -9,7 +9,7 @@ use perf_event::events::{Hardware, Software};
 
 use super::build;
 use crate::Result;
-use crate::ops::{Events, events};
+use crate::callgrind::{Events, events};
 
 /// The rows of the document's table, and what counts them here.
 pub const ROWS: [(&str, Option<Hardware>); 11] = [

@@ -7,7 +7,7 @@
 //!                 interval that holds 95 % of the ratios of layouts drawn anew, with repetition, from those of both
 //! ```
 
-mod build;
+pub mod build;
 mod execution;
 pub mod pipe;
 pub mod sqlite;
@@ -15,12 +15,12 @@ pub mod sqlite;
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::ops::Events;
+use crate::callgrind::Events;
 use crate::samples::Samples;
 use crate::startup::image::Image;
 pub use build::objects;
 
-use build::Object;
+use build::{Compiler, Object};
 use execution::ROWS;
 
 /// A program in one way, in all layouts.
@@ -117,7 +117,7 @@ fn verdict([from, to]: [f64; 2]) -> &'static str {
 }
 
 /// A source of these programs, compiled with options.
-fn object(source: &Path, name: &str, options: &[&str]) -> Object {
+pub fn object(compiler: &'static Compiler, source: &Path, name: &str, options: &[&str]) -> Object {
     let options = options.iter().map(|option| (*option).to_owned()).collect();
-    Object { source: source.to_path_buf(), name: name.to_owned(), options }
+    Object { compiler, source: source.to_path_buf(), name: name.to_owned(), options }
 }

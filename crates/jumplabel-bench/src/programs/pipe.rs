@@ -1,11 +1,12 @@
 //! `pipe`: a scheduler of tasks that pass a token by pipes, with keys in its switch: the rows of the table in Linux's document.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::build::{COMPILERS, Compiler};
 use super::execution::{MIGRATIONS, OWN_CLOCK, ROWS};
 use super::{Way, build, object, rounds, simulate, sites_of_library, verdict};
 use crate::Result;
-use crate::ops::Events;
+use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, figure};
 
 /// Sites of the scheduler: what its source says.
@@ -23,26 +24,26 @@ const PUBLISHED: [(usize, [f64; 2]); 6] = [
 
 /// The ways, and what they are compiled with.
 const WAYS: [(&str, &str, &str); 3] = [
-    ("without keys", "pipe-constant", "-DCONSTANT"),
-    ("fallback", "pipe-fallback", "-DJUMPLABEL_FALLBACK"),
-    ("keys", "pipe-keys", "-DKEYS"),
+    ("without keys", "constant", "-DCONSTANT"),
+    ("fallback", "fallback", "-DJUMPLABEL_FALLBACK"),
+    ("keys", "keys", "-DKEYS"),
 ];
 
 pub fn run(quick: bool) -> Result<Report> {
     let lock = build::lock()?;
     build::install()?;
-    let source = build::sources().join("pipe.c");
-    let objects = WAYS.map(|(_, name, option)| object(&source, name, &[build::optimisation(false), option]));
-    build::compile(&objects)?;
+    // A short run has one.
+    let number = if quick { 1 } else { COMPILERS.len() };
+    let compilers: Vec<_> = COMPILERS[..number].iter().filter(|compiler| compiler.command().is_some()).collect();
     // Eighty runs; the document has 50.
     let (layouts, times, passes) = if quick { (8, 2, "20000") } else { (16, 5, "200000") };
     let mut ways = Vec::new();
-    for (object, (name, ..)) in objects.iter().zip(WAYS) {
-        ways.push(Way::link(name, &[object], layouts, vec![passes])?);
+    for compiler in &compilers {
+        ways.extend(compiled(compiler, layouts, passes)?);
     }
     drop(lock);
     let library = sites_of_library(&ways);
-    for (way, expected) in ways.iter().zip([0, 0, SITES]) {
+    for (way, expected) in ways.iter().zip([0, 0, SITES].into_iter().cycle()) {
         if way.sites - library != expected {
             return Err(format!("{}: {} sites, not {expected}: not measured", way.name, way.sites - library).into());
         }
@@ -50,8 +51,46 @@ pub fn run(quick: bool) -> Result<Report> {
     rounds(&mut ways, times)?;
     simulate(&mut ways, "2000");
     let mut report = Report::new("pipe", quick);
-    let [_, fallback, keys] = &ways[..] else { return Err("three ways".into()) };
-    let title = format!("{passes} passes by pipes, {layouts} layouts x {times} runs");
+    let mut others = Vec::new();
+    for (compiler, ways) in compilers.iter().zip(ways.chunks_exact(WAYS.len())) {
+        let title = format!("{passes} passes by pipes, {}; {layouts} layouts x {times} runs", compiler.name);
+        let facts = rows(&mut report, ways, &title);
+        let counted = simulated(&mut report, ways, compiler.name);
+        let mut chart = Chart::new(
+            format!("a pass of the token, beside the program without keys, {}", compiler.name),
+            "times as long as without keys",
+        );
+        for way in &ways[1..] {
+            let (ratio, interval) = way.over(&ways[0], OWN_CLOCK);
+            chart.bar(way.name, ratio, interval);
+        }
+        report.chart(chart);
+        if others.is_empty() {
+            report.fact("rows", facts.clone());
+            report.fact("simulated", counted.clone());
+        }
+        others.push(json!({ "compiler": compiler.name, "rows": facts, "simulated": counted }));
+    }
+    report.fact("compilers", json!(others));
+    report.fact("sites", json!(SITES));
+    report.count("sites of pipe", SITES as f64);
+    report.note("a pass is a read, a write, a read that finds nothing, and a switch with 13 checks; a dash is what this machine does not count");
+    Ok(report)
+}
+
+/// The program in all ways and layouts, by one compiler.
+fn compiled(compiler: &'static Compiler, layouts: usize, passes: &'static str) -> Result<Vec<Way>> {
+    let source = build::sources().join("pipe.c");
+    let objects = WAYS.map(|(_, word, option)| {
+        object(compiler, &source, &format!("pipe-{}-{word}", compiler.name), &[build::optimisation(false), option])
+    });
+    build::compile(&objects)?;
+    objects.iter().zip(WAYS).map(|(object, (name, ..))| Way::link(name, &[object], layouts, vec![passes])).collect()
+}
+
+/// The document's table, of one compiler.
+fn rows(report: &mut Report, ways: &[Way], title: &str) -> Value {
+    let [_, fallback, keys] = ways else { return Value::Null };
     let head = ["", "fallback", "keys", "saved %", "from", "to", "", "Linux 3.3-rc2: without", "with", "saved %"];
     let mut table = Table::new(title, &head);
     let mut facts = Vec::new();
@@ -73,18 +112,7 @@ pub fn run(quick: bool) -> Result<Report> {
             "interval": [self::saved(to), self::saved(from)] }));
     }
     report.table(table);
-    report.fact("rows", json!(facts));
-    simulated(&mut report, &ways);
-    let mut chart = Chart::new("a pass of the token, beside the program without keys", "of its time");
-    for way in &ways[1..] {
-        let (ratio, interval) = way.over(&ways[0], OWN_CLOCK);
-        chart.bar(way.name, ratio, interval);
-    }
-    report.chart(chart);
-    report.fact("sites", json!(SITES));
-    report.count("sites of pipe", SITES as f64);
-    report.note("a pass is a read, a write, a read that finds nothing, and a switch with 13 checks; a dash is what this machine does not count");
-    Ok(report)
+    json!(facts)
 }
 
 fn saved(ratio: f64) -> f64 {
@@ -97,9 +125,11 @@ fn published(row: usize) -> [String; 3] {
 }
 
 /// What callgrind counts and simulates, of user mode.
-fn simulated(report: &mut Report, ways: &[Way]) {
-    let mut table =
-        Table::new("2,000 passes, user mode, simulated", &["", "without keys", "fallback", "keys", "saved %"]);
+fn simulated(report: &mut Report, ways: &[Way], compiler: &str) -> Value {
+    let mut table = Table::new(
+        format!("2,000 passes, {compiler}, user mode, simulated"),
+        &["", "without keys", "fallback", "keys", "saved %"],
+    );
     let mut facts = Vec::new();
     for (name, of) in Events::ROWS {
         let each: Vec<f64> = ways.iter().map(|way| way.simulated.as_ref().map_or(f64::NAN, of)).collect();
@@ -110,5 +140,5 @@ fn simulated(report: &mut Report, ways: &[Way]) {
         facts.push(json!({ "row": name, "without": each[0], "fallback": each[1], "keys": each[2] }));
     }
     report.table(table);
-    report.fact("simulated", json!(facts));
+    json!(facts)
 }

@@ -12,18 +12,23 @@ use serde_json::json;
 use super::execution::OWN_CLOCK;
 use super::{Way, build, object, rounds, simulate, sites_of_library, verdict};
 use crate::Result;
-use crate::ops::Events;
+use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, Target, figure};
 
-/// The ways, what they are compiled with, and whether a short run does without.
-const WAYS: [(&str, &str, bool); 6] = [
-    ("constant", "CONSTANT", false),
-    ("site", "SITE", false),
-    ("relaxed load", "RELAXED", false),
-    ("nop", "NOP", true),
-    ("empty goto", "GOTO", true),
-    ("site, its arm in line", "LIKELY", true),
+/// The ways, what they are compiled with and by which compiler, and whether a short run does without.
+const WAYS: [(&str, &str, usize, bool); 9] = [
+    ("constant", "CONSTANT", 0, false),
+    ("site", "SITE", 0, false),
+    ("relaxed load", "RELAXED", 0, false),
+    ("nop", "NOP", 0, true),
+    ("empty goto", "GOTO", 0, true),
+    ("site, its arm in line", "LIKELY", 0, true),
+    (CLANG, "CONSTANT", 1, true),
+    ("site, clang", "SITE", 1, true),
+    ("relaxed load, clang", "RELAXED", 1, true),
 ];
+/// What clang's ways are compared with.
+const CLANG: &str = "constant, clang";
 
 /// What sqlite is compiled with: assertions, and nothing that needs threads.
 const OPTIONS: [&str; 3] = ["-DSQLITE_DEBUG", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"];
@@ -35,14 +40,17 @@ pub fn run(quick: bool) -> Result<Report> {
     let optimisation = build::optimisation(quick);
     let include = |path: &std::path::Path| format!("-I{}", path.display());
     let (asserted, own) = (include(&build::sources().join("asserted")), include(&sources));
-    let compiled: Vec<_> = WAYS.iter().filter(|(.., is_long)| !(quick && *is_long)).collect();
+    let is_there = |compiler: usize| build::COMPILERS[compiler].command().is_some();
+    let is_compiled = |(_, _, compiler, is_long): &&(_, _, usize, bool)| !(quick && *is_long) && is_there(*compiler);
+    let compiled: Vec<_> = WAYS.iter().filter(is_compiled).collect();
     let mut objects = Vec::new();
-    for (_, option, _) in &compiled {
+    for (_, option, compiler, _) in &compiled {
+        let compiler = &build::COMPILERS[*compiler];
         let define = format!("-D{option}");
         let options: Vec<&str> = [optimisation, &define, &asserted, &own].into_iter().chain(OPTIONS).collect();
-        let name = format!("{}{optimisation}", option.to_lowercase());
-        objects.push(object(&sources.join("sqlite3.c"), &format!("sqlite-{name}"), &options));
-        objects.push(object(&build::sources().join("sqlite.c"), &format!("load-{name}"), &options));
+        let name = format!("{}-{}{optimisation}", compiler.name, option.to_lowercase());
+        objects.push(object(compiler, &sources.join("sqlite3.c"), &format!("sqlite-{name}"), &options));
+        objects.push(object(compiler, &build::sources().join("sqlite.c"), &format!("load-{name}"), &options));
     }
     build::compile(&objects)?;
     let (layouts, times, load) = if quick { (2, 2, "1") } else { (16, 5, "2") };
@@ -60,7 +68,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut report = Report::new("sqlite", quick);
     let milliseconds = ways[0].layouts(OWN_CLOCK).median() / 1e6;
     let title = format!(
-        "sqlite, gcc {optimisation}, {sites} assertions; {milliseconds:.1} ms without; {layouts} layouts x {times} runs",
+        "sqlite, {optimisation}, {sites} assertions; {milliseconds:.1} ms without; {layouts} layouts x {times} runs",
     );
     let head = [
         "assertions",
@@ -78,12 +86,14 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut chart = Chart::new("sqlite with a check at each assertion", "times as long as without");
     let mut facts = Vec::new();
     for way in &ways {
-        let (ratio, [from, to]) = way.over(&ways[0], OWN_CLOCK);
+        // Each compiler's beside its own.
+        let beside = ways.iter().find(|of| way.name.ends_with("clang") && of.name == CLANG).unwrap_or(&ways[0]);
+        let (ratio, [from, to]) = way.over(beside, OWN_CLOCK);
         let simulated = [0, 1, 3, 4].map(|row| {
             let of = |way: &Way| way.simulated.as_ref().map_or(f64::NAN, Events::ROWS[row].1);
-            of(way) / of(&ways[0])
+            of(way) / of(beside)
         });
-        let is_baseline = way.name == "constant";
+        let is_baseline = std::ptr::eq(way, beside);
         let mut cells = vec![way.name.to_owned()];
         cells.extend([ratio, from, to].map(|value| figure(value, 3)));
         cells.push(if is_baseline { "" } else { verdict([from, to]) }.to_owned());
@@ -114,7 +124,7 @@ pub fn run(quick: bool) -> Result<Report> {
     report.note(
         "instructions and what follows them: of one run, user mode, simulated by callgrind, times those of constant",
     );
-    report.note("on: each assertion is executed");
+    report.note("on: each assertion is executed; clang: times the constant of the same compiler");
     report.fact("ways", json!(facts));
     report.fact("sites", json!(sites));
     Ok(report)

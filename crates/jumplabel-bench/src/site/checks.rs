@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jumplabel::{RawKey, naked_key, settle, static_key};
 
 use crate::Result;
+use crate::placed::PLACEMENTS;
 
 /// An atomic on a cache line of its own, as a key's sites are.
 #[repr(align(128))]
@@ -18,7 +19,8 @@ static_key! {
     pub static UNPATCHED: false, or_load;
 }
 naked_key! { pub static NAKED: false; }
-pub static FLAG: Flag = Flag(AtomicBool::new(false));
+/// One for each placement.
+pub static FLAGS: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 
 /// The variants, in the order of the report.
 #[derive(Clone, Copy, PartialEq)]

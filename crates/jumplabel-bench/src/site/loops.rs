@@ -6,14 +6,16 @@
 //! ```
 //!
 //! The work is in assembler, so that it is the same around each check; the check is what the compiler makes of it. The arm
-//! that is not taken is one instruction, out of line.
+//! that is not taken is one instruction, out of line. Each loop is there in all placements.
 
 use std::arch::asm;
 use std::sync::atomic::Ordering;
 
 use jumplabel::static_branch_unlikely;
 
-use super::checks::{Check, FLAG, KEY, NAKED, OR_LOAD, UNPATCHED};
+use super::checks::{Check, FLAGS, KEY, NAKED, OR_LOAD, UNPATCHED};
+use crate::isa;
+use crate::placed::{Loops, placements};
 
 /// Checks in each turn of a loop.
 pub const CHECKS_A_TURN: usize = 8;
@@ -27,8 +29,8 @@ macro_rules! eight {
 /// The arm that no check takes but that of a site that is on.
 macro_rules! arm {
     ($hits:ident) => {
-        // SAFETY: an increment of a register.
-        unsafe { asm!("inc {}", inout(reg) $hits, options(nomem, nostack)) }
+        // SAFETY: a sum in a register.
+        unsafe { asm!(isa::add!("0", 1), inout(reg) $hits, options(nomem, nostack)) }
     };
 }
 
@@ -41,12 +43,13 @@ macro_rules! latency {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
         #[allow(unused_mut)] // Not all checks count their hits.
-        fn $name(turns: u64) -> u64 {
+        fn $name<const P: usize>(turns: u64) -> u64 {
             let (mut x, mut $hits) = (turns, 0_u64);
+            $crate::placed::begin_at!(P);
             for _ in 0..turns {
                 eight! {
                     // SAFETY: a multiplication of a register.
-                    unsafe { asm!("imul {0}, {0}, 3", inout(reg) x, options(nomem, nostack)) };
+                    unsafe { asm!($crate::isa::multiply!("0"), inout(reg) x, options(nomem, nostack)) };
                     $($check)*
                 }
             }
@@ -59,16 +62,18 @@ macro_rules! alu {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
         #[allow(unused_mut)] // Not all checks count their hits.
-        fn $name(turns: u64) -> u64 {
+        fn $name<const P: usize>(turns: u64) -> u64 {
             let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = [turns; 8];
             let mut $hits = 0_u64;
+            $crate::placed::begin_at!(P);
             for _ in 0..turns {
                 eight! {
                     // SAFETY: additions to registers.
                     unsafe {
                         asm!(
-                            "add {}, 1", "add {}, 2", "add {}, 3", "add {}, 4",
-                            "add {}, 5", "add {}, 6", "add {}, 7", "add {}, 8",
+                            $crate::isa::add!("0", 1), $crate::isa::add!("1", 2), $crate::isa::add!("2", 3),
+                            $crate::isa::add!("3", 4), $crate::isa::add!("4", 5), $crate::isa::add!("5", 6),
+                            $crate::isa::add!("6", 7), $crate::isa::add!("7", 8),
                             inout(reg) a, inout(reg) b, inout(reg) c, inout(reg) d,
                             inout(reg) e, inout(reg) f, inout(reg) g, inout(reg) h,
                             options(nomem, nostack),
@@ -93,9 +98,9 @@ macro_rules! variants {
             $kind!($unpatched, hits, if static_branch_unlikely!(UNPATCHED) { arm!(hits) });
             $kind!($or_load, hits, if static_branch_unlikely!(OR_LOAD) { arm!(hits) });
             $kind!($naked, hits, if NAKED.get() { unlikely(); arm!(hits) });
-            $kind!($relaxed, hits, if FLAG.0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
-            $kind!($acquire, hits, if FLAG.0.load(Ordering::Acquire) { unlikely(); arm!(hits) });
-            $kind!($seq_cst, hits, if FLAG.0.load(Ordering::SeqCst) { unlikely(); arm!(hits) });
+            $kind!($relaxed, hits, if FLAGS[P].0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
+            $kind!($acquire, hits, if FLAGS[P].0.load(Ordering::Acquire) { unlikely(); arm!(hits) });
+            $kind!($seq_cst, hits, if FLAGS[P].0.load(Ordering::SeqCst) { unlikely(); arm!(hits) });
         )*
     };
 }
@@ -105,39 +110,36 @@ variants! {
     alu: alu_baseline alu_constant alu_site alu_unpatched alu_or_load alu_naked alu_relaxed alu_acquire alu_seq_cst;
 }
 
-/// One of the loops: takes the number of turns.
-pub type Loop = fn(u64) -> u64;
+/// The loops of a variant, in all placements.
+type LoopsOf = fn(Check) -> Loops;
 
-/// The function of a variant.
-type LoopOf = fn(Check) -> Loop;
+/// The loops by name, and those of a variant.
+pub const LOOPS: [(&str, LoopsOf); 2] = [("latency-bound", latency_of), ("ALU-saturated", alu_of)];
 
-/// The loops by name, and the function of a variant in each.
-pub const LOOPS: [(&str, LoopOf); 2] = [("latency-bound", latency_of), ("ALU-saturated", alu_of)];
-
-fn latency_of(check: Check) -> Loop {
+fn latency_of(check: Check) -> Loops {
     match check {
-        Check::Baseline => latency_baseline,
-        Check::Constant => latency_constant,
-        Check::SiteOff | Check::SitePrimed | Check::SiteOn => latency_site,
-        Check::OrLoadUnpatched => latency_unpatched,
-        Check::OrLoadOff | Check::OrLoadOn => latency_or_load,
-        Check::NakedOff | Check::NakedOn => latency_naked,
-        Check::Relaxed => latency_relaxed,
-        Check::Acquire => latency_acquire,
-        Check::SeqCst => latency_seq_cst,
+        Check::Baseline => placements!(latency_baseline),
+        Check::Constant => placements!(latency_constant),
+        Check::SiteOff | Check::SitePrimed | Check::SiteOn => placements!(latency_site),
+        Check::OrLoadUnpatched => placements!(latency_unpatched),
+        Check::OrLoadOff | Check::OrLoadOn => placements!(latency_or_load),
+        Check::NakedOff | Check::NakedOn => placements!(latency_naked),
+        Check::Relaxed => placements!(latency_relaxed),
+        Check::Acquire => placements!(latency_acquire),
+        Check::SeqCst => placements!(latency_seq_cst),
     }
 }
 
-fn alu_of(check: Check) -> Loop {
+fn alu_of(check: Check) -> Loops {
     match check {
-        Check::Baseline => alu_baseline,
-        Check::Constant => alu_constant,
-        Check::SiteOff | Check::SitePrimed | Check::SiteOn => alu_site,
-        Check::OrLoadUnpatched => alu_unpatched,
-        Check::OrLoadOff | Check::OrLoadOn => alu_or_load,
-        Check::NakedOff | Check::NakedOn => alu_naked,
-        Check::Relaxed => alu_relaxed,
-        Check::Acquire => alu_acquire,
-        Check::SeqCst => alu_seq_cst,
+        Check::Baseline => placements!(alu_baseline),
+        Check::Constant => placements!(alu_constant),
+        Check::SiteOff | Check::SitePrimed | Check::SiteOn => placements!(alu_site),
+        Check::OrLoadUnpatched => placements!(alu_unpatched),
+        Check::OrLoadOff | Check::OrLoadOn => placements!(alu_or_load),
+        Check::NakedOff | Check::NakedOn => placements!(alu_naked),
+        Check::Relaxed => placements!(alu_relaxed),
+        Check::Acquire => placements!(alu_acquire),
+        Check::SeqCst => placements!(alu_seq_cst),
     }
 }

@@ -21,9 +21,10 @@ use crate::Result;
 pub const VERSION: u64 = 1;
 
 /// All commands that measure, and what each of them answers, in the order of the report.
-const PARTS: [(&str, &str); 17] = [
+const PARTS: [(&str, &str); 18] = [
     ("listing", "What is in the code?"),
     ("site", "What does a check cost, warm and cold?"),
+    ("micro", "What do a nop, a jump, a branch, a load and a miss cost?"),
     ("layers", "What do diagnostics cost that are switched off, by what guards them?"),
     ("cache", "What does a check cost while caches are filled with other data?"),
     ("flips", "How long does a flip take?"),
@@ -89,8 +90,14 @@ fn measure(quick: bool, only: &[String]) -> Result<Value> {
     }
     eprintln!("done in {:.0} s", start.elapsed().as_secs_f64());
     Ok(
-        json!({ "version": VERSION, "quick": quick, "machine": crate::machine::Machine::here().json(), "results": results }),
+        json!({ "version": VERSION, "quick": quick, "commit": commit(), "machine": crate::machine::Machine::here().json(), "results": results }),
     )
+}
+
+/// Of what was measured; nothing if nobody knows.
+fn commit() -> Option<String> {
+    let output = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "HEAD"]).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn one(name: &str, quick: bool) -> Result<Value> {
@@ -123,6 +130,39 @@ pub fn parts(results: &Value) -> impl Iterator<Item = Part<'_>> {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A figure that is to keep a limit: what it is of, the limit, and the verdict.
+pub struct Judged<'a> {
+    pub part: &'a str,
+    pub what: String,
+    pub limit: &'a str,
+    pub verdict: &'a str,
+}
+
+/// All that have a verdict, in the order of the report.
+pub fn judged(results: &Value) -> Vec<Judged<'_>> {
+    let mut all = Vec::new();
+    for part in parts(results) {
+        for (_, rows) in part.tables() {
+            for row in rows.iter().skip(1) {
+                let mut limited = None;
+                for pair in row.windows(2) {
+                    let [limit, verdict] = *pair else { continue };
+                    let is_verdict = ["ok", "MISSED", "not measured"].iter().any(|word| verdict.starts_with(word));
+                    if is_verdict {
+                        // A row with two figures: the second is told apart by its number.
+                        let number = limited.map_or(1, |number: usize| number + 1);
+                        limited = Some(number);
+                        let what = row[0].trim();
+                        let what = if number > 1 { format!("{what} ({number})") } else { what.to_owned() };
+                        all.push(Judged { part: part.name, what, limit, verdict });
+                    }
+                }
+            }
+        }
+    }
+    all
 }
 
 impl<'a> Part<'a> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Part, drawing, parts};
+use super::{Part, drawing, judged, parts};
 use crate::Result;
 
 const TITLE: &str = "jumplabel, measured";
@@ -21,6 +21,13 @@ fn command(part: &Part<'_>) -> String {
 
 pub fn markdown(results: &Value) -> String {
     let mut page = format!("# {TITLE}\n\n{}\n", machine(results));
+    let judged = judged(results);
+    if !judged.is_empty() {
+        page += "\n## Targets\n\n| | | target | |\n|---|---|---:|---|\n";
+    }
+    for row in &judged {
+        page += &format!("| {} | {} | {} | {} |\n", row.part, row.what, row.limit, row.verdict);
+    }
     for part in parts(results) {
         page += &format!("\n## {}\n\n`{}`\n", part.question, command(&part));
         if let Some(error) = part.error {
@@ -55,7 +62,8 @@ h2 { margin-top: 3rem; } code { font-size: 90%; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-size: 90%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .5rem 0; }
 th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--faint); }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, .text { text-align: left; }
+th:first-child, td:first-child { position: sticky; left: 0; background: Canvas; }
 figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
 svg { min-width: 34rem; max-width: 100%; height: auto; display: block; }
 ";
@@ -65,7 +73,26 @@ pub fn html(results: &Value) -> Result<String> {
     for part in parts(results) {
         body += &format!("<li><a href=\"#{0}\">{1}</a></li>\n", part.name, escaped(part.question));
     }
-    body += "</ul></nav>\n<p>Bars are medians. The line on a bar is the interval that its unit names, or that of 95 % for the median.</p>\n";
+    body += "</ul></nav>\n";
+    let judged = judged(results);
+    if !judged.is_empty() {
+        let met = judged.iter().filter(|row| row.verdict.starts_with("ok")).count();
+        body += &format!(
+            "<details><summary>Targets: {met} of {} met</summary>\n<div class=\"wide\"><table>\n\
+             <tr><th>measurement</th><th class=\"text\">of</th><th>target</th><th></th></tr>\n",
+            judged.len()
+        );
+    }
+    for row in &judged {
+        let [part, what, limit, verdict] = [row.part, &*row.what, row.limit, row.verdict].map(escaped);
+        body += &format!(
+            "<tr><td><a href=\"#{part}\">{part}</a></td><td class=\"text\">{what}</td><td>{limit}</td><td>{verdict}</td></tr>\n"
+        );
+    }
+    if !judged.is_empty() {
+        body += "</table></div></details>\n";
+    }
+    body += "<p>Bars are medians. The line on a bar is the interval that its unit names, or that of 95 % for the median. \"No difference measured\" stands where it holds none.</p>\n";
     for part in parts(results) {
         body += &format!(
             "<h2 id=\"{}\">{}</h2>\n<p><code>{}</code></p>\n",

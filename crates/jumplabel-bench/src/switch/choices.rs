@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use jumplabel::{modes, static_mode, static_switch};
 
-use crate::Result;
-use crate::site::loops::{CHECKS_A_TURN, Loop, alu, eight, latency};
+use crate::placed::{Loops, PLACEMENTS, placements};
+use crate::site::loops::{CHECKS_A_TURN, alu, eight, latency};
+use crate::{Result, isa, placed};
 
 modes! { enum Arm { First, Second, Third } }
 static_mode! { static MODE: Arm = First; }
@@ -18,23 +19,24 @@ pub const ARMS: usize = 3;
 #[repr(align(128))]
 struct Index(AtomicU8);
 
-static INDEX: Index = Index(AtomicU8::new(0));
+/// One for each placement.
+static INDEX: [Index; PLACEMENTS] = [const { Index(AtomicU8::new(0)) }; PLACEMENTS];
 
 type Function = extern "C" fn(u64) -> u64;
 
 #[unsafe(naked)]
 extern "C" fn first(_hits: u64) -> u64 {
-    naked_asm!("lea rax, [rdi + 1]", "ret")
+    naked_asm!(isa::returns_more!(1))
 }
 
 #[unsafe(naked)]
 extern "C" fn second(_hits: u64) -> u64 {
-    naked_asm!("lea rax, [rdi + 2]", "ret")
+    naked_asm!(isa::returns_more!(2))
 }
 
 #[unsafe(naked)]
 extern "C" fn third(_hits: u64) -> u64 {
-    naked_asm!("lea rax, [rdi + 3]", "ret")
+    naked_asm!(isa::returns_more!(3))
 }
 
 /// A power of two, so that the index needs no check.
@@ -44,7 +46,7 @@ static TABLE: [Function; 4] = [first, second, third, third];
 macro_rules! arm {
     ($hits:ident, $number:literal) => {
         // SAFETY: an addition to a register.
-        unsafe { asm!(concat!("add {}, ", $number), inout(reg) $hits, options(nomem, nostack)) }
+        unsafe { asm!(isa::add!("0", $number), inout(reg) $hits, options(nomem, nostack)) }
     };
 }
 
@@ -57,12 +59,12 @@ macro_rules! choices {
             Second => arm!(hits, 2),
             Third => arm!(hits, 3),
         }););
-        $kind!($match, hits, match INDEX.0.load(Ordering::Relaxed) {
+        $kind!($match, hits, match INDEX[P].0.load(Ordering::Relaxed) {
             0 => arm!(hits, 1),
             1 => arm!(hits, 2),
             _ => arm!(hits, 3),
         });
-        $kind!($table, hits, hits = TABLE[usize::from(INDEX.0.load(Ordering::Relaxed) & 3)](hits););
+        $kind!($table, hits, hits = TABLE[usize::from(INDEX[P].0.load(Ordering::Relaxed) & 3)](hits););
     )*};
 }
 
@@ -111,14 +113,14 @@ impl Choice {
         }
     }
 
-    /// The loop, by the number that it has in `site`.
-    pub fn run(self, shape: usize) -> Loop {
-        let [latency, alu]: [Loop; 2] = match self {
-            Choice::Baseline => [latency_baseline, alu_baseline],
-            Choice::Constant => [latency_constant, alu_constant],
-            Choice::Switch => [latency_switch, alu_switch],
-            Choice::Match => [latency_match, alu_match],
-            Choice::Table => [latency_table, alu_table],
+    /// The loops, by the number that they have in `site`.
+    pub fn loops(self, shape: usize) -> Loops {
+        let [latency, alu]: [Loops; 2] = match self {
+            Choice::Baseline => [placements!(latency_baseline), placements!(alu_baseline)],
+            Choice::Constant => [placements!(latency_constant), placements!(alu_constant)],
+            Choice::Switch => [placements!(latency_switch), placements!(alu_switch)],
+            Choice::Match => [placements!(latency_match), placements!(alu_match)],
+            Choice::Table => [placements!(latency_table), placements!(alu_table)],
         };
         [latency, alu][shape]
     }
@@ -126,7 +128,7 @@ impl Choice {
     /// Leads all choices to an arm.
     pub fn prepare(arm: usize) -> Result<()> {
         MODE.set([Arm::First, Arm::Second, Arm::Third][arm])?;
-        INDEX.0.store(arm as u8, Ordering::Relaxed);
+        INDEX.iter().for_each(|index| index.0.store(arm as u8, Ordering::Relaxed));
         Ok(())
     }
 
@@ -138,9 +140,11 @@ impl Choice {
             _ => (arm as u64 + 1) * TURNS * CHECKS_A_TURN as u64,
         };
         // Both loops yield their work, `^` what the arms have added.
-        if self.run(shape)(TURNS) ^ Choice::Baseline.run(shape)(TURNS) != added {
-            return Err(format!("{} does not take arm {arm}", self.name()).into());
+        let [own, base] = [self, Choice::Baseline].map(|choice| choice.loops(shape));
+        let takes = |at| placed::run(&own, at, TURNS) ^ placed::run(&base, at, TURNS) == added;
+        match (0..PLACEMENTS).all(takes) {
+            true => Ok(()),
+            false => Err(format!("{} does not take arm {arm}", self.name()).into()),
         }
-        Ok(())
     }
 }

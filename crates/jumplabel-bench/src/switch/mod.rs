@@ -4,7 +4,7 @@
 //! ```text
 //!   first         take each arm by each choice, and make sure of it; step through each loop: the instructions of a choice
 //!   each round    every choice of both loops once, in random order; the baseline's time of the round is subtracted
-//!   after all     median of the differences and its 95 % interval
+//!   after all     median of the differences, over all placements, with the least and the most of them
 //! ```
 
 mod choices;
@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::Result;
+use crate::placed::{self, PLACEMENTS, Placed};
 use crate::report::{Chart, Report, Table, Target, figure};
-use crate::samples::{Samples, time};
+use crate::samples::time;
 use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
 use choices::{ARMS, CHOICES, Choice};
@@ -29,7 +30,7 @@ struct Row {
     shape: usize,
     choice: Choice,
     arm: usize,
-    samples: Samples,
+    samples: Placed,
     /// Of an eighth of a turn; not a number where tracing is not allowed.
     instructions: f64,
 }
@@ -42,10 +43,13 @@ pub fn run(quick: bool) -> Result<Report> {
         }
     }
     let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 4 } else { 30 }));
-    while start.elapsed() < budget {
+    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 30 }));
+    for placement in (0..PLACEMENTS).cycle() {
+        if placement == 0 && start.elapsed() >= budget {
+            break;
+        }
         fastrand::shuffle(&mut turns);
-        turns.iter().try_for_each(|&at| rows[at].sample())?;
+        turns.iter().try_for_each(|&at| rows[at].sample(placement))?;
     }
     let mut report = Report::new("switch", quick);
     for shape in 0..LOOPS.len() {
@@ -53,6 +57,7 @@ pub fn run(quick: bool) -> Result<Report> {
     }
     report_targets(&mut report, &rows);
     report.note("ns, instructions: of a choice and its arm, which is one instruction");
+    report.note(format!("ns: the median of {PLACEMENTS} placements, from the least to the most of them"));
     report.fact("optimised", json!(!cfg!(debug_assertions)));
     Ok(report)
 }
@@ -61,15 +66,17 @@ impl Row {
     fn new(shape: usize, choice: Choice, arm: usize) -> Result<Row> {
         Choice::prepare(arm)?;
         choice.verify(arm, shape)?;
-        let instructions = step::instructions_of_turn(choice.run(shape)).unwrap_or(f64::NAN) / CHECKS_A_TURN as f64;
-        Ok(Row { shape, choice, arm, samples: Samples::default(), instructions })
+        let instructions =
+            step::instructions_of_turn(choice.loops(shape)[0]).unwrap_or(f64::NAN) / CHECKS_A_TURN as f64;
+        Ok(Row { shape, choice, arm, samples: Placed::default(), instructions })
     }
 
-    fn sample(&mut self) -> Result<()> {
+    fn sample(&mut self, placement: usize) -> Result<()> {
         Choice::prepare(self.arm)?;
-        let run = self.choice.run(self.shape);
-        black_box(run(black_box(TURNS / 50))); // what predicts branches, and the code, are warm
-        self.samples.push(time(|| _ = black_box(run(black_box(TURNS)))) / (TURNS as usize * CHECKS_A_TURN) as f64);
+        let loops = self.choice.loops(self.shape);
+        black_box(placed::run(&loops, placement, TURNS / 50)); // what predicts branches, and the code, are warm
+        let nanoseconds = time(|| _ = black_box(placed::run(&loops, placement, TURNS)));
+        self.samples.push(placement, nanoseconds / (TURNS as usize * CHECKS_A_TURN) as f64);
         Ok(())
     }
 }
@@ -86,21 +93,30 @@ fn of_choice(rows: &[Row], row: &Row) -> f64 {
 
 fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     let baseline = &find(rows, shape, Choice::Baseline, 0).samples;
-    let rounds = baseline.len();
+    let (rounds, baseline_ns) = (baseline.rounds(), baseline.spread().median);
     let name = LOOPS[shape].0;
-    let title = format!("{name}: {:.2} ns a choice without choice and arm, {rounds} rounds", baseline.median());
-    let mut chart = Chart::new(format!("a choice among three arms, {name}"), "ns more than none");
-    let mut table = Table::new(title, &["a choice among 3", "arm", "ns", "from", "to", "instructions"]);
+    let title = format!("{name}: {baseline_ns:.2} ns a choice without choice and arm, {rounds} rounds");
+    let mut chart = Chart::new(
+        format!("a choice among three arms, {name}"),
+        "ns more than none: median of the placements, least and most",
+    );
+    let mut table = Table::new(title, &["a choice among 3", "arm", "ns", "from", "to", "", "instructions"]);
     let mut facts = Vec::new();
     for row in rows.iter().filter(|row| row.shape == shape && row.choice != Choice::Baseline) {
         let difference = row.samples.minus(baseline);
-        let (ns, [from, to], instructions) = (difference.median(), difference.interval(), of_choice(rows, row));
+        let (ns, [from, to], instructions) = (difference.median, difference.range, of_choice(rows, row));
         let of_arm = format!("{}, arm {}", row.choice.name(), row.arm);
         if !cfg!(debug_assertions) {
             report.count(format!("instructions of a choice, {name}: {of_arm}"), instructions);
         }
         chart.bar(of_arm, ns, [from, to]);
-        let figures = [figure(ns, 3), figure(from, 3), figure(to, 3), figure(instructions, 2)];
+        let figures = [
+            figure(ns, 3),
+            figure(from, 3),
+            figure(to, 3),
+            difference.verdict(0.0).to_owned(),
+            figure(instructions, 2),
+        ];
         table.row([row.choice.name().to_owned(), row.arm.to_string()].into_iter().chain(figures));
         facts.push(json!({
             "choice": row.choice.name(),
@@ -114,7 +130,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     report.chart(chart);
     report.fact(
         ["latency_bound", "alu_saturated"][shape],
-        json!({ "rounds": rounds, "baseline_ns": baseline.median(), "choices": facts }),
+        json!({ "rounds": rounds, "baseline_ns": baseline_ns, "choices": facts }),
     );
 }
 

@@ -20,6 +20,15 @@ fn listing() {
             )?;
             ensure(of(2, "instructions_of_check") > 1, "a load is more")?;
         }
+        let compilers = answer["compilers"].as_array().ok_or("no compilers")?;
+        // Without clang, or without rustc's target, two are left; optimised they are always.
+        ensure(compilers.len() >= 6 && compilers.len() % 3 == 0, "compilers")?;
+        for three in compilers.chunks_exact(3) {
+            let checks = three.iter().map(|row| row["check"].as_str().unwrap_or_default());
+            ensure(checks.eq(["without a check", "static key", "relaxed load"]), "checks")?;
+            let [none, key, load] = [0, 1, 2].map(|row| three[row]["instructions"].as_i64());
+            ensure(none == Some(0) && key == Some(1) && load >= Some(2), "a site is one instruction")?;
+        }
         ensure(of(0, "instructions_of_check") == 0 && of(0, "bytes_of_check") == 0, "none is none")
     }
     let lies = [
@@ -27,6 +36,8 @@ fn listing() {
         ("/functions/2/bytes", json!(1)),
         ("/functions/0/bytes_of_check", json!(1)),
         ("/functions/1/instructions", Value::Null),
+        ("/compilers/1/instructions", json!(2)),
+        ("/compilers/4/check", json!("constant")),
     ];
     smoke("listing", check, &lies);
 }

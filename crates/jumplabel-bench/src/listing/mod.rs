@@ -2,6 +2,8 @@
 //!
 //! The document's function is `getppid` with an `if` around a `printk`. Ours reads a word by way of a pointer, too.
 
+mod compilers;
+
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,6 +114,7 @@ pub fn run(quick: bool) -> Result<Report> {
         listing.lines().for_each(|cells| table.row(cells));
         report.table(table);
     }
+    compilers::tables(&mut report)?;
     report.note("Linux's check without jump labels: mov (6 bytes), test (2), jne (2); the 16 bytes are 20 % of the function, alignment included");
     report.fact("functions", json!(facts));
     report.fact("optimised", json!(!cfg!(debug_assertions)));

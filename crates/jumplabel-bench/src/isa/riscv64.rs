@@ -1,0 +1,40 @@
+//! RV64.
+
+macro_rules! multiply {
+    ($of:literal) => {
+        concat!("mul {", $of, "}, {", $of, "}, {", $of, "}")
+    };
+}
+
+macro_rules! add {
+    ($to:literal, $number:literal) => {
+        concat!("addi {", $to, "}, {", $to, "}, ", $number)
+    };
+}
+
+macro_rules! next_line {
+    ($skipped:literal) => {
+        concat!("j 2f\n.balign 64\n.skip ", $skipped, "\n2:")
+    };
+}
+
+macro_rules! returns_more {
+    ($number:literal) => {
+        concat!("addi a0, a0, ", $number, "\nret")
+    };
+}
+
+macro_rules! triples {
+    () => {
+        "slli t0, a0, 1\nadd a0, a0, t0\nret"
+    };
+}
+
+/// The result's register is not the argument's.
+macro_rules! triple {
+    ($result:literal, $of:literal) => {
+        concat!("slli {", $result, "}, {", $of, "}, 1\nadd {", $result, "}, {", $result, "}, {", $of, "}")
+    };
+}
+
+pub(crate) use {add, multiply, next_line, returns_more, triple, triples};

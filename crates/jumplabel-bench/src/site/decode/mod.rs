@@ -1,0 +1,130 @@
+//! The code as it stands in memory: the instructions that one turn of a loop, or one call, really executes. Figures are
+//! believed only after this has shown that the compiler left the checks as they were meant.
+
+#[cfg(any(test, target_arch = "aarch64"))]
+mod aarch64;
+#[cfg(any(test, target_arch = "riscv64"))]
+mod riscv64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+use aarch64::decode;
+#[cfg(target_arch = "riscv64")]
+use riscv64::decode;
+#[cfg(target_arch = "x86_64")]
+use x86_64::decode;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::find;
+
+use crate::Result;
+
+/// Where an instruction leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Next,
+    /// To an address, or on.
+    Conditional(u64),
+    Jump(u64),
+    Call(u64),
+    /// To where a register says, and back.
+    IndirectCall,
+    Return,
+    /// Nobody knows.
+    Away,
+}
+
+/// What is of interest in an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Instruction {
+    at: u64,
+    bytes: u64,
+    flow: Flow,
+    /// Whether it reads memory, and not the stack.
+    loads: bool,
+    /// Whether it has a `lock` prefix.
+    locked: bool,
+}
+
+impl Instruction {
+    fn next(&self) -> u64 {
+        self.at + self.bytes
+    }
+}
+
+/// The instructions on a path.
+pub struct Path(Vec<Instruction>);
+
+impl Path {
+    /// One turn of the loop in the function at `entry`, and of what it calls directly: conditional jumps are not taken, but
+    /// for the one that closes the loop.
+    pub fn of_loop(entry: usize) -> Result<Path> {
+        let mut path: Vec<Instruction> = Vec::new();
+        let (mut at, mut returns) = (entry as u64, Vec::new());
+        while path.len() < 2000 {
+            let again = path.iter().position(|instruction| instruction.at == at);
+            if let (Some(start), true) = (again, returns.is_empty()) {
+                return Ok(Path(path.split_off(start)));
+            }
+            let instruction = decode(at);
+            at = match instruction.flow {
+                Flow::Conditional(target) => {
+                    let closes = path.iter().any(|earlier| earlier.at == target);
+                    if closes { target } else { instruction.next() }
+                }
+                Flow::Jump(target) => target,
+                Flow::Call(target) => {
+                    returns.push(instruction.next());
+                    target
+                }
+                Flow::Return => match returns.pop() {
+                    Some(caller) => caller,
+                    None => break,
+                },
+                Flow::Next | Flow::IndirectCall => instruction.next(),
+                Flow::Away => break,
+            };
+            path.push(instruction);
+        }
+        Err("the compiler has not left a loop where one was measured".into())
+    }
+
+    /// From `entry` to the first return or indirect jump, into what is called or jumped to directly, too.
+    pub fn of_call(entry: usize) -> Path {
+        let mut path = Vec::new();
+        let (mut at, mut returns) = (entry as u64, Vec::new());
+        while path.len() < 2000 {
+            let instruction = decode(at);
+            path.push(instruction);
+            at = match instruction.flow {
+                Flow::Jump(target) => target,
+                Flow::Call(target) => {
+                    returns.push(instruction.next());
+                    target
+                }
+                Flow::Next | Flow::Conditional(_) => instruction.next(),
+                Flow::Return => match returns.pop() {
+                    Some(caller) => caller,
+                    None => break,
+                },
+                Flow::IndirectCall | Flow::Away => break,
+            };
+        }
+        Path(path)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Instructions with a `lock` prefix.
+    #[cfg(target_arch = "x86_64")]
+    pub fn locked(&self) -> usize {
+        self.0.iter().filter(|instruction| instruction.locked).count()
+    }
+
+    /// Instructions that read memory, but for those that call and return, and those of the stack.
+    pub fn loads(&self) -> usize {
+        self.0.iter().filter(|instruction| instruction.loads).count()
+    }
+}

@@ -1,0 +1,49 @@
+//! What `site` is to show, met or missed.
+
+use serde_json::json;
+
+use super::checks::Check;
+use super::loops::LOOPS;
+use super::{COLD, Row, find};
+use crate::placed::Spread;
+use crate::report::{Report, Table, Target, figure};
+use crate::samples::Samples;
+
+/// The most that a warm loop with a site may take, as a multiple of the one with a constant, over all placements.
+const WARM_LIMIT: f64 = 1.02;
+/// The most that a cold site may take more than a constant, in ns, where a relaxed load takes [`COLD_LOAD`] or more.
+const COLD_LIMIT: f64 = 1.0;
+const COLD_LOAD: f64 = 5.0;
+
+/// What this table is to show.
+pub(super) fn targets(report: &mut Report, rows: &[Row]) {
+    let mut table = Table::new("targets", &["a site, off", "", "from", "to", "target", ""]);
+    let mut facts = Vec::new();
+    let mut row = |what: String, spread: Spread, limit: f64, nothing: f64| {
+        let target = Target { figure: spread.median, limit };
+        let [median, limit, verdict] = target.cells();
+        let ends = spread.range.map(|end| figure(end, 3));
+        let none = spread.verdict(nothing);
+        let verdict = if none.is_empty() { verdict } else { format!("{verdict}; {none}") };
+        table.row([what.clone(), median].into_iter().chain(ends).chain([limit, verdict]));
+        facts.push(json!({ "what": what, "range": spread.range, "target": target.json() }));
+    };
+    for (shape, (name, _)) in LOOPS.iter().enumerate() {
+        let [site, constant] = [Check::SiteOff, Check::Constant].map(|check| &find(rows, shape, check).samples);
+        row(format!("{name}: of the loop with a constant"), site.over(constant), WARM_LIMIT, 1.0);
+    }
+    let [site, constant, load] =
+        [Check::SiteOff, Check::Constant, Check::Relaxed].map(|check| find(rows, COLD, check).samples.all());
+    let beside = |samples: &Samples| {
+        let more = samples.minus(&constant);
+        Spread { median: more.median(), range: more.interval() }
+    };
+    row("cold: ns more than a constant".into(), beside(&site), COLD_LIMIT, 0.0);
+    let load = beside(&load);
+    report.note(format!(
+        "cold: beside it, a relaxed load takes {:.1} ns more than a constant ({:.1} to {:.1}); the target is for machines where it takes {COLD_LOAD} or more",
+        load.median, load.range[0], load.range[1]
+    ));
+    report.table(table);
+    report.fact("targets", json!(facts));
+}
