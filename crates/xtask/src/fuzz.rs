@@ -8,7 +8,7 @@ pub fn run(sh: &Shell, seconds: u32) -> Result<()> {
         cmd!(sh, "cargo install cargo-fuzz --locked --quiet").quiet().run()?;
     }
     let seconds = seconds.to_string();
-    for target in ["table", "keys", "request"] {
+    for target in ["table", "keys", "request", "link"] {
         let fuzz =
             cmd!(sh, "cargo +nightly fuzz run --fuzz-dir fuzz {target} -- -max_total_time={seconds} -max_len=1024");
         let log = crate::printed(fuzz).with_context(|| format!("fuzz {target}"))?;
