@@ -99,6 +99,6 @@ impl<A: Arch> Short for A {}
 
 /// The displacement, if a short jump can have it.
 #[inline]
-fn reach(displacement: i32) -> Option<i32> {
+pub(super) fn reach(displacement: i32) -> Option<i32> {
     i8::try_from(displacement).ok().map(i32::from)
 }
