@@ -61,6 +61,9 @@ fn calls(found: &Found, report: &mut Report) {
             [("CALL", Side::Left), ("NUMBER", Side::Right), ("STRAIGHT", Side::Right), ("TRAMPOLINE", Side::Right)];
         report.columns(heading, rows);
     }
+    if calls.unknown {
+        report.line(&"no relocations say where its static calls are: they go by their trampolines");
+    }
     let left = &calls.left;
     if left.addresses > 0 {
         let what = "other uses of a trampoline, such as calls by a register, are left alone";

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use jumplabel::format::{LINKED, TO_LINK};
+
 use super::elf::Elf;
 use crate::failure::Failure;
 use crate::image::Image;
@@ -40,5 +42,10 @@ impl Program {
         let elf = Elf::read(&bytes)?;
         let (entries, words, marks) = (bounds.table.bounds().clone(), bounds.words, bounds.marks.collect());
         Ok(Program { bytes, image, table, elf, entries, words, marks })
+    }
+
+    /// Whether it has sites that were built as plain jumps, turned or not.
+    pub fn has_built_jumps(&self) -> bool {
+        self.marks.iter().any(|&mark| matches!(self.image.word(mark), Some(TO_LINK | LINKED)))
     }
 }

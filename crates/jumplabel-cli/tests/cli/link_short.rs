@@ -9,7 +9,7 @@ use jumplabel_testing::cargo::{self, Build};
 use crate::damaged::section;
 use crate::link_c::{counts, link, linked_by, listed};
 use crate::link_refused::refused;
-use crate::programs::{copy, edited, jumplabel, prints, text};
+use crate::programs::{compiled, copy, edited, jumplabel, prints, text};
 
 /// It checks itself, linked or not, and prints what its sites hold at first.
 fn program() -> &'static Path {
@@ -75,6 +75,18 @@ fn with_calls() {
             assert_eq!(cargo::run(&mut Command::new(&file)), "ok\n");
         }
     }
+}
+
+/// Sites are turned even if nothing says where the static calls are.
+#[test]
+fn without_relocations() {
+    let file = compiled("tests/c/linked.c", "link-short-plain", "gcc", "-O2 -D_GNU_SOURCE -DJUMPLABEL_SHORT");
+    let first = link(&file, &[]);
+    let [short, long, turned_short, turned_long] = checks(&first);
+    assert!(turned_short + turned_long > 0 && first["calls"]["unknown"] == true, "{first}");
+    assert_eq!(cargo::run(&mut Command::new(&file)), "ok\n");
+    assert_eq!(checks(&link(&file, &[])), [short, long, 0, 0]);
+    assert!(prints("link", &file, &[]).contains("no relocations say where its static calls are"));
 }
 
 /// Refused as a whole.
