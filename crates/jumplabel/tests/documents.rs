@@ -163,6 +163,21 @@ const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "threads that find their site", Excused("tests/switches.rs stores to it and reads it")),
     ("docs/table-format.md", "f7 05 rel32", Excused("tests/or_load.rs runs it in every state")),
     ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
+    (
+        "docs/table-format.md",
+        "66 90     falls through",
+        Excused("tests/encoding/short.rs decodes each, and all steps between them"),
+    ),
+    (
+        "docs/table-format.md",
+        "sites with bit 7",
+        Excused("tests/format.rs compares the numbers; tests/builds/short.rs changes them"),
+    ),
+    (
+        "docs/how-it-works.md",
+        "pristine   66 90",
+        Excused("tests/encoding/short.rs decodes each, and all steps between them"),
+    ),
     ("docs/table-format.md", "a deferred dec is due", Tried(|text| listings::fields(text, 8).unwrap())),
     ("docs/table-format.md", "where the trampoline leads while", Tried(|text| listings::fields(text, 32).unwrap())),
     ("docs/table-format.md", "i32 -> the declaration", Tried(|text| listings::fields(text, 12).unwrap())),

@@ -1,21 +1,23 @@
 //! `listing`: one function as Linux's document on static keys lists it, without a check, with a key, and with a load: bytes and instructions.
 //!
-//! The document's function is `getppid` with an `if` around a `printk`. Ours reads a word by way of a pointer, too.
+//! The document's function is `getppid` with an `if` around a `printk`. Ours reads a word by way of a pointer, too. The short site is in a
+//! program of its own (test-crates/short), which is built with `--cfg jumplabel_short`, and then linked by the tool.
 
 mod compilers;
 
 use std::hint::black_box;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
 use jumplabel::{static_branch_unlikely, static_key};
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Sym};
-use object::{LittleEndian, elf};
+use object::{LittleEndian, Object, ObjectSection, elf};
 use serde_json::json;
 
-use crate::Result;
 use crate::report::{Report, Table, figure};
+use crate::{Result, cargo};
 
 static_key! { static KEY: false; }
 static FLAG: AtomicBool = AtomicBool::new(false);
@@ -61,10 +63,10 @@ const FUNCTIONS: [Named; 3] =
 const PUBLISHED: [(&str, usize); 2] =
     [("Linux's getppid, static key", 64), ("Linux's getppid, without jump labels", 80)];
 
-/// A function as it stands in memory.
+/// A function as it stands in memory, or in a file.
 struct Listing {
     name: &'static str,
-    bytes: usize,
+    code: Vec<u8>,
     all: Vec<Instruction>,
     /// Of them, those on the way on which the check fails.
     path: Vec<Instruction>,
@@ -81,10 +83,11 @@ pub fn run(quick: bool) -> Result<Report> {
         }
         listings.push(Listing::of(name, function as usize)?);
     }
-    let [without, key, load] = &listings[..] else { return Err("three functions".into()) };
+    listings.insert(2, short()?);
+    let [without, key, short, load] = &listings[..] else { return Err("four functions".into()) };
     let of_check = |listing: &Listing| listing.path.len() as i64 - without.path.len() as i64;
     // What the document counts: the instructions and bytes of a check that is not taken.
-    if !cfg!(debug_assertions) && (of_check(key) != 1 || of_check(load) < 2) {
+    if !cfg!(debug_assertions) && (of_check(key) != 1 || of_check(short) != 1 || of_check(load) < 2) {
         return Err(format!("a key is {} instructions, a load {}: not measured", of_check(key), of_check(load)).into());
     }
     let mut report = Report::new("listing", quick);
@@ -95,7 +98,8 @@ pub fn run(quick: bool) -> Result<Report> {
     for listing in &listings {
         let passed = |listing: &Listing| listing.path.iter().map(Instruction::len).sum::<usize>();
         let more = passed(listing) as i64 - passed(without) as i64;
-        let counts = [listing.bytes as i64, passed(listing) as i64, listing.path.len() as i64, of_check(listing), more];
+        let counts =
+            [listing.code.len() as i64, passed(listing) as i64, listing.path.len() as i64, of_check(listing), more];
         table.row([listing.name.to_owned()].into_iter().chain(counts.map(|count| count.to_string())));
         facts.push(json!({ "function": listing.name, "bytes": counts[0], "bytes_passed": counts[1],
             "instructions": counts[2], "instructions_of_check": counts[3], "bytes_of_check": counts[4] }));
@@ -123,12 +127,18 @@ pub fn run(quick: bool) -> Result<Report> {
 
 impl Listing {
     fn of(name: &'static str, entry: usize) -> Result<Listing> {
-        let bytes = size(entry)?;
+        let data = std::fs::read("/proc/self/exe")?;
+        let place = entry - (&raw const __ehdr_start).addr();
+        let (_, bytes) = function(&data, |_, at| at == place as u64)?;
         // SAFETY: code of this program.
         let code = unsafe { std::slice::from_raw_parts(entry as *const u8, bytes) };
-        let all: Vec<_> = Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE).into_iter().collect();
+        Ok(Listing::read(name, code, entry as u64))
+    }
+
+    fn read(name: &'static str, code: &[u8], entry: u64) -> Listing {
+        let all: Vec<_> = Decoder::with_ip(64, code, entry, DecoderOptions::NONE).into_iter().collect();
         let mut path = Vec::new();
-        let mut at = entry as u64;
+        let mut at = entry;
         while let Some(instruction) = all.iter().find(|instruction| instruction.ip() == at) {
             path.push(*instruction);
             at = match instruction.flow_control() {
@@ -137,7 +147,7 @@ impl Listing {
                 _ => instruction.next_ip(),
             };
         }
-        Ok(Listing { name, bytes, all, path })
+        Listing { name, code: code.to_vec(), all, path }
     }
 
     /// Addresses count from the beginning; `>` is an instruction on the way of who passes.
@@ -146,8 +156,7 @@ impl Listing {
         self.all.iter().map(move |instruction| {
             let mut text = String::new();
             IntelFormatter::new().format(instruction, &mut text);
-            // SAFETY: the instruction that was decoded.
-            let bytes = unsafe { std::slice::from_raw_parts(instruction.ip() as *const u8, instruction.len()) };
+            let bytes = &self.code[(instruction.ip() - start) as usize..][..instruction.len()];
             let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
             let is_passed = self.path.iter().any(|passed| passed.ip() == instruction.ip());
             let mark = if is_passed { ">" } else { " " };
@@ -156,21 +165,46 @@ impl Listing {
     }
 }
 
-/// Bytes of the function at this address, by the program's own symbols.
-fn size(entry: usize) -> Result<usize> {
-    unsafe extern "C" {
-        static __ehdr_start: u8;
+unsafe extern "C" {
+    static __ehdr_start: u8;
+}
+
+/// The function with a short site, in a program that was linked by the tool.
+fn short() -> Result<Listing> {
+    let target = cargo::directory("listing");
+    let mut build = cargo::build("short", &target);
+    build.args(["--bin", "parent"]).env("RUSTFLAGS", "--cfg jumplabel_short").stdout(std::io::stderr());
+    let program = target.join("release/parent");
+    let mut tool = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    tool.args([
+        "run",
+        "--quiet",
+        "--manifest-path",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../jumplabel-cli/Cargo.toml"),
+    ]);
+    tool.args(["--bin", "jumplabel", "--", "link"]).arg(&program).stdout(std::io::stderr());
+    for command in [&mut build, &mut tool, &mut Command::new(&program)] {
+        if !command.status()?.success() {
+            return Err(format!("{command:?} failed").into());
+        }
     }
-    let base = (&raw const __ehdr_start).addr();
-    let data = std::fs::read("/proc/self/exe")?;
-    let data = &*data;
+    let data = std::fs::read(&program)?;
+    let (address, bytes) = function(&data, |name, _| name == b"with_short_key")?;
+    let file = object::File::parse(&*data)?;
+    let code = file.sections().find_map(|section| section.data_range(address, bytes as u64).ok().flatten());
+    Ok(Listing::read("short site after `link`", code.ok_or("no code")?, address))
+}
+
+/// Address and bytes of a function, by the symbols of a program.
+fn function(data: &[u8], is: impl Fn(&[u8], u64) -> bool) -> Result<(u64, usize)> {
     let header = FileHeader64::<LittleEndian>::parse(data)?;
     let endian = header.endian()?;
     let sections = header.sections(endian, data)?;
     let symbols = sections.symbols(endian, data, elf::SHT_SYMTAB)?;
     let is_it = |symbol: &&elf::Sym64<LittleEndian>| {
-        symbol.st_type() == elf::STT_FUNC && symbol.st_value(endian) as usize == entry - base
+        symbol.st_type() == elf::STT_FUNC
+            && is(symbols.symbol_name(endian, symbol).unwrap_or_default(), symbol.st_value(endian))
     };
-    let found = symbols.iter().find(is_it).ok_or("this program has no symbols: do not strip it")?;
-    Ok(found.st_size(endian) as usize)
+    let found = symbols.iter().find(is_it).ok_or("the program has no symbols: do not strip it")?;
+    Ok((found.st_value(endian), found.st_size(endian) as usize))
 }
