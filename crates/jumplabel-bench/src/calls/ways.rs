@@ -1,9 +1,10 @@
-//! The ways to call a function, in two loops of eight calls a turn. All lead to the same function of two
+//! The ways to call a function, in three loops of eight calls a turn. All lead to the same function of two
 //! instructions, or a copy of it, which the compiler cannot see through.
 //!
 //! ```text
-//!   latency-bound       x = call(x)       each call waits for the result of the one before it
-//!   throughput-bound    call(x)           none waits
+//!   latency-bound       x = call(x)           each call waits for the result of the one before it
+//!   throughput-bound    call(x)               none waits
+//!   beside a hash       x = call(hash(x))     between two calls, the caller hashes a key of eight bytes (FNV-1a)
 //! ```
 
 use std::arch::{asm, naked_asm};
@@ -106,8 +107,15 @@ macro_rules! aligned {
     };
 }
 
+/// The hash of a short key. 16 instructions at the least, of which half are multiplications that wait for each other.
+#[inline(always)]
+fn hash(key: u64) -> u64 {
+    let byte = |number: u32| key >> (8 * number) & 0xff;
+    (0..8).fold(0xcbf2_9ce4_8422_2325, |hash, number| (hash ^ byte(number)).wrapping_mul(0x100_0000_01b3))
+}
+
 macro_rules! ways {
-    ($($way:ident $name:literal: $latency:ident $throughput:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
+    ($($way:ident $name:literal: $latency:ident $throughput:ident $hashing:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
         /// The ways, in the order of the report.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub enum Way { $($way),* }
@@ -122,6 +130,20 @@ macro_rules! ways {
                 aligned!();
                 for _ in 0..turns {
                     eight! { $x = $call; }
+                }
+                $x
+            }
+
+            #[inline(never)]
+            fn $hashing(turns: u64) -> u64 {
+                $(let $with = $before;)?
+                let mut $x = turns;
+                aligned!();
+                for _ in 0..turns {
+                    eight! {
+                        $x = hash($x);
+                        $x = $call;
+                    }
                 }
                 $x
             }
@@ -147,33 +169,33 @@ macro_rules! ways {
                 match self { $(Way::$way => $name),* }
             }
 
-            /// The latency-bound loop, and the throughput-bound one.
-            pub fn loops(self) -> [fn(u64) -> u64; 2] {
-                match self { $(Way::$way => [$latency, $throughput]),* }
+            /// The latency-bound loop, the throughput-bound one, and the one that hashes.
+            pub fn loops(self) -> [fn(u64) -> u64; 3] {
+                match self { $(Way::$way => [$latency, $throughput, $hashing]),* }
             }
         }
     };
 }
 
 ways! {
-    Inlined "inlined": latency_inlined throughput_inlined (x) {
+    Inlined "inlined": latency_inlined throughput_inlined hashing_inlined (x) {
         let result: u64;
         // SAFETY: arithmetic of registers.
         unsafe { asm!("lea {0}, [{1} + {1} * 2]", out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
         result
     };
-    Direct "direct call": latency_direct throughput_direct (x) triple(x);
-    Listed "static call, at its site": latency_listed throughput_listed (x) LISTED(x);
-    Static "static call": latency_static throughput_static (x) CALL(x);
-    Slot "static call, out of reach": latency_slot throughput_slot (x) FAR(x);
-    DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere (x) foreign(x);
-    StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere (x) ELSEWHERE(x);
-    Pointer "AtomicPtr": latency_pointer throughput_pointer (x) function(POINTER.load(Ordering::Acquire))(x);
-    Table "table": latency_table throughput_table
+    Direct "direct call": latency_direct throughput_direct hashing_direct (x) triple(x);
+    Listed "static call, at its site": latency_listed throughput_listed hashing_listed (x) LISTED(x);
+    Static "static call": latency_static throughput_static hashing_static (x) CALL(x);
+    Slot "static call, out of reach": latency_slot throughput_slot hashing_slot (x) FAR(x);
+    DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere hashing_direct_elsewhere (x) foreign(x);
+    StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere hashing_static_elsewhere (x) ELSEWHERE(x);
+    Pointer "AtomicPtr": latency_pointer throughput_pointer hashing_pointer (x) function(POINTER.load(Ordering::Acquire))(x);
+    Table "table": latency_table throughput_table hashing_table
         (x, at = std::hint::black_box(2_usize) & 3) function(TABLE[at].load(Ordering::Relaxed))(x);
-    Ifunc "ifunc": latency_ifunc throughput_ifunc (x) bench_ifunc(x);
-    Dyn "dyn Trait": latency_dyn throughput_dyn (x) unknown(&Dynamic).triple(x);
-    ArcSwap "arc-swap": latency_swap throughput_swap (x, swap = &*SWAPPED) (**swap.load())(x);
+    Ifunc "ifunc": latency_ifunc throughput_ifunc hashing_ifunc (x) bench_ifunc(x);
+    Dyn "dyn Trait": latency_dyn throughput_dyn hashing_dyn (x) unknown(&Dynamic).triple(x);
+    ArcSwap "arc-swap": latency_swap throughput_swap hashing_swap (x, swap = &*SWAPPED) (**swap.load())(x);
 }
 
 /// A copy of `triple` as far away as the system maps.
@@ -196,22 +218,26 @@ fn far() -> Result<Function> {
     }
 }
 
-/// Lists the calls in both loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
+/// Lists the calls in all loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
 /// none: they go by a register.
 fn list_calls() -> Result<Vec<usize>> {
     /// More than a loop.
-    const BYTES: usize = 512;
+    const BYTES: usize = 4096;
     if cfg!(debug_assertions) {
         return Ok(Vec::new());
     }
     let trampoline = *LISTED as *const ();
     let calls = Way::Listed.loops().into_iter().flat_map(|run| {
-        // SAFETY: the code of a loop; other loops follow.
+        // SAFETY: the code of a loop; other code follows.
         unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
     });
+    // What follows may take the address of the trampoline.
+    // SAFETY: a byte of that code.
+    let calls = calls.filter(|&call| unsafe { *((call - 1) as *const u8) } == 0xe8);
     let calls: BTreeSet<usize> = calls.collect();
-    if calls.len() != 2 * CALLS_A_TURN {
-        return Err(format!("{} calls of the trampoline instead of {}", calls.len(), 2 * CALLS_A_TURN).into());
+    let expected = Way::Listed.loops().len() * CALLS_A_TURN;
+    if calls.len() != expected {
+        return Err(format!("{} calls of the trampoline instead of {expected}", calls.len()).into());
     }
     let calls = Vec::from_iter(calls);
     // SAFETY: of instructions that call it: no others have such a displacement.
@@ -241,6 +267,9 @@ pub fn prepare() -> Result<Listed> {
             return Err(format!("{} does not call what it should", way.name()).into());
         }
         way.loops()[1](1);
+        if way.loops()[2](1) != Way::Direct.loops()[2](1) {
+            return Err(format!("{} does not call what it should", way.name()).into());
+        }
     }
     Ok(Listed { calls: calls.len(), straight })
 }
