@@ -1,9 +1,10 @@
-//! The ways to call a function, in two loops of eight calls a turn. All lead to the same function of two
+//! The ways to call a function, in three loops of eight calls a turn. All lead to the same function of two
 //! instructions, or a copy of it, which the compiler cannot see through.
 //!
 //! ```text
-//!   latency-bound       x = call(x)       each call waits for the result of the one before it
-//!   throughput-bound    call(x)           none waits
+//!   latency-bound       x = call(x)           each call waits for the result of the one before it
+//!   throughput-bound    call(x)               none waits
+//!   beside a hash       x = call(hash(x))     between two calls, the caller hashes a key of eight bytes (FNV-1a)
 //! ```
 
 use std::arch::{asm, naked_asm};
@@ -112,8 +113,15 @@ macro_rules! eight {
     };
 }
 
+/// The hash of a short key. 16 instructions at the least, of which half are multiplications that wait for each other.
+#[inline(always)]
+fn hash(key: u64) -> u64 {
+    let byte = |number: u32| key >> (8 * number) & 0xff;
+    (0..8).fold(0xcbf2_9ce4_8422_2325, |hash, number| (hash ^ byte(number)).wrapping_mul(0x100_0000_01b3))
+}
+
 macro_rules! ways {
-    ($($(#[$when:meta])* $way:ident $name:literal: $latency:ident $throughput:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
+    ($($(#[$when:meta])* $way:ident $name:literal: $latency:ident $throughput:ident $hashing:ident ($x:ident $(, $with:ident = $before:expr)?) $call:expr;)*) => {
         /// The ways, in the order of the report.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub enum Way { $($(#[$when])* $way),* }
@@ -129,6 +137,21 @@ macro_rules! ways {
                 begin_at!(P);
                 for _ in 0..turns {
                     eight! { $x = $call; }
+                }
+                $x
+            }
+
+            $(#[$when])*
+            #[inline(never)]
+            fn $hashing<const P: usize>(turns: u64) -> u64 {
+                $(let $with = $before;)?
+                let mut $x = turns;
+                begin_at!(P);
+                for _ in 0..turns {
+                    eight! {
+                        $x = hash($x);
+                        $x = $call;
+                    }
                 }
                 $x
             }
@@ -155,36 +178,36 @@ macro_rules! ways {
                 match self { $($(#[$when])* Way::$way => $name),* }
             }
 
-            /// The latency-bound loop, and the throughput-bound one.
-            pub fn loops(self) -> [Loops; 2] {
-                match self { $($(#[$when])* Way::$way => [placements!($latency), placements!($throughput)]),* }
+            /// The latency-bound loop, the throughput-bound one, and the one that hashes.
+            pub fn loops(self) -> [Loops; 3] {
+                match self { $($(#[$when])* Way::$way => [placements!($latency), placements!($throughput), placements!($hashing)]),* }
             }
         }
     };
 }
 
 ways! {
-    Inlined "inlined": latency_inlined throughput_inlined (x) {
+    Inlined "inlined": latency_inlined throughput_inlined hashing_inlined (x) {
         let result: u64;
         // SAFETY: arithmetic of registers.
         unsafe { asm!(isa::triple!("0", "1"), out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
         result
     };
-    Direct "direct call": latency_direct throughput_direct (x) triple(x);
+    Direct "direct call": latency_direct throughput_direct hashing_direct (x) triple(x);
     #[cfg(target_arch = "x86_64")]
-    Listed "static call, at its site": latency_listed throughput_listed (x) LISTED(x);
-    Static "static call": latency_static throughput_static (x) CALL(x);
+    Listed "static call, at its site": latency_listed throughput_listed hashing_listed (x) LISTED(x);
+    Static "static call": latency_static throughput_static hashing_static (x) CALL(x);
     #[cfg(target_arch = "x86_64")]
-    Slot "static call, out of reach": latency_slot throughput_slot (x) FAR(x);
-    DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere (x) foreign(x);
-    StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere (x) ELSEWHERE(x);
-    Pointer "AtomicPtr": latency_pointer throughput_pointer (x) function(POINTERS[P].one.load(Ordering::Acquire))(x);
-    Table "table": latency_table throughput_table
+    Slot "static call, out of reach": latency_slot throughput_slot hashing_slot (x) FAR(x);
+    DirectElsewhere "direct call, another crate": latency_direct_elsewhere throughput_direct_elsewhere hashing_direct_elsewhere (x) foreign(x);
+    StaticElsewhere "static call, another crate": latency_static_elsewhere throughput_static_elsewhere hashing_static_elsewhere (x) ELSEWHERE(x);
+    Pointer "AtomicPtr": latency_pointer throughput_pointer hashing_pointer (x) function(POINTERS[P].one.load(Ordering::Acquire))(x);
+    Table "table": latency_table throughput_table hashing_table
         (x, at = std::hint::black_box(2_usize) & 3) function(POINTERS[P].table[at].load(Ordering::Relaxed))(x);
     #[cfg(target_arch = "x86_64")]
-    Ifunc "ifunc": latency_ifunc throughput_ifunc (x) bench_ifunc(x);
-    Dyn "dyn Trait": latency_dyn throughput_dyn (x) unknown(&Dynamic).triple(x);
-    ArcSwap "arc-swap": latency_swap throughput_swap (x, swap = &*SWAPPED) (**swap.load())(x);
+    Ifunc "ifunc": latency_ifunc throughput_ifunc hashing_ifunc (x) bench_ifunc(x);
+    Dyn "dyn Trait": latency_dyn throughput_dyn hashing_dyn (x) unknown(&Dynamic).triple(x);
+    ArcSwap "arc-swap": latency_swap throughput_swap hashing_swap (x, swap = &*SWAPPED) (**swap.load())(x);
 }
 
 /// A copy of `triple` as far away as the system maps.
@@ -213,17 +236,20 @@ fn far() -> Result<Function> {
 #[cfg(target_arch = "x86_64")]
 fn list_calls() -> Result<Vec<usize>> {
     /// More than a loop.
-    const BYTES: usize = 512;
+    const BYTES: usize = 4096;
     if cfg!(debug_assertions) {
         return Ok(Vec::new());
     }
     let trampoline = *LISTED as *const ();
     let calls = Way::Listed.loops().into_iter().flatten().flat_map(|run| {
-        // SAFETY: the code of a loop; other loops follow.
+        // SAFETY: the code of a loop; other code follows.
         unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
     });
+    // What follows may take the address of the trampoline.
+    // SAFETY: a byte of that code.
+    let calls = calls.filter(|&call| unsafe { *((call - 1) as *const u8) } == 0xe8);
     let calls: BTreeSet<usize> = calls.collect();
-    let expected = 2 * PLACEMENTS * CALLS_A_TURN;
+    let expected = Way::Listed.loops().len() * PLACEMENTS * CALLS_A_TURN;
     if calls.len() != expected {
         return Err(format!("{} calls of the trampoline instead of {expected}", calls.len()).into());
     }
@@ -248,12 +274,15 @@ pub fn prepare() -> Result<Listed> {
     }
     for way in WAYS {
         let expected = (0..CALLS_A_TURN).fold(1, |x: u64, _| x * 3);
-        let [latency, throughput] = way.loops();
+        let [latency, throughput, hashing] = way.loops();
         for placement in 0..PLACEMENTS {
             if placed::run(&latency, placement, 1) != expected {
                 return Err(format!("{} does not call what it should", way.name()).into());
             }
             placed::run(&throughput, placement, 1);
+        }
+        if placed::run(&hashing, 0, 1) != placed::run(&Way::Direct.loops()[2], 0, 1) {
+            return Err(format!("{} does not call what it should", way.name()).into());
         }
     }
     Ok(listed)
