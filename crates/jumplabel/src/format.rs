@@ -19,6 +19,7 @@ pub mod process;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+#[cfg(jumplabel_sites)]
 pub(crate) use entry::NAME;
 pub use entry::{Arm, Entry};
 

@@ -168,9 +168,10 @@ fn mechanisms_have_files() {
         mechanisms += 1;
         let mut folder = Path::new("").to_path_buf();
         for name in row.split('`').skip(1).step_by(2).filter(|name| name.ends_with('/') || name.ends_with(".rs")) {
-            // A name without a folder is in that of the one before it, if not in the first.
-            let beside = folder.join(name);
-            let file = [Path::new(name), &beside].into_iter().find(|file| Path::new(SOURCES).join(file).exists());
+            // A name without a folder is in that of the one before it, if not in the first; of another crate, it is whole.
+            let (beside, whole) = (folder.join(name), Path::new("../../..").join(name));
+            let file =
+                [Path::new(name), &beside, &whole].into_iter().find(|file| Path::new(SOURCES).join(file).exists());
             let file = file.unwrap_or_else(|| panic!("no {name}: {row}"));
             folder = file.parent().unwrap().to_path_buf();
         }

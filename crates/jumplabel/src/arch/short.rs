@@ -43,7 +43,7 @@ pub trait Short: Arch {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states. Of the displacement, the lowest byte: [`reach`] says whether that is all.
+    /// The instruction in one of the states. Of the displacement, the lowest byte: it is all if that reaches.
     fn encode(state: State, displacement: i32) -> Code {
         let [own, ..] = displacement.to_le_bytes();
         let bytes = match state {

@@ -181,7 +181,7 @@ impl RawCall {
 
     /// To lead it to the function at an address, or, if that is 0, to its default.
     pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
-        if address == UNLOADED {
+        if address == raw::UNLOADED {
             return Err(Error::NotCode { address });
         }
         #[cfg(not(jumplabel_trampolines))]
@@ -191,9 +191,6 @@ impl RawCall {
         Ok(Request::new(self, address))
     }
 }
-
-/// To a transaction, that the target goes with its object: no address of code, and nobody else's to say.
-pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// The trampoline: so that a call is a call of the static.
 impl<T: Trampoline> Deref for StaticCall<T> {

@@ -4,6 +4,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::flags::Flags;
 
+/// To a transaction, that the target goes with its object: no address of code, and nobody else's to say.
+pub(crate) const UNLOADED: usize = usize::MAX;
+
 /// A static call without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
 pub struct RawCall {

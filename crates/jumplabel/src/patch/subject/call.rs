@@ -3,9 +3,9 @@
 use super::Subject;
 #[cfg(jumplabel_sites)]
 use super::{Lock, Rarer};
-#[cfg(jumplabel_sites)]
-use crate::call::UNLOADED;
 use crate::call::raw::RawCall;
+#[cfg(jumplabel_sites)]
+use crate::call::raw::UNLOADED;
 use crate::error::Error;
 use crate::format::{Entry, JUMP};
 use crate::site::object;
