@@ -234,7 +234,7 @@ static void refusals(void)
 	WARNS("no code is mapped",
 	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 #endif
-	data = ~JUMPLABEL_CAST_(uintptr_t, 0);
+	data = ~JUMPLABEL_STATIC_CAST_(uintptr_t, 0);
 	WARNS("no code is mapped",
 	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 	jump_label_lock();
