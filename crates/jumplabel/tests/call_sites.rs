@@ -129,6 +129,10 @@ fn straight_where_one_store_can_say_so() {
         let torn = sites.iter().filter(|site| site.is_torn()).count();
         assert_eq!(torn, 10);
         assert!(sites.iter().all(|site| site.leads_to() == trampoline()));
+        // An update to where a call leads already changes nothing, not even sites that could be led straight.
+        HOOK.update(one).unwrap();
+        assert!(sites.iter().all(|site| site.leads_to() == trampoline()));
+        HOOK.update(two).unwrap();
         for writer in writers::all().into_iter().filter(|writer| *writer != Some(WriterKind::Procmem)) {
             set_writer(writer);
             for from in targets() {
