@@ -175,24 +175,23 @@ fn short() -> Result<Listing> {
     let mut build = cargo::build("short", &target);
     build.args(["--bin", "parent"]).env("RUSTFLAGS", "--cfg jumplabel_short").stdout(std::io::stderr());
     let program = target.join("release/parent");
-    let mut tool = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    tool.args([
-        "run",
-        "--quiet",
-        "--manifest-path",
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../jumplabel-cli/Cargo.toml"),
-    ]);
-    tool.args(["--bin", "jumplabel", "--", "link"]).arg(&program).stdout(std::io::stderr());
-    for command in [&mut build, &mut tool, &mut Command::new(&program)] {
-        if !command.status()?.success() {
-            return Err(format!("{command:?} failed").into());
-        }
+    let mut itself = Command::new(&program);
+    itself.stdout(std::io::stderr());
+    succeeds(&mut build)?;
+    let words = ["jumplabel".into(), "link".into(), program.clone().into_os_string()];
+    if jumplabel_cli::run(words, &mut std::io::sink(), &mut std::io::stderr()) != 0 {
+        return Err(format!("{}: not linked", program.display()).into());
     }
+    succeeds(&mut itself)?;
     let data = std::fs::read(&program)?;
     let (address, bytes) = function(&data, |name, _| name == b"with_short_key")?;
     let file = object::File::parse(&*data)?;
     let code = file.sections().find_map(|section| section.data_range(address, bytes as u64).ok().flatten());
     Ok(Listing::read("short site after `link`", code.ok_or("no code")?, address))
+}
+
+fn succeeds(command: &mut Command) -> Result<()> {
+    if command.status()?.success() { Ok(()) } else { Err(format!("{command:?} failed").into()) }
 }
 
 /// Address and bytes of a function, by the symbols of a program.
