@@ -342,15 +342,12 @@ fn size() {
             let limit = program["code"]["limit"].as_f64().ok_or("no target")? * 1e3;
             ensure(program["code"]["ok"] == (code <= limit), "a verdict that the figure does not bear out")?;
             ensure(limit == [48e3, 40e3][at], "another target")?;
-            // The figures of docs/benchmarks.md, and what another compiler may make of the same. (At s the target is missed.)
-            ensure(code <= [51e3, 44e3][at], "more code than before")?;
-            ensure(
-                program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.65 * code),
-                "file",
-            )?;
+            // The figures of docs/benchmarks.md, and what another compiler may make of the same.
+            ensure(code <= [48e3, 41e3][at], "more code than before")?;
+            ensure(program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.7 * code), "file")?;
             // The account is complete, but for padding.
             let named: f64 = modules.iter().filter_map(|module| module["bytes"][at].as_f64()).sum();
-            ensure((0.9..=1.02).contains(&(named / code)), "functions that no module has")?;
+            ensure((0.93..=1.02).contains(&(named / code)), "functions that no module has")?;
             for module in ["sort", "text::linux::swap", "text::linux::mprotect", "text::linux::procmem", "patch::plan"]
             {
                 let found =
