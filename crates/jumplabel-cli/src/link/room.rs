@@ -115,7 +115,7 @@ pub fn follow(elf: &mut Elf, moved: &[Moved]) {
             if !matches!(kind, elf::PT_INTERP | elf::PT_NOTE | elf::PT_GNU_PROPERTY) || !from.contains(&start) {
                 continue;
             }
-            if start + bytes <= from.end {
+            if start.saturating_add(bytes) <= from.end {
                 add(&mut segment.p_offset, *by_in_file);
                 add(&mut segment.p_vaddr, *by);
                 add(&mut segment.p_paddr, *by);

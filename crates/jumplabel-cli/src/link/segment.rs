@@ -13,7 +13,7 @@ use object::pod::{self, bytes_of};
 use object::{LittleEndian as LE, U32, U64, elf};
 
 use super::changes::{ENTRY, Entry};
-use super::elf::{Elf, Relocation, Segment, Symbol, add, damaged, is_left, is_loaded, put};
+use super::elf::{Elf, Relocation, Section, Segment, Symbol, add, damaged, is_left, is_loaded, put};
 use super::program::Program;
 use super::room::{self, Moved, Room};
 use super::sections;
@@ -22,13 +22,20 @@ use crate::failure::Failure;
 const PAGE: u64 = 4 << 10;
 /// What the loaded part of a file may come to: words reach so far.
 const MOST: u64 = 2 << 30;
+/// No program has addresses so high.
+const HIGHEST: u64 = 1 << 63;
 
 /// The file with `entries` behind those of its table.
 pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) -> Result<Vec<u8>, Failure> {
     let too_large = || Failure::Refused("too large for a table behind it".to_owned());
     let mut elf = program.elf.clone();
-    let (file_end, memory_end) =
-        elf.end().filter(|&(_, end)| end.wrapping_sub(elf.start()) < MOST).ok_or_else(too_large)?;
+    let (file_end, memory_end) = elf.end().ok_or_else(too_large)?;
+    if memory_end.wrapping_sub(elf.start()) >= MOST || memory_end >= HIGHEST {
+        return Err(too_large());
+    }
+    if file_end > bytes.len() as u64 {
+        return Err(damaged("a segment beyond the end of the file"));
+    }
     let (offset, address) = (file_end.next_multiple_of(PAGE), memory_end.next_multiple_of(PAGE));
     let mut content = table(program, &bytes, entries, address).ok_or_else(too_large)?;
     let table = address..address + content.len() as u64;
@@ -71,7 +78,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     lead(&elf, &mut bytes, program.words, &table).ok_or_else(|| damaged("no record"))?;
     // Whole pages, so that everything is aligned as it was.
     let more = (offset + content.len() as u64 - file_end).next_multiple_of(PAGE);
-    let beside = |section: &&mut super::elf::Section| !is_loaded(section) && section.sh_offset.get(LE) >= file_end;
+    let beside = |section: &&mut Section| !is_loaded(section) && section.sh_offset.get(LE) >= file_end;
     elf.sections.iter_mut().filter(beside).for_each(|section| add(&mut section.sh_offset, more));
     if elf.header.e_shoff.get(LE) >= file_end {
         add(&mut elf.header.e_shoff, more);
@@ -111,7 +118,8 @@ fn table(program: &Program, bytes: &[u8], entries: &[Entry], address: u64) -> Op
 fn forget(program: &Program, bytes: &mut [u8]) -> Result<(), Failure> {
     let old = program.entries.end - program.entries.start;
     let place = program.elf.place(program.entries.start, old).ok_or_else(|| damaged("no table in the file"))?;
-    bytes[place..place + old as usize].fill(0);
+    let table = bytes.get_mut(place..place.saturating_add(old as usize));
+    table.ok_or_else(|| damaged("no table in the file"))?.fill(0);
     Ok(())
 }
 
@@ -127,11 +135,11 @@ fn lead(elf: &Elf, bytes: &mut [u8], words: u64, table: &std::ops::Range<u64>) -
 /// Symbols and relocations of sections that are elsewhere. A symbol at the end of the old table is at that of the new one.
 fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end: u64) -> Result<(), Failure> {
     let wrong = || damaged("a section that is not aligned");
+    let beyond = || damaged("a section beyond the end of the file");
     for section in &elf.sections {
         let (kind, of) = (section.sh_type.get(LE), section.sh_info.get(LE) as usize);
-        let start = section.sh_offset.get(LE) as usize;
         if kind == elf::SHT_SYMTAB {
-            let data = &mut bytes[start..start + section.sh_size.get(LE) as usize];
+            let data = data(section, bytes).ok_or_else(beyond)?;
             let count = data.len() / size_of::<Symbol>();
             let (symbols, _) = pod::slice_from_bytes_mut::<Symbol>(data, count).map_err(|()| wrong())?;
             for symbol in symbols {
@@ -143,13 +151,19 @@ fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end:
                 }
             }
         } else if let Some(&by) = shifts.get(of).filter(|&&by| by != 0 && is_left(section)) {
-            let data = &mut bytes[start..start + section.sh_size.get(LE) as usize];
+            let data = data(section, bytes).ok_or_else(beyond)?;
             let count = data.len() / size_of::<Relocation>();
             let (rows, _) = pod::slice_from_bytes_mut::<Relocation>(data, count).map_err(|()| wrong())?;
             rows.iter_mut().for_each(|row| add(&mut row.r_offset, by));
         }
     }
     Ok(())
+}
+
+/// What a section has in the file.
+fn data<'bytes>(section: &Section, bytes: &'bytes mut [u8]) -> Option<&'bytes mut [u8]> {
+    let start = usize::try_from(section.sh_offset.get(LE)).ok()?;
+    bytes.get_mut(start..start.checked_add(usize::try_from(section.sh_size.get(LE)).ok()?)?)
 }
 
 /// The program header, behind the last one of its kind: their addresses ascend.

@@ -163,3 +163,27 @@ fn changed_bytes() {
     }
     assert!(codes[4] > 10 && codes[0] > 10, "too little is damaged, or too much: {codes:?}");
 }
+
+/// Each word of each header, with numbers that lead out of the file: refused, or linked so that a second run has nothing to do.
+#[test]
+fn headers_that_lie() {
+    let whole = whole();
+    let word = |at: usize| u64::from_le_bytes(*whole[at..].first_chunk().unwrap());
+    let half = |at: usize| usize::from(u16::from_le_bytes(*whole[at..].first_chunk().unwrap()));
+    let [programs, sections] = [0x20, 0x28].map(|at| word(at) as usize);
+    let headers = [0x18..0x40, programs..programs + 56 * half(0x38), sections..sections + 64 * half(0x3c)];
+    let mut refused = 0;
+    let all = headers.into_iter().flat_map(|range| range.step_by(8)).filter(|at| at + 8 <= whole.len());
+    for at in all {
+        for lie in [u64::MAX - 4096, whole.len() as u64 - 8] {
+            let mut bytes = whole.to_vec();
+            bytes[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            match jumplabel_cli::link(bytes) {
+                Ok(Some(linked)) => assert_eq!(jumplabel_cli::link(linked), Ok(None), "{at:#x} {lie:#x}"),
+                Ok(None) => {}
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}
