@@ -110,7 +110,7 @@ MUTANT_TESTS := contract encoding instant keys naked or_load plan process refusa
 package:
 	cargo package -p jumplabel --allow-dirty --quiet
 
-# All measurements, in target/report; QUICK=1 takes three minutes in place of fifteen.
+# All measurements, in target/report; QUICK=1 takes a few minutes in place of fifteen.
 bench: cargo
 	cargo run --release -p jumplabel-bench -- report $(if $(QUICK),--quick)
 

@@ -182,6 +182,14 @@ pub fn put(bytes: &mut [u8], at: u64, new: &[u8]) -> Option<()> {
     Some(())
 }
 
+/// What a section has in the file.
+pub fn content<'bytes>(section: &Section, bytes: &'bytes mut [u8]) -> Result<&'bytes mut [u8], Failure> {
+    let [start, length] = [&section.sh_offset, &section.sh_size].map(|word| usize::try_from(word.get(LE)).ok());
+    let end = start.zip(length).and_then(|(start, length)| start.checked_add(length));
+    let range = start.zip(end).and_then(|(start, end)| bytes.get_mut(start..end));
+    range.ok_or_else(|| damaged("a section beyond the end of the file"))
+}
+
 /// Adds to a word.
 pub fn add(word: &mut U64<LE>, more: u64) {
     *word = U64::new(LE, word.get(LE).wrapping_add(more));

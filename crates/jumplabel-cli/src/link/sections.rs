@@ -4,7 +4,7 @@
 
 use object::{LittleEndian as LE, U16, U32, U64, elf, pod};
 
-use super::elf::{Elf, Symbol, damaged, is_left, is_loaded};
+use super::elf::{Elf, Symbol, content, damaged, is_left, is_loaded};
 use crate::failure::Failure;
 
 /// What of a file is kept.
@@ -82,9 +82,7 @@ fn renumber(elf: &mut Elf, bytes: &mut [u8], order: &[usize]) -> Result<(), Fail
         if !matches!(section.sh_type.get(LE), elf::SHT_SYMTAB | elf::SHT_DYNSYM) {
             continue;
         }
-        let start = section.sh_offset.get(LE) as usize;
-        let data = bytes.get_mut(start..start.saturating_add(section.sh_size.get(LE) as usize));
-        let data = data.ok_or_else(|| damaged("symbols beyond the end of the file"))?;
+        let data = content(section, bytes)?;
         let count = data.len() / size_of::<Symbol>();
         let symbols = pod::slice_from_bytes_mut::<Symbol>(data, count);
         let (symbols, _) = symbols.map_err(|()| damaged("a section that is not aligned"))?;

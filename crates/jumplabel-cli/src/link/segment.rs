@@ -13,7 +13,7 @@ use object::pod::{self, bytes_of};
 use object::{LittleEndian as LE, U32, U64, elf};
 
 use super::changes::{ENTRY, Entry};
-use super::elf::{Elf, Relocation, Section, Segment, Symbol, add, damaged, is_left, is_loaded, put};
+use super::elf::{Elf, Relocation, Section, Segment, Symbol, add, content, damaged, is_left, is_loaded, put};
 use super::program::Program;
 use super::room::{self, Moved, Room};
 use super::sections;
@@ -135,11 +135,10 @@ fn lead(elf: &Elf, bytes: &mut [u8], words: u64, table: &std::ops::Range<u64>) -
 /// Symbols and relocations of sections that are elsewhere. A symbol at the end of the old table is at that of the new one.
 fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end: u64) -> Result<(), Failure> {
     let wrong = || damaged("a section that is not aligned");
-    let beyond = || damaged("a section beyond the end of the file");
     for section in &elf.sections {
         let (kind, of) = (section.sh_type.get(LE), section.sh_info.get(LE) as usize);
         if kind == elf::SHT_SYMTAB {
-            let data = data(section, bytes).ok_or_else(beyond)?;
+            let data = content(section, bytes)?;
             let count = data.len() / size_of::<Symbol>();
             let (symbols, _) = pod::slice_from_bytes_mut::<Symbol>(data, count).map_err(|()| wrong())?;
             for symbol in symbols {
@@ -151,19 +150,13 @@ fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end:
                 }
             }
         } else if let Some(&by) = shifts.get(of).filter(|&&by| by != 0 && is_left(section)) {
-            let data = data(section, bytes).ok_or_else(beyond)?;
+            let data = content(section, bytes)?;
             let count = data.len() / size_of::<Relocation>();
             let (rows, _) = pod::slice_from_bytes_mut::<Relocation>(data, count).map_err(|()| wrong())?;
             rows.iter_mut().for_each(|row| add(&mut row.r_offset, by));
         }
     }
     Ok(())
-}
-
-/// What a section has in the file.
-fn data<'bytes>(section: &Section, bytes: &'bytes mut [u8]) -> Option<&'bytes mut [u8]> {
-    let start = usize::try_from(section.sh_offset.get(LE)).ok()?;
-    bytes.get_mut(start..start.checked_add(usize::try_from(section.sh_size.get(LE)).ok()?)?)
 }
 
 /// The program header, behind the last one of its kind: their addresses ascend.

@@ -39,6 +39,22 @@ fn survives(file: &Path, what: &dyn std::fmt::Display) -> u8 {
     check
 }
 
+/// Changes a few bytes in some of these places.
+pub fn hit(bytes: &mut [u8], places: &[std::ops::Range<usize>], random: &mut fastrand::Rng) {
+    for _ in 0..=random.u32(0..4) {
+        let place = places[random.usize(..places.len())].clone();
+        let at = random.usize(place);
+        if random.bool() {
+            bytes[at] = random.u8(..);
+        } else {
+            // What lengths and offsets are wrong by.
+            let value = [0, 1, 0x7fff_ffff, u32::MAX, 0x8000_0000, 0x1_0000][random.usize(..6)];
+            let end = (at + 4).min(bytes.len());
+            bytes[at..end].copy_from_slice(&u32::to_le_bytes(value)[..end - at]);
+        }
+    }
+}
+
 #[test]
 fn truncated() {
     for (file, name) in [(program(), "cut"), (library(), "cut.so")] {
@@ -76,18 +92,7 @@ fn changed_bytes() {
             let mut codes = [0; 5];
             for round in 0..rounds {
                 let mut bytes = whole.clone();
-                for _ in 0..=random.u32(0..4) {
-                    let place = places[random.usize(..places.len())].clone();
-                    let at = random.usize(place);
-                    if random.bool() {
-                        bytes[at] = random.u8(..);
-                    } else {
-                        // What lengths and offsets are wrong by.
-                        let value = [0, 1, 0x7fff_ffff, u32::MAX, 0x8000_0000, 0x1_0000][random.usize(..6)];
-                        let end = (at + 4).min(bytes.len());
-                        bytes[at..end].copy_from_slice(&u32::to_le_bytes(value)[..end - at]);
-                    }
-                }
+                hit(&mut bytes, &places, random);
                 let hit = scratch(name);
                 std::fs::write(&hit, bytes).unwrap();
                 codes[usize::from(survives(&hit, &format_args!("{name}: round {round}")))] += 1;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::damaged::section;
+use crate::damaged::{hit, section};
 use crate::link_c::{link, linked_by, listed};
 use crate::programs::{compiled, copy, edited, jumplabel, program, scratch, text};
 
@@ -135,17 +135,7 @@ fn changed_bytes() {
     let mut codes = [0; 5];
     for round in 0..150 {
         let mut bytes = whole.to_vec();
-        for _ in 0..=random.u32(0..4) {
-            let place = places[random.usize(..places.len())].clone();
-            let at = random.usize(place);
-            if random.bool() {
-                bytes[at] = random.u8(..);
-            } else {
-                let value = [0, 1, 0x7fff_ffff, u32::MAX, 0x8000_0000, 0x1_0000][random.usize(..6)];
-                let end = (at + 4).min(bytes.len());
-                bytes[at..end].copy_from_slice(&u32::to_le_bytes(value)[..end - at]);
-            }
-        }
+        hit(&mut bytes, &places, random);
         let hit = file("link-hit.so", &bytes);
         let printed = jumplabel(&["link", text(&hit)]);
         codes[usize::from(printed.code)] += 1;
