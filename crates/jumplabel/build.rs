@@ -16,6 +16,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short_kind)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_short_engine)");
 
     let cfg = |name: &str| var(format!("CARGO_CFG_{name}")).unwrap_or_default();
     let (arch, os) = (cfg("TARGET_ARCH"), cfg("TARGET_OS"));
@@ -31,6 +32,12 @@ fn main() {
         "x86_64" | "aarch64" | "riscv64" | "loongarch64" => (&*width, &*endian) == ("64", "little"),
         _ => false,
     };
+    let asked_for_short = var("CARGO_CFG_JUMPLABEL_SHORT").is_ok();
+    let knows_short = asked_for_short || var("CARGO_FEATURE_SHORT_SITES").is_ok();
+    // Everywhere, for tools that look at files of another instruction set.
+    if knows_short {
+        println!("cargo::rustc-cfg=jumplabel_short_kind");
+    }
     let is_elf = os == "linux" || os == "none";
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";
@@ -51,12 +58,11 @@ fn main() {
         }
         // Where somebody runs constructors, which bring sites to their first state that nobody has brought there before.
         if arch.starts_with("x86") && os == "linux" && var("CARGO_FEATURE_LINUX").is_ok() {
-            let sites = var("CARGO_CFG_JUMPLABEL_SHORT").is_ok();
-            if sites {
+            if asked_for_short {
                 println!("cargo::rustc-cfg=jumplabel_short_sites");
             }
-            if sites || var("CARGO_FEATURE_SHORT_SITES").is_ok() {
-                println!("cargo::rustc-cfg=jumplabel_short_kind");
+            if knows_short {
+                println!("cargo::rustc-cfg=jumplabel_short_engine");
             }
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES

@@ -13,6 +13,9 @@
 //!
 //! A file is never executed, and nothing in it is believed: each address and length is looked up before it is used.
 
+// What only `--force` uses.
+#![cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+
 mod arguments;
 mod commands;
 mod failure;

@@ -222,14 +222,14 @@ impl Object {
     pub(crate) fn has_foreign_keys(&self) -> bool {
         // SAFETY: the linker's section bounds.
         let words = unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) };
-        #[cfg(jumplabel_short_kind)]
+        #[cfg(jumplabel_short_engine)]
         return words.iter().any(|&word| word != LINKED);
-        #[cfg(not(jumplabel_short_kind))]
+        #[cfg(not(jumplabel_short_engine))]
         !words.is_empty()
     }
 
     /// Whether it has sites that are to be linked.
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         // SAFETY: the linker's section bounds.
         unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.contains(&TO_LINK)

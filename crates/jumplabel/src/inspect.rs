@@ -171,7 +171,7 @@ impl Site {
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
         // It counts from the site's end.
-        #[cfg(jumplabel_short_kind)]
+        #[cfg(jumplabel_short_engine)]
         let displacement = displacement.map(|displacement| match entry.bytes() {
             2 => displacement.wrapping_add(3),
             _ => displacement,

@@ -67,12 +67,12 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     // next flip of their key repairs sites that could not be brought up to date.
     let lock = Lock::take();
     link(object, record);
-    #[cfg(not(jumplabel_short_kind))]
+    #[cfg(not(jumplabel_short_engine))]
     if let Ok(mut lock) = lock {
         let _ = patch::catch_up(record, &mut lock);
         patch::tell_others(&lock);
     }
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     {
         let right = lock.and_then(|mut lock| {
             let tried = patch::catch_up(record, &mut lock);

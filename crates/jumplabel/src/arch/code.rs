@@ -36,7 +36,7 @@ impl Code {
     /// That many bytes of text are mapped there, and four at least, unless it is two: one of them is meant, or four to seven are.
     #[inline]
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
-        #[cfg(jumplabel_short_kind)]
+        #[cfg(jumplabel_short_engine)]
         if bytes == 2 {
             // SAFETY: by the contract.
             let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });

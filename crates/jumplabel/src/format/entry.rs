@@ -45,7 +45,7 @@ impl Entry {
     }
 
     /// Whether the site shall begin as what falls through, and was built as a jump.
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         self.meta & super::UNLINKED != 0
     }

@@ -131,7 +131,7 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
     // It counts from the site's end.
     let address = entry.code().wrapping_add(kind.bytes::<Native>()).wrapping_sub(Native::SIZE);
     let to = |target: usize| Native::displacement(address as u64, target as u64).filter(|_| target != 0);
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     let to = |target: usize| to(target).filter(|&displacement| kind.reaches(displacement));
     match kind.leads::<Native>(entry.code()) {
         Leads::ToTarget => to(entry.target()),

@@ -16,7 +16,7 @@
 //! dynamic loader, or runs the program's code.
 
 mod edit;
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 mod first;
 pub(crate) mod in_flight;
 mod lock;
@@ -34,7 +34,7 @@ use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Guarded, Held, Objects, Patch, Visibility, Warnings, Writer, WriterKind, Writers};
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object, text::RUNTIME};
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 pub(crate) use first::verify;
 pub use lock::Lock;
 use plan::{Plan, Work};

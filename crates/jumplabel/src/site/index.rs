@@ -204,10 +204,10 @@ impl Verdict {
             return Verdict::Freed;
         }
         // Four bytes of any site are read; what has a prefix, and what follows it, are so many.
-        #[cfg(not(jumplabel_short_kind))]
+        #[cfg(not(jumplabel_short_engine))]
         let bytes = entry.bytes().max(4);
         // Or two.
-        #[cfg(jumplabel_short_kind)]
+        #[cfg(jumplabel_short_engine)]
         let bytes = if entry.bytes() == 2 { 2 } else { entry.bytes().max(4) };
         let whole = image.contains_code(entry.code(), bytes) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
@@ -264,7 +264,7 @@ pub(crate) fn sound<'held>(
 }
 
 /// The entries of `object` that a flip may need, and that do not lead to code and a key.
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 pub(crate) fn unsound<'held>(
     object: &'held Object,
     held: &Held<Objects>,

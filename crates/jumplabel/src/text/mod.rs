@@ -42,7 +42,7 @@ pub use writer::{Body, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, W
 mod linux;
 #[cfg(jumplabel_linux)]
 use linux as platform;
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 pub(crate) use linux::end;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};

@@ -91,7 +91,7 @@ pub(crate) trait Subject: Sync {
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Subject> {
     match entry.kind() {
         // SAFETY: what the macros emit for these kinds.
-        #[cfg(jumplabel_short_kind)]
+        #[cfg(jumplabel_short_engine)]
         crate::format::SHORT => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),

@@ -168,9 +168,9 @@ unsafe extern "C" {
         callback: unsafe extern "C" fn(*const DlPhdrInfo, usize, *mut c_void) -> c_int,
         data: *mut c_void,
     ) -> c_int;
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     pub(super) fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;
-    #[cfg(jumplabel_short_kind)]
+    #[cfg(jumplabel_short_engine)]
     pub(super) fn abort() -> !;
     pub(super) fn syscall(number: c_long, ...) -> c_long;
 }

@@ -19,7 +19,7 @@ pub(super) fn symbol(address: usize) -> Option<&'static CStr> {
 }
 
 /// The file of the object at `address`, which it goes with.
-#[cfg(all(jumplabel_short_kind, not(target_feature = "crt-static")))]
+#[cfg(all(jumplabel_short_engine, not(target_feature = "crt-static")))]
 pub(super) fn file(address: usize) -> Option<&'static CStr> {
     let info = info(address).filter(|info| !info.file.is_null())?;
     // SAFETY: the loader's own.
@@ -38,7 +38,7 @@ pub(super) const fn keep_loaded(_address: usize) -> bool {
     true
 }
 
-#[cfg(all(jumplabel_short_kind, target_feature = "crt-static"))]
+#[cfg(all(jumplabel_short_engine, target_feature = "crt-static"))]
 pub(super) const fn file(_address: usize) -> Option<&'static CStr> {
     None
 }

@@ -12,7 +12,7 @@ mod bti;
 mod caches;
 mod canary;
 mod cancellation;
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 mod end;
 mod events;
 mod exit;
@@ -48,7 +48,7 @@ use crate::arch::{Arch, Native};
 use crate::error::{Errno, Error};
 use crate::format::Runtime;
 
-#[cfg(jumplabel_short_kind)]
+#[cfg(jumplabel_short_engine)]
 pub(crate) use end::end;
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
