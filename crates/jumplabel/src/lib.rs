@@ -23,6 +23,7 @@
 //! |---|---|
 //! | declare keys | [`static_key!`] |
 //! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
+//! | call a function that is chosen at run time | [`static_call!`], [`StaticCall::update`] |
 //! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
 //! | have tiny operations done in another way, native in place | [`ops!`], [`Ops::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |

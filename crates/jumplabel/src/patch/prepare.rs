@@ -52,6 +52,9 @@ pub fn prepare() -> Result<(), Error> {
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the
 /// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
+    if cfg!(not(jumplabel_sites)) {
+        return Err(Error::NoWriter);
+    }
     prepare_writer(1, &mut Lock::take()?.platform)
 }
 
