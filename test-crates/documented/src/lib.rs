@@ -1,8 +1,10 @@
-//! Keys of all types, at all places.
+//! Keys of all types, at all places; a call, a mode, a tracepoint.
 
 use std::time::Duration;
 
-use jumplabel::{StaticKeyTrue, naked_key, static_branch_unlikely, static_key};
+use jumplabel::{
+    StaticKeyTrue, modes, naked_key, static_branch_unlikely, static_call, static_key, static_mode, tracepoint,
+};
 
 static_key! {
     /// One.
@@ -19,6 +21,30 @@ static_key! {
 naked_key! {
     /// Naked.
     pub static NAKED: false;
+}
+
+static_call! {
+    /// A call.
+    pub static CALL: fn(&[u8]) -> u64 = length;
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    bytes.len() as u64
+}
+
+modes! {
+    /// Modes.
+    pub enum Mode { Fast, Checked }
+}
+
+static_mode! {
+    /// A mode.
+    pub static MODE: Mode = Fast;
+}
+
+tracepoint! {
+    /// A tracepoint.
+    pub net, event(bytes: usize, port: u16);
 }
 
 /// A module.

@@ -141,6 +141,7 @@ macro_rules! __static_call_of {
         $vis enum $name {}
         $($cfg)*
         $($attr)*
+        #[doc = ::core::concat!("\n\nLeads to: `", ::core::stringify!($target), "`.")]
         $vis static $name: $crate::StaticCall<$name> = $crate::StaticCall::new();
         $($cfg)*
         const _: () = {

@@ -67,6 +67,7 @@ macro_rules! __static_mode {
 
         $($cfg)*
         $($attr)*
+        #[doc = ::core::concat!("\n\nOne of: `", ::core::stringify!($modes), "`.")]
         $vis static $name: $crate::$of<$name> = $crate::$of::new();
 
         $($cfg)*

@@ -6,8 +6,12 @@ use std::path::Path;
 use jumplabel_testing::cargo::{self, Build};
 
 /// Every item, as its page declares it.
-const ITEMS: [&str; 9] = [
+const ITEMS: [&str; 13] = [
+    "#[repr(u8)]pub enum Mode { Fast = 0, Checked = 1, }",
     "pub fn work() -> bool",
+    "pub static CALL: StaticCall<CALL>",
+    "pub static MODE: StaticMode<MODE>",
+    "pub static event: Tracepoint<event>",
     "pub static CONFIG: Config",
     "pub static COMPUTED: StaticKey<{ true }>",
     "pub static DEFERRED: DeferredKey<false>",
@@ -18,10 +22,17 @@ const ITEMS: [&str; 9] = [
     "pub struct Config { pub key: StaticKeyTrue, }",
 ];
 
+/// What a page says of an item whose type does not say it.
+const MORE: [(&str, &str); 3] = [
+    ("static.CALL.html", "Leads to: fn(&[u8]) -> u64."),
+    ("static.MODE.html", "One of: Mode."),
+    ("static.event.html", "bytes: usize port: u16"),
+];
+
 /// The text of a page, without its marks.
 fn text(page: &str) -> String {
     let visible = page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-    let text = visible.collect::<String>().replace("&lt;", "<").replace("&gt;", ">");
+    let text = visible.collect::<String>().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -51,7 +62,12 @@ fn visit(directory: &Path, found: &mut BTreeSet<String>) {
 #[test]
 fn documentation_of_a_crate_with_keys() {
     cargo::run(Build::of("documented").command("doc").args(["--quiet", "--no-deps"]));
+    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documented/doc/documented");
+    for (page, said) in MORE {
+        let shown = text(&std::fs::read_to_string(pages.join(page)).unwrap());
+        assert!(shown.contains(said), "{page}: {shown}");
+    }
     let mut found = BTreeSet::new();
-    visit(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("documented/doc/documented"), &mut found);
+    visit(&pages, &mut found);
     assert_eq!(found, ITEMS.map(String::from).into());
 }
