@@ -4,10 +4,8 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::force;
 use crate::image::Image;
 use crate::image::lines::Lines;
-use crate::process;
 use crate::table::Table;
 
 /// A target: a file, which is one object; or what a process has loaded.
@@ -28,11 +26,8 @@ pub struct Object {
 }
 
 impl Target {
-    /// Opens what an argument names: a file, which is read and never run; or a process by its number, whose memory is read.
-    pub fn open(name: &str) -> Result<Target, Failure> {
-        if process::is_one(name) {
-            return force::target(name);
-        }
+    /// A file, which is read and never run.
+    pub fn of_file(name: &str) -> Result<Target, Failure> {
         let object = Object::read(Image::open(Path::new(name))?, name)?;
         Ok(Target { name: name.to_owned(), objects: vec![object] })
     }

@@ -14,12 +14,19 @@ pub mod sites;
 use jumplabel_selector::Selector;
 
 use crate::failure::{DIFFERS, DONE, Failure};
+use crate::force;
+use crate::process;
 use crate::report::Report;
 use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
 
 /// Of the JSON that commands print.
 const SCHEMA: u32 = 1;
+
+/// Opens what an argument names: a file, or a process by its number, whose memory is read.
+fn open(name: &str) -> Result<Target, Failure> {
+    if process::is_one(name) { force::target(name) } else { Target::of_file(name) }
+}
 
 /// The exit code of a command that has printed what it found.
 fn code(report: &mut Report, target: &Target, is_as_asked: bool) -> u8 {
