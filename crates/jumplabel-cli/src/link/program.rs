@@ -18,8 +18,8 @@ pub struct Program {
     pub elf: Elf,
     /// Where its table is.
     pub entries: std::ops::Range<u64>,
-    /// The object record's two words that lead there.
-    pub words: u64,
+    /// The two words of the object's record, or of each copy of it, that lead there.
+    pub words: Vec<u64>,
     /// The object's marks: addresses of words.
     pub marks: Vec<u64>,
 }

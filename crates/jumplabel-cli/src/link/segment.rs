@@ -75,7 +75,9 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
         section.sh_size = U64::new(LE, table.end - table.start);
     }
     insert(&mut elf, room, offset, address, content.len() as u64);
-    lead(&elf, &mut bytes, program.words, &table).ok_or_else(|| damaged("no record"))?;
+    for &words in &program.words {
+        lead(&elf, &mut bytes, words, &table).ok_or_else(|| damaged("no record"))?;
+    }
     // Whole pages, so that everything is aligned as it was.
     let more = (offset + content.len() as u64 - file_end).next_multiple_of(PAGE);
     let beside = |section: &&mut Section| !is_loaded(section) && section.sh_offset.get(LE) >= file_end;

@@ -9,6 +9,8 @@
 //! ```
 //!
 //! Each of the three pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names.
+//! A program may have the same record several times: with link-time optimisation, lld keeps the record of what it compiled beside that of
+//! an archive, and uses one of them.
 
 use std::ops::Range;
 
@@ -23,8 +25,8 @@ const KEY: usize = 12;
 
 /// Where the tables are.
 pub struct Bounds {
-    /// The record's two words that lead to the table.
-    pub words: u64,
+    /// The two words that lead to the table, of each record that there is.
+    pub words: Vec<u64>,
     pub table: Entries,
     pub keys: std::iter::StepBy<Range<u64>>,
     /// Words: marks of the object.
@@ -55,19 +57,37 @@ pub fn find(image: &Image) -> Result<Option<Bounds>, Failure> {
         let why = format!("tables of version {version}, and this tool reads version {VERSION}");
         return Err(Failure::OutOfReach(why));
     }
-    let mut found = image.data().flat_map(|(start, data)| candidates(image, start, data));
-    match (found.next(), found.next()) {
-        (Some(bounds), None) => Ok(Some(bounds)),
-        (Some(_), Some(_)) => Err(Failure::Refused("damaged: two records that lead to tables".into())),
-        (None, _) if image.has_tables() => {
+    let found = image.data().flat_map(|(start, data)| candidates(image, start, data));
+    let (words, mut sections): (Vec<u64>, Vec<Sections>) = found.unzip();
+    sections.dedup();
+    match sections.pop() {
+        Some(Sections { table, keys, marks }) if sections.is_empty() => {
+            let rows = super::rows(table.clone(), ENTRY);
+            let (keys, marks) = (super::rows(keys, KEY), super::rows(marks, 4));
+            Ok(Some(Bounds { words, table: Entries(table, rows), keys, marks }))
+        }
+        Some(_) => Err(Failure::Refused("damaged: records that lead to several tables".into())),
+        None if image.has_tables() => {
             Err(Failure::Refused("damaged: there are tables, and no record leads to them".into()))
         }
-        (None, _) => Ok(None),
+        None => Ok(None),
     }
 }
 
-/// The records in data that begins at `start`.
-fn candidates<'image>(image: &'image Image, start: u64, data: &'image [u8]) -> impl Iterator<Item = Bounds> + 'image {
+/// What a record leads to.
+#[derive(PartialEq)]
+struct Sections {
+    table: Range<u64>,
+    keys: Range<u64>,
+    marks: Range<u64>,
+}
+
+/// The records in data that begins at `start`: their six words, and what these lead to.
+fn candidates<'image>(
+    image: &'image Image,
+    start: u64,
+    data: &'image [u8],
+) -> impl Iterator<Item = (u64, Sections)> + 'image {
     let pointer = image.machine.pointer();
     let pointers = 7 * pointer;
     let first = (start.wrapping_neg() % pointer as u64) as usize;
@@ -78,7 +98,8 @@ fn candidates<'image>(image: &'image Image, start: u64, data: &'image [u8]) -> i
     };
     let numbered = (0..).step_by(pointer).zip(records);
     let there = numbered.filter(move |(_, record)| is_one(record)).map(move |(at, _)| start + (first + at) as u64);
-    there.filter_map(move |record| bounds(image, record + pointers as u64))
+    let words = there.map(move |record| record + pointers as u64);
+    words.filter_map(move |words| Some((words, sections(image, words)?)))
 }
 
 fn last(record: &[u8]) -> [u8; 4] {
@@ -86,7 +107,7 @@ fn last(record: &[u8]) -> [u8; 4] {
 }
 
 /// What the six words of a record lead to, from `words` on. `None` if that cannot be.
-fn bounds(image: &Image, words: u64) -> Option<Bounds> {
+fn sections(image: &Image, words: u64) -> Option<Sections> {
     let pair = |number: u64, row: usize| -> Option<Range<u64>> {
         let (start, stop) = (image.follow(words + number * 8)?, image.follow(words + number * 8 + 4)?);
         // A section that is missing has two words that differ by less than a row.
@@ -108,8 +129,7 @@ fn bounds(image: &Image, words: u64) -> Option<Bounds> {
     if table.is_empty() && keys.is_empty() || !table.is_empty() && !leads_to_code() {
         return None;
     }
-    let rows = entries();
-    Some(Bounds { words, table: Entries(table, rows), keys: super::rows(keys, KEY), marks: super::rows(marks, 4) })
+    Some(Sections { table, keys, marks })
 }
 
 /// The version that a note of the library gives, if it is not ours.

@@ -112,6 +112,31 @@ fn linkers() {
     }
 }
 
+/// With link-time optimisation, lld keeps two records of a program: that of its own code, and that of the archive.
+#[test]
+fn several_records() {
+    let options = "-O3 -flto -D_GNU_SOURCE -fuse-ld=lld-16 -Wl,--emit-relocs";
+    let file = compiled("tests/c/linked.c", "link-lld-lto", "clang-16", options);
+    let bytes = std::fs::read(&file).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    // One, and no more, has a name; the other is its copy.
+    let named = object.symbol_by_name("__jumplabel_object").unwrap().address();
+    let data = object.section_by_name(".data").unwrap();
+    let at = |address: u64| &data.data().unwrap()[(address - data.address()) as usize..][..88];
+    let leads = |address: u64| {
+        let word = |at: &[u8]| i32::from_le_bytes(at.try_into().unwrap());
+        let words = at(address)[56..80].chunks(4).zip((56..).step_by(4));
+        words.map(|(bytes, place)| (address + place).wrapping_add_signed(word(bytes).into())).collect::<Vec<u64>>()
+    };
+    let all = (data.address()..data.address() + data.size() - 88).step_by(8);
+    assert_eq!(all.filter(|&address| leads(address)[..4] == leads(named)[..4]).count(), 2);
+    let [calls, straight, added] = counts(&link(&file, &[]));
+    assert!(straight >= 3 && added == calls, "{calls} {straight} {added}");
+    assert_eq!(listed(&file), calls as usize);
+    runs(&file);
+    assert_eq!(link(&file, &[])["changed"], false);
+}
+
 /// Other tools, after it.
 fn rewritten(file: &Path, calls: usize) {
     const RPATH: &str = "/a/path/that/is/longer/than/what/the/file/has/room/for:$ORIGIN/../lib";
