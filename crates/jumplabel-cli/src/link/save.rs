@@ -1,5 +1,5 @@
 //! A file on the disk: read as a whole, and replaced as a whole. The new one is a file of its own beside it until it is complete and on the disk,
-//! with the same mode and owner. So a tool that is killed leaves the old one, and a program that runs keeps it; so do its other hard links.
+//! with the same mode, owner and attributes (access lists, labels). So a tool that is killed leaves the old one, and a program that runs keeps it; so do its other hard links.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Write;
@@ -7,11 +7,16 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use xattr::FileExt;
+
 use super::{Found, Keep};
 use crate::failure::Failure;
 
 /// As of what a command looks at; `image` says the same.
 const LARGEST: u64 = 16 << 30;
+
+/// What `setcap` writes (linux/xattr.h). Whoever writes to a file takes it away, for which there are reasons.
+const CAPABILITIES: &str = "security.capability";
 
 /// Links a file in place. What was found, and whether it changed.
 pub fn link(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
@@ -34,6 +39,9 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     if before.mode() & 0o6000 != 0 {
         return Err(refused(&"set-user-id or set-group-id: link it before it is"));
     }
+    if matches!(xattr::get(path, CAPABILITIES), Ok(Some(_))) {
+        return Err(refused(&"it has capabilities: link it before setcap"));
+    }
     let bytes = fs::read(path).map_err(unreachable)?;
     let linked = super::link(Rc::new(bytes), keep)?;
     let Some(bytes) = linked.bytes else { return Ok((linked.found, false)) };
@@ -47,6 +55,8 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     };
     let replace = || -> std::io::Result<()> {
         beside.complete(&bytes, &before)?;
+        beside.take_attributes(path)?;
+        beside.file.sync_all()?;
         if !is_same(&fs::metadata(path)?) {
             return Err(std::io::Error::other("it has changed meanwhile"));
         }
@@ -78,8 +88,27 @@ impl Beside {
         if (now.uid(), now.gid()) != (like.uid(), like.gid()) {
             fchown(&self.file, Some(like.uid()), Some(like.gid()))?;
         }
-        self.file.set_permissions(PermissionsExt::from_mode(like.mode() & 0o7777))?;
-        self.file.sync_all()
+        self.file.set_permissions(PermissionsExt::from_mode(like.mode() & 0o7777))
+    }
+
+    /// The extended attributes of the old file. A file system without them has none to be kept.
+    fn take_attributes(&self, of: &Path) -> std::io::Result<()> {
+        let names = match xattr::list(of) {
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => return Ok(()),
+            names => names?,
+        };
+        for name in names {
+            let Some(value) = xattr::get(of, &name)? else { continue };
+            // The system gives a label, which is as a rule the same, and may let nobody change it.
+            if self.file.get_xattr(&name).ok().flatten().as_ref() == Some(&value) {
+                continue;
+            }
+            self.file.set_xattr(&name, &value).map_err(|error| {
+                let name = name.display();
+                std::io::Error::new(error.kind(), format!("its attribute {name} cannot be kept: {error}"))
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -91,6 +91,24 @@ fn not_to_be_written() {
     assert!(fs::read(&path).unwrap() == whole());
 }
 
+/// Attributes are kept. Of a file with capabilities, nobody who links it may make another one.
+#[test]
+fn attributes() {
+    let path = file("link-attributes", whole());
+    if xattr::set(&path, "user.built-by", b"make").is_err() {
+        eprintln!("the file system has no attributes");
+        return;
+    }
+    // Revision 2: CAP_NET_RAW, permitted and effective (linux/capability.h). It is root's to say so.
+    let capabilities = [0x0200_0001_u32, 1 << 13, 0, 0, 0].map(u32::to_le_bytes).concat();
+    if xattr::set(&path, "security.capability", &capabilities).is_ok() {
+        refused(&path, 4, "setcap");
+        xattr::remove(&path, "security.capability").unwrap();
+    }
+    link(&path, &[]);
+    assert_eq!((listed(&path), xattr::get(&path, "user.built-by").unwrap()), (6, Some(b"make".to_vec())));
+}
+
 /// Links and modes are kept; other hard links keep the old file.
 #[test]
 fn links() {
