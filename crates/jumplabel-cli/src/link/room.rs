@@ -12,13 +12,14 @@
 //! * PT_GNU_PROPERTY: x86's loaders read the same from PT_NOTE;
 //! * `.interp` and notes, which go to the new segment, as patchelf moves them: both are found by their program headers alone. Of notes,
 //!   `.note.ABI-tag` if that is enough: readers of core dumps look for the build-id in the first page. It leaves its PT_NOTE, and only
-//!   glibc before 2.36 looked there, for libraries.
+//!   glibc before 2.36 looked there, for libraries;
+//! * the hash table and the dynamic symbols, of libraries that have no `.interp` in front of them: both are found by tags of `.dynamic`.
 
 use std::ops::Range;
 
-use object::{LittleEndian as LE, U64, elf};
+use object::{LittleEndian as LE, U64, elf, pod};
 
-use super::elf::{Elf, add, is_loaded};
+use super::elf::{Elf, add, content, damaged, is_loaded};
 use crate::failure::Failure;
 
 /// Where a header comes from.
@@ -70,7 +71,7 @@ pub fn find(elf: &Elf, bytes: &[u8]) -> Result<Room, Failure> {
         let notes = ranges(elf::PT_NOTE).find(|notes| notes.contains(&own.start) && notes.end >= own.end);
         let is_alone = match &notes {
             Some(notes) => notes.start == own.start && elf.is_named(bytes, section, b".note.ABI-tag"),
-            None => ranges(elf::PT_INTERP).any(|interp| interp == own),
+            None => ranges(elf::PT_INTERP).any(|interp| interp == own) || is_found_by_tag(elf, section),
         };
         let group = if is_alone { Some(own) } else { notes };
         let group = group.filter(|group| group.end as usize <= bytes.len()).ok_or_else(none)?;
@@ -97,6 +98,36 @@ pub struct Moved {
     pub from: Range<u64>,
     pub by: u64,
     pub by_in_file: u64,
+}
+
+/// Tags of what may move, and the types of its sections.
+const TAGS: [(u32, u32); 3] =
+    [(elf::DT_GNU_HASH, elf::SHT_GNU_HASH), (elf::DT_HASH, elf::SHT_HASH), (elf::DT_SYMTAB, elf::SHT_DYNSYM)];
+
+fn is_found_by_tag(elf: &Elf, section: usize) -> bool {
+    let section = &elf.sections[section];
+    is_loaded(section) && TAGS.iter().any(|&(_, kind)| section.sh_type.get(LE) == kind)
+}
+
+/// Leads tags of `.dynamic` to what was moved. A section that may move has one.
+pub fn follow_tags(elf: &Elf, bytes: &mut [u8], moved: &[Moved]) -> Result<(), Failure> {
+    let wrong = || damaged("a dynamic section that leads elsewhere");
+    for section in (1..elf.sections.len()).filter(|&section| is_found_by_tag(elf, section)) {
+        let Some(Moved { by, .. }) = moved.iter().find(|moved| moved.from.contains(&elf.range(section).start)) else {
+            continue;
+        };
+        let dynamic = elf.sections.iter().find(|section| section.sh_type.get(LE) == elf::SHT_DYNAMIC);
+        let data = content(dynamic.ok_or_else(wrong)?, bytes)?;
+        let count = data.len() / size_of::<elf::Dyn64<LE>>();
+        let (rows, _) = pod::slice_from_bytes_mut::<elf::Dyn64<LE>>(data, count).map_err(|()| wrong())?;
+        let kind = elf.sections[section].sh_type.get(LE);
+        let leads = |row: &&mut elf::Dyn64<LE>| {
+            TAGS.iter().any(|&(tag, of)| u64::from(tag) == row.d_tag.get(LE) && of == kind)
+                && row.d_val.get(LE) == elf.sections[section].sh_addr.get(LE)
+        };
+        add(&mut rows.iter_mut().find(leads).ok_or_else(wrong)?.d_val, *by);
+    }
+    Ok(())
 }
 
 /// Leads headers to what was moved.

@@ -66,7 +66,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
             false => moved_sections(&elf, number).unwrap_or_default(),
         })
         .collect();
-    shift_symbols(&elf, &mut bytes, &shifts, program.entries.end, table.end)?;
+    room::follow_tags(&elf, &mut bytes, &moved)?;
     room::follow(&mut elf, &moved);
     if let Some(section) = section {
         let section = &mut elf.sections[section];
@@ -90,6 +90,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     bytes.extend(content);
     bytes.resize((file_end + more) as usize, 0);
     bytes.extend(rest);
+    shift_symbols(&elf, &mut bytes, &shifts, program.entries.end, table.end)?;
     sections::sort(&mut elf, &mut bytes)?;
     elf.write(&mut bytes).ok_or_else(|| damaged("headers beyond the end of the file"))?;
     Ok(bytes)
@@ -139,7 +140,7 @@ fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end:
     let wrong = || damaged("a section that is not aligned");
     for section in &elf.sections {
         let (kind, of) = (section.sh_type.get(LE), section.sh_info.get(LE) as usize);
-        if kind == elf::SHT_SYMTAB {
+        if matches!(kind, elf::SHT_SYMTAB | elf::SHT_DYNSYM) {
             let data = content(section, bytes)?;
             let count = data.len() / size_of::<Symbol>();
             let (symbols, _) = pod::slice_from_bytes_mut::<Symbol>(data, count).map_err(|()| wrong())?;

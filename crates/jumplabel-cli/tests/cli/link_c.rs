@@ -8,7 +8,7 @@ use jumplabel_testing::cargo;
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde_json::Value;
 
-use crate::programs::{compiled, copy, jumplabel, prints, text};
+use crate::programs::{compiled, compiled_with, copy, jumplabel, prints, text};
 
 /// With the relocations that the linker leaves.
 pub fn linked_by(linker: &str, name: &str, options: &str) -> PathBuf {
@@ -108,6 +108,30 @@ fn linkers() {
             let less = object::File::parse(&*less).unwrap();
             assert!(!less.sections().any(|section| section.name().unwrap().starts_with(".rela.text")));
             assert!(less.symbols().count() > 10, "symbols are kept");
+        }
+    }
+}
+
+/// A plugin that leaves the library to its host has next to nothing that may move: a build-id, a hash table, dynamic symbols.
+#[test]
+fn small_libraries() {
+    let host = compiled_with("libjumplabel.so", "tests/c/linked.c", "link-small-host", "gcc", "-O2");
+    for linker in ["bfd", "gold", "lld", "mold"] {
+        for (name, style) in [("gnu", "gnu"), ("both", "both"), ("bare", "sysv -Wl,--build-id=none")] {
+            let options =
+                format!("-O2 -fuse-ld={linker} -Wl,--emit-relocs -fPIC -shared -DPLUGIN -Wl,--hash-style={style}");
+            let name = format!("link-small-{linker}-{name}.so");
+            let file = compiled_with("libjumplabel.so", "tests/c/linked.c", &name, "gcc", &options);
+            let [calls, _, added] = counts(&link(&file, &[]));
+            assert!(calls >= 6 && added == calls, "{name}: {calls} {added}");
+            assert_eq!(link(&file, &[])["changed"], false);
+            let tools: [&[&str]; 3] = [&["true"], &["strip"], &["patchelf", "--add-rpath", "/a/longer/path"]];
+            for tool in tools {
+                let other = copy(&file, &format!("{}-{name}", tool[0]), tool);
+                assert_eq!(cargo::run(Command::new(&host).arg(&other)), "ok\n", "{tool:?} {name}");
+                assert_eq!(listed(&other), calls as usize, "{tool:?} {name}");
+                assert_eq!(jumplabel(&["check", text(&other)]).code, 0, "{tool:?} {name}");
+            }
         }
     }
 }

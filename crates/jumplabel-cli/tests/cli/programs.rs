@@ -102,10 +102,18 @@ pub fn of_c(name: &str, compiler: &str, options: &str) -> PathBuf {
 
 /// A program of C, or a library.
 pub fn compiled(source: &str, name: &str, compiler: &str, options: &str) -> PathBuf {
+    compiled_with("libjumplabel.a", source, name, compiler, options)
+}
+
+/// The same with one of the two libraries.
+#[track_caller]
+pub fn compiled_with(library: &str, source: &str, name: &str, compiler: &str, options: &str) -> PathBuf {
     let to = scratch(name);
+    let library = prefix().join("lib").join(library);
     let mut command = Command::new(compiler);
     command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]).args(options.split_whitespace());
-    command.arg("-I").arg(prefix().join("include")).arg(source).arg(prefix().join("lib/libjumplabel.a"));
+    command.arg("-I").arg(prefix().join("include")).arg(source).arg(&library);
+    command.arg(format!("-Wl,-rpath,{}", library.parent().unwrap().display()));
     cargo::run(command.args(["-lpthread", "-ldl", "-o"]).arg(&to).current_dir(env!("CARGO_MANIFEST_DIR")));
     to
 }
