@@ -169,7 +169,12 @@ fn connect(path: &Path) -> std::io::Result<UnixStream> {
 /// Where the socket is of a process by number or by `@NAME`.
 fn path(target: &str) -> Result<PathBuf, Failure> {
     let by_number = pid(target);
-    let directories = directories(by_number)?;
+    let without = if by_number.is_some() { ", or add --force, which needs none" } else { "" };
+    let why = |which: &str| {
+        let what = "start the program with JUMPLABEL_AGENT=1, give the path of the socket";
+        Failure::OutOfReach(format!("{target}: no agent{which}: {what}{without}"))
+    };
+    let directories = directories(by_number).map_err(|error| why(&format!(" found ({error})")))?;
     let is_it = |socket: &Socket| match target.strip_prefix('@') {
         Some(name) => socket.name == name && is_alive(&socket.path),
         None => Some(socket.pid) == by_number,
@@ -179,10 +184,7 @@ fn path(target: &str) -> Result<PathBuf, Failure> {
     let places: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
     match &found[..] {
         [socket] => Ok(socket.path.clone()),
-        [] => Err(Failure::OutOfReach(format!(
-            "{target}: no agent in {}: start the program with JUMPLABEL_AGENT=1, or give the path of the socket",
-            places.join(", ")
-        ))),
+        [] => Err(why(&format!(" in {}", places.join(", ")))),
         several => {
             let numbers: Vec<_> = several.iter().map(|socket| socket.pid.to_string()).collect();
             Err(Failure::Usage(format!("{target}: there are several; give a number: {}", numbers.join(", "))))
@@ -191,8 +193,8 @@ fn path(target: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Where it may be: with this user's, or with those of the process's user.
-fn directories(pid: Option<u32>) -> Result<Vec<PathBuf>, Failure> {
-    let own = directory::default().map_err(|error| Failure::OutOfReach(error.to_string()));
+fn directories(pid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
+    let own = directory::default();
     let owner = pid.and_then(|pid| Path::new(&format!("/proc/{pid}")).metadata().ok());
     let other = owner.and_then(|owner| directory::of_user(owner.uid()).ok());
     let mut both: Vec<_> = own.iter().cloned().chain(other).collect();

@@ -8,6 +8,7 @@ use object::{Endian, Object, ObjectSection, ReadCache};
 use serde::Serialize;
 
 use super::Image;
+use super::symbols::demangled;
 
 /// What is known of where code comes from.
 pub struct Lines(Option<addr2line::Context<EndianRcSlice<RunTimeEndian>>>);
@@ -67,7 +68,7 @@ impl Lines {
             if chain.len() == 256 {
                 break;
             }
-            let function = frame.function.and_then(|name| name.demangle().ok().map(|name| name.into_owned()));
+            let function = frame.function.and_then(|name| name.raw_name().ok().map(|name| demangled(&name)));
             let location = frame.location;
             let file = location.as_ref().and_then(|location| location.file).map(relative);
             chain.push(Frame { function, file, line: location.and_then(|location| location.line) });

@@ -55,7 +55,23 @@ impl Symbols {
     }
 }
 
-/// A name as the source has it.
+/// A name as the source has it. C++ and Rust begin theirs with `_Z` or `_R`; without that, the C++ one takes `a` for a type, `signed char`.
 pub fn demangled(name: &str) -> String {
-    addr2line::demangle_auto(name.into(), None).into_owned()
+    let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
+    if is_mangled { addr2line::demangle_auto(name.into(), None).into_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangled;
+
+    #[test]
+    fn names() {
+        for name in ["a", "b", "i", "z", "St", "main", "R", "Z1a", "", "_", "_a", "trace.lto_priv.0"] {
+            assert_eq!(demangled(name), name);
+        }
+        assert_eq!(demangled("_ZN3net5traceE"), "net::trace");
+        assert_eq!(demangled("_ZN3net5TRACE17h0123456789abcdefE"), "net::TRACE");
+        assert_eq!(demangled("_RNvC3net4work"), "net::work");
+    }
 }
