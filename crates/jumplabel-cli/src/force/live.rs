@@ -10,7 +10,7 @@ use jumplabel::key::count;
 use jumplabel_selector::{Selector, What};
 
 use super::memory::{Memory, Pages};
-use super::objects::{self, Loaded};
+use super::objects::{self, Loaded, Mapping};
 use super::{Pid, threads};
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -67,10 +67,23 @@ const DUE: u32 = 1 << 1;
 impl Live {
     /// Reads the tables of all objects that are loaded. Nothing is stopped.
     pub fn read(pid: Pid) -> Result<Live, Failure> {
+        const TRIES: usize = 10;
         let alive = threads::alive(pid)?;
+        let mut tries = 0;
+        loop {
+            let maps = objects::mappings(alive)?;
+            tries += 1;
+            match Live::of(pid, alive, &maps) {
+                // What it found there may have been unloaded meanwhile, or be loaded in part.
+                Err(_) if tries < TRIES && objects::mappings(alive)? != maps => {}
+                live => return live,
+            }
+        }
+    }
+
+    fn of(pid: Pid, alive: Pid, maps: &[Mapping]) -> Result<Live, Failure> {
         let memory = Memory::open(alive).map_err(|error| threads::unreachable(pid, &error))?;
-        let maps = objects::mappings(alive)?;
-        let (objects, loaded) = objects::read(alive, &memory, &maps)?;
+        let (objects, loaded) = objects::read(alive, &memory, maps)?;
         let target = Target { name: pid.to_string(), objects };
         let (runtimes, keys, by_address) = (Vec::new(), Vec::new(), HashMap::new());
         let mut live = Live { pid, memory, target, loaded, runtimes, keys, by_address };
