@@ -1,5 +1,6 @@
-//! Placements: each loop is compiled so often, each time eight bytes further into a line of the cache, with flags of its own, and is run
-//! with the stack somewhere else. One build of the same check can be some per cent slower or faster than none by its place alone.
+//! Placements: each loop is compiled so often, each time 16 bytes further into two lines of the cache, with flags of its own, and is run
+//! with the stack somewhere else. One build of the same check can be some per cent slower or faster than none by its place alone. (Compilers
+//! begin a loop at a multiple of 16: fewer bytes would not move it.)
 //!
 //! ```text
 //!   a round      all variants, in random order, in one placement: differences and ratios are of one round
@@ -7,8 +8,10 @@
 //! ```
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use crate::samples::Samples;
+use crate::Result;
+use crate::samples::{Samples, time};
 
 /// How many there are.
 pub const PLACEMENTS: usize = 8;
@@ -32,7 +35,7 @@ macro_rules! begin_at {
         // SAFETY: a jump over what moves the loop.
         unsafe {
             ::std::arch::asm!(
-                $crate::isa::next_line!("8 * {at}"),
+                $crate::isa::next_line!("128", "16 * {at}"),
                 at = const $at, options(nomem, nostack, preserves_flags)
             )
         }
@@ -51,8 +54,30 @@ pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     below(placement, loops[placement], black_box(turns))
 }
 
+/// Nanoseconds of so many turns in one placement. What predicts branches, and the code, are warm.
+pub fn nanoseconds(loops: &Loops, placement: usize, turns: u64) -> f64 {
+    black_box(run(loops, placement, turns / 50));
+    time(|| _ = black_box(run(loops, placement, turns)))
+}
+
+/// Rounds until the time is over: in each, `sample` is called with its placement and the number of each variant, in random order. All placements
+/// have as many, one at least.
+pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    let mut order: Vec<usize> = (0..variants).collect();
+    let start = Instant::now();
+    loop {
+        for placement in 0..PLACEMENTS {
+            fastrand::shuffle(&mut order);
+            order.iter().try_for_each(|&at| sample(placement, at))?;
+        }
+        if start.elapsed() >= budget {
+            return Ok(());
+        }
+    }
+}
+
 /// Of one thing, in each placement.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Placed([Samples; PLACEMENTS]);
 
 /// The median of the placements, the least and the most.
@@ -146,6 +171,23 @@ mod tests {
         let none = Placed::default();
         assert!(none.spread().median.is_nan() && none.minus(&own).median.is_nan());
         assert_eq!(none.spread().verdict(1.0), "");
+    }
+
+    /// Each variant once in each round, in all placements, however short the time is; and an error ends it.
+    #[test]
+    fn all_take_turns() {
+        let mut seen = [[0; 3]; PLACEMENTS];
+        let done = rounds(Duration::ZERO, 3, |placement, at| {
+            seen[placement][at] += 1;
+            Ok(())
+        });
+        assert!(done.is_ok() && seen == [[1; 3]; PLACEMENTS]);
+        let mut calls = 0;
+        let failed = rounds(Duration::MAX, 3, |placement, _| {
+            calls += 1;
+            if placement == 1 { Err("no more".into()) } else { Ok(()) }
+        });
+        assert!(failed.is_err() && calls == 4);
     }
 
     #[test]
