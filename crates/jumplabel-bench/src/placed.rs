@@ -10,7 +10,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::Result;
+use crate::report::{Target, figure};
 use crate::samples::{Samples, time};
 
 /// How many there are.
@@ -131,6 +134,25 @@ impl Spread {
         Spread { median: self.median * factor, range: self.range.map(|end| end * factor) }
     }
 
+    /// The cells figure, from, to, limit and verdict, and the target. What is not told from `nothing` keeps each limit that `nothing` keeps.
+    pub fn judged(self, limit: f64, nothing: f64) -> ([String; 5], Value) {
+        let none = self.verdict(nothing);
+        let is_kept = !none.is_empty() && nothing <= limit;
+        let target = Target { figure: self.median, limit };
+        let [_, least, verdict] = target.cells();
+        let verdict = match (is_kept, none) {
+            (true, none) => format!("ok; {none}"),
+            (false, "") => verdict,
+            (false, none) => format!("{verdict}; {none}"),
+        };
+        let mut json = target.json();
+        if is_kept {
+            json["ok"] = true.into();
+        }
+        let [median, from, to] = [self.median, self.range[0], self.range[1]].map(|value| figure(value, 3));
+        ([median, from, to, least, verdict], json)
+    }
+
     /// What is to be said beside a figure that is `nothing` if there is no difference: 0 for nanoseconds, 1 for a ratio. What no clock
     /// tells from it is none, either.
     pub fn verdict(self, nothing: f64) -> &'static str {
@@ -171,6 +193,18 @@ mod tests {
         let none = Placed::default();
         assert!(none.spread().median.is_nan() && none.minus(&own).median.is_nan());
         assert_eq!(none.spread().verdict(1.0), "");
+    }
+
+    #[test]
+    fn verdicts() {
+        let judged = |range: [f64; 2], limit| {
+            let (cells, json) = Spread { median: range[1], range }.judged(limit, 1.0);
+            (cells[4].clone(), json["ok"] == true)
+        };
+        assert_eq!(judged([0.99, 1.01], 1.0), ("ok; no difference measured".into(), true));
+        assert_eq!(judged([0.99, 1.01], 0.9), ("MISSED; no difference measured".into(), false));
+        assert_eq!(judged([1.01, 1.02], 1.0), ("MISSED".into(), false));
+        assert_eq!(judged([0.90, 0.95], 1.0), ("ok".into(), true));
     }
 
     /// Each variant once in each round, in all placements, however short the time is; and an error ends it.

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::Result;
 use crate::isa::IS_X86;
 use crate::placed::{self, PLACEMENTS, Placed};
-use crate::report::{Chart, Report, Table, Target, figure};
+use crate::report::{Chart, Report, Table, figure};
 use crate::step;
 use ways::{CALLS_A_TURN, WAYS, Way};
 
@@ -153,13 +153,10 @@ fn report_targets(report: &mut Report, rows: &[Row]) {
             }
             let [ours, theirs] = [way, other].map(|way| &find(rows, shape, way).samples);
             let ratio = ours.over(theirs);
-            let target = Target { figure: ratio.median, limit };
+            let (cells, target) = ratio.judged(limit, 1.0);
             let what = format!("{} / {}, {name}", way.name(), other.name());
-            facts.push(json!({ "ratio": what, "range": ratio.range, "target": target.json() }));
-            let [median, limit, verdict] = target.cells();
-            let none = ratio.verdict(1.0);
-            let verdict = if none.is_empty() { verdict } else { format!("{verdict}; {none}") };
-            table.row([what, median].into_iter().chain(ratio.range.map(|end| figure(end, 2))).chain([limit, verdict]));
+            facts.push(json!({ "ratio": what, "range": ratio.range, "target": target }));
+            table.row([what].into_iter().chain(cells));
         }
     }
     report.table(table);
