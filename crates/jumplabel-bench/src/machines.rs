@@ -12,12 +12,15 @@ use crate::{Result, suite};
 const BEGIN: &str = "<!-- by `cargo run -p jumplabel-bench -- machines` -->\n";
 const END: &str = "<!-- to here -->";
 
-/// The lines, as Markdown, of all runs in a directory.
+/// The lines, as Markdown, of all runs in a directory; or that there is none.
 pub fn table(runs: &Path) -> Result<String> {
     let entries = fs::read_dir(runs).map_err(|error| format!("{}: {error}", runs.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort_unstable();
+    if files.is_empty() {
+        return Ok("No run is kept yet.\n".to_owned());
+    }
     let mut text = format!("| {} |\n|{}\n", HEAD.join(" | "), "---|".repeat(HEAD.len()));
     for file in files {
         let results = suite::read(&file)?;

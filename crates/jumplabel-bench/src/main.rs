@@ -32,6 +32,7 @@ mod layers;
 mod listing;
 mod machine;
 mod machines;
+mod membarrier;
 #[cfg(target_arch = "x86_64")]
 mod micro;
 #[cfg(target_arch = "x86_64")]

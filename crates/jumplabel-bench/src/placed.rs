@@ -1,5 +1,6 @@
-//! Placements: each loop is compiled so often, each time eight bytes further into a line of the cache, with flags of its own, and is run
-//! with the stack somewhere else. One build of the same check can be some per cent slower or faster than none by its place alone.
+//! Placements: each loop is compiled so often, each time 16 bytes further into two lines of the cache, with flags of its own, and is run
+//! with the stack somewhere else. One build of the same check can be some per cent slower or faster than none by its place alone. (Compilers
+//! begin a loop at a multiple of 16: fewer bytes would not move it.)
 //!
 //! ```text
 //!   a round      all variants, in random order, in one placement: differences and ratios are of one round
@@ -7,8 +8,13 @@
 //! ```
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use crate::samples::Samples;
+use serde_json::Value;
+
+use crate::Result;
+use crate::report::{Target, figure};
+use crate::samples::{Samples, time};
 
 /// How many there are.
 pub const PLACEMENTS: usize = 8;
@@ -32,7 +38,7 @@ macro_rules! begin_at {
         // SAFETY: a jump over what moves the loop.
         unsafe {
             ::std::arch::asm!(
-                $crate::isa::next_line!("8 * {at}"),
+                $crate::isa::next_line!("128", "16 * {at}"),
                 at = const $at, options(nomem, nostack, preserves_flags)
             )
         }
@@ -51,8 +57,30 @@ pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     below(placement, loops[placement], black_box(turns))
 }
 
+/// Nanoseconds of so many turns in one placement. What predicts branches, and the code, are warm.
+pub fn nanoseconds(loops: &Loops, placement: usize, turns: u64) -> f64 {
+    black_box(run(loops, placement, turns / 50));
+    time(|| _ = black_box(run(loops, placement, turns)))
+}
+
+/// Rounds until the time is over: in each, `sample` is called with its placement and the number of each variant, in random order. All placements
+/// have as many, one at least.
+pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    let mut order: Vec<usize> = (0..variants).collect();
+    let start = Instant::now();
+    loop {
+        for placement in 0..PLACEMENTS {
+            fastrand::shuffle(&mut order);
+            order.iter().try_for_each(|&at| sample(placement, at))?;
+        }
+        if start.elapsed() >= budget {
+            return Ok(());
+        }
+    }
+}
+
 /// Of one thing, in each placement.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Placed([Samples; PLACEMENTS]);
 
 /// The median of the placements, the least and the most.
@@ -106,6 +134,25 @@ impl Spread {
         Spread { median: self.median * factor, range: self.range.map(|end| end * factor) }
     }
 
+    /// The cells figure, from, to, limit and verdict, and the target. What is not told from `nothing` keeps each limit that `nothing` keeps.
+    pub fn judged(self, limit: f64, nothing: f64) -> ([String; 5], Value) {
+        let none = self.verdict(nothing);
+        let is_kept = !none.is_empty() && nothing <= limit;
+        let target = Target { figure: self.median, limit };
+        let [_, least, verdict] = target.cells();
+        let verdict = match (is_kept, none) {
+            (true, none) => format!("ok; {none}"),
+            (false, "") => verdict,
+            (false, none) => format!("{verdict}; {none}"),
+        };
+        let mut json = target.json();
+        if is_kept {
+            json["ok"] = true.into();
+        }
+        let [median, from, to] = [self.median, self.range[0], self.range[1]].map(|value| figure(value, 3));
+        ([median, from, to, least, verdict], json)
+    }
+
     /// What is to be said beside a figure that is `nothing` if there is no difference: 0 for nanoseconds, 1 for a ratio. What no clock
     /// tells from it is none, either.
     pub fn verdict(self, nothing: f64) -> &'static str {
@@ -146,6 +193,35 @@ mod tests {
         let none = Placed::default();
         assert!(none.spread().median.is_nan() && none.minus(&own).median.is_nan());
         assert_eq!(none.spread().verdict(1.0), "");
+    }
+
+    #[test]
+    fn verdicts() {
+        let judged = |range: [f64; 2], limit| {
+            let (cells, json) = Spread { median: range[1], range }.judged(limit, 1.0);
+            (cells[4].clone(), json["ok"] == true)
+        };
+        assert_eq!(judged([0.99, 1.01], 1.0), ("ok; no difference measured".into(), true));
+        assert_eq!(judged([0.99, 1.01], 0.9), ("MISSED; no difference measured".into(), false));
+        assert_eq!(judged([1.01, 1.02], 1.0), ("MISSED".into(), false));
+        assert_eq!(judged([0.90, 0.95], 1.0), ("ok".into(), true));
+    }
+
+    /// Each variant once in each round, in all placements, however short the time is; and an error ends it.
+    #[test]
+    fn all_take_turns() {
+        let mut seen = [[0; 3]; PLACEMENTS];
+        let done = rounds(Duration::ZERO, 3, |placement, at| {
+            seen[placement][at] += 1;
+            Ok(())
+        });
+        assert!(done.is_ok() && seen == [[1; 3]; PLACEMENTS]);
+        let mut calls = 0;
+        let failed = rounds(Duration::MAX, 3, |placement, _| {
+            calls += 1;
+            if placement == 1 { Err("no more".into()) } else { Ok(()) }
+        });
+        assert!(failed.is_err() && calls == 4);
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod here {
     use std::io::{Error, Result};
 
     use super::Counted;
-    use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
+    use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
 
     /// `syscall`.
     const SYSTEM_CALL: libc::c_long = 0x050f;
@@ -118,7 +118,7 @@ mod here {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::flips::PRIVATE_EXPEDITED_SYNC_CORE;
+    use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
 
     /// As many as the assembler says; the frame around them is the same.
     #[test]

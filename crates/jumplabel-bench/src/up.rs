@@ -9,7 +9,7 @@
 
 use std::arch::asm;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jumplabel::{lock_prefix, up};
 use serde_json::json;
@@ -17,7 +17,6 @@ use serde_json::json;
 use crate::Result;
 use crate::placed::{self, Loops, PLACEMENTS, Placed, begin_at, placements};
 use crate::report::{Chart, Report, Table, Target, figure};
-use crate::samples::time;
 use crate::step;
 
 /// Turns of a loop in one sample: some 100 us.
@@ -114,23 +113,15 @@ pub fn run(quick: bool) -> Result<Report> {
         switch(*in_up)?;
         *count = step::instructions_of_turn(loops[0]).unwrap_or(f64::NAN);
     }
-    let mut order: Vec<usize> = (0..VARIANTS.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 2 } else { 20 }));
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
+    placed::rounds(Duration::from_secs(if quick { 2 } else { 20 }), VARIANTS.len(), |placement, at| {
+        let (_, loops, in_up) = &VARIANTS[at];
+        switch(*in_up)?;
+        if placed::run(loops, placement, 1) != 0 {
+            return Err("somebody else has a mutex that nobody knows".into());
         }
-        fastrand::shuffle(&mut order);
-        for &at in &order {
-            let (_, loops, in_up) = &VARIANTS[at];
-            switch(*in_up)?;
-            if placed::run(loops, placement, TURNS / 50) != 0 {
-                return Err("somebody else has a mutex that nobody knows".into());
-            }
-            let nanoseconds = time(|| _ = black_box(placed::run(loops, placement, TURNS)));
-            samples[at].push(placement, nanoseconds / TURNS as f64);
-        }
-    }
+        samples[at].push(placement, placed::nanoseconds(loops, placement, TURNS) / TURNS as f64);
+        Ok(())
+    })?;
     let mut report = Report::new("up", quick);
     let title = format!("a mutex, and 64 bytes cleared; {} rounds in {PLACEMENTS} placements", samples[0].rounds());
     let mut table = Table::new(title, &["", "ns", "% of lock", "from", "to", "", "instructions"]);

@@ -11,16 +11,14 @@
 mod update;
 mod ways;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::Result;
 use crate::isa::IS_X86;
 use crate::placed::{self, PLACEMENTS, Placed};
-use crate::report::{Chart, Report, Table, Target, figure};
-use crate::samples::time;
+use crate::report::{Chart, Report, Table, figure};
 use crate::step;
 use ways::{CALLS_A_TURN, WAYS, Way};
 
@@ -66,15 +64,10 @@ pub fn run(quick: bool) -> Result<Report> {
     let counted = update::counted();
     let mut rows: Vec<Row> =
         (0..SHAPES.len()).flat_map(|shape| WAYS.iter().map(move |&way| Row::new(way, shape))).collect();
-    let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 30 }));
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
-        }
-        fastrand::shuffle(&mut turns);
-        turns.iter().for_each(|&at| rows[at].sample(placement));
-    }
+    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+        rows[at].sample(placement);
+        Ok(())
+    })?;
     let mut report = Report::new("calls", quick);
     for shape in 0..SHAPES.len() {
         report_shape(&mut report, &rows, shape);
@@ -104,9 +97,7 @@ impl Row {
     }
 
     fn sample(&mut self, placement: usize) {
-        let loops = &self.way.loops()[self.shape];
-        black_box(placed::run(loops, placement, TURNS / 50)); // what predicts branches, and the code, are warm
-        let nanoseconds = time(|| _ = black_box(placed::run(loops, placement, TURNS)));
+        let nanoseconds = placed::nanoseconds(&self.way.loops()[self.shape], placement, TURNS);
         self.samples.push(placement, nanoseconds / (TURNS as usize * CALLS_A_TURN) as f64);
     }
 }
@@ -162,13 +153,10 @@ fn report_targets(report: &mut Report, rows: &[Row]) {
             }
             let [ours, theirs] = [way, other].map(|way| &find(rows, shape, way).samples);
             let ratio = ours.over(theirs);
-            let target = Target { figure: ratio.median, limit };
+            let (cells, target) = ratio.judged(limit, 1.0);
             let what = format!("{} / {}, {name}", way.name(), other.name());
-            facts.push(json!({ "ratio": what, "range": ratio.range, "target": target.json() }));
-            let [median, limit, verdict] = target.cells();
-            let none = ratio.verdict(1.0);
-            let verdict = if none.is_empty() { verdict } else { format!("{verdict}; {none}") };
-            table.row([what, median].into_iter().chain(ratio.range.map(|end| figure(end, 2))).chain([limit, verdict]));
+            facts.push(json!({ "ratio": what, "range": ratio.range, "target": target }));
+            table.row([what].into_iter().chain(cells));
         }
     }
     report.table(table);

@@ -7,7 +7,8 @@ use jumplabel::static_call;
 use serde_json::json;
 
 use crate::Result;
-use crate::flips::{Executor, PRIVATE_EXPEDITED_SYNC_CORE, floor_of_one, membarrier, open_floor, store_floor};
+use crate::flips::{Executor, floor_of_one, open_floor, store_floor};
+use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::report::{Report, Table, Target, figure};
 use crate::samples::Samples;
 use crate::sites::Functions;

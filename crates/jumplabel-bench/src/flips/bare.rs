@@ -10,8 +10,9 @@ use std::io::Error;
 
 use jumplabel::WriterKind;
 
-use super::floor::{PRIVATE_EXPEDITED_SYNC_CORE, code, fetch, membarrier, store};
+use super::floor::{code, fetch, store};
 use crate::Result;
+use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::sites::Functions;
 
 /// Flips all of `sites`, which are primed and the other way round.

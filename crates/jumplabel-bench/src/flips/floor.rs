@@ -5,19 +5,8 @@ use std::io::Error;
 
 use super::groups;
 use crate::Result;
+use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::sites::Functions;
-
-const SYS_MEMBARRIER: libc::c_long = libc::SYS_membarrier;
-pub const PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 5;
-const REGISTER_PRIVATE_EXPEDITED_SYNC_CORE: i32 = 1 << 6;
-
-pub fn membarrier(command: i32) -> Result<()> {
-    // SAFETY: three integers.
-    match unsafe { libc::syscall(SYS_MEMBARRIER, command, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(format!("membarrier: {}", Error::last_os_error()).into()),
-    }
-}
 
 /// Opens the floor's text for good, and registers for core sync.
 pub fn open() -> Result<()> {

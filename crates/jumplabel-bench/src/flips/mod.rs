@@ -25,7 +25,7 @@ use crate::report::Report;
 use crate::samples::Samples;
 use crate::{Result, sites::Functions};
 pub use executor::Executor;
-pub use floor::{PRIVATE_EXPEDITED_SYNC_CORE, floor_of_one, membarrier, open as open_floor, store_floor};
+pub use floor::{floor_of_one, open as open_floor, store_floor};
 use groups::{Group, works};
 
 /// The most that the p10 of an automatic flip may be, as a multiple of that of the bare calls of the writer that it takes, for

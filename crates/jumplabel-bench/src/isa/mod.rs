@@ -3,7 +3,7 @@
 //! ```text
 //!   multiply!("0")          a product that waits for the one before
 //!   add!("0", 3)            a sum with a number
-//!   next_line!("0")         jumps to the next line of the cache, and so many bytes further: there begins what follows
+//!   next_line!("64", "0")   jumps to the next multiple, and so many bytes further: there begins what follows
 //!   returns_more!(3)        the body of a function: its argument and 3
 //!   triples!()              the body of a function: three times its argument
 //!   triple!("0", "1")       the same in line: result, argument

@@ -13,8 +13,8 @@ macro_rules! add {
 }
 
 macro_rules! next_line {
-    ($skipped:literal) => {
-        concat!("j 2f\n.balign 64\n.skip ", $skipped, "\n2:")
+    ($apart:literal, $skipped:literal) => {
+        concat!("j 2f\n.balign ", $apart, "\n.skip ", $skipped, "\n2:")
     };
 }
 

@@ -13,8 +13,8 @@ macro_rules! add {
 }
 
 macro_rules! next_line {
-    ($skipped:literal) => {
-        concat!("jmp 2f\n.balign 64, 0xcc\n.skip ", $skipped, ", 0xcc\n2:")
+    ($apart:literal, $skipped:literal) => {
+        concat!("jmp 2f\n.balign ", $apart, ", 0xcc\n.skip ", $skipped, ", 0xcc\n2:")
     };
 }
 

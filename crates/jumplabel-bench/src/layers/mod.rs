@@ -8,15 +8,13 @@
 
 mod ways;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::Result;
 use crate::placed::{self, PLACEMENTS, Placed};
 use crate::report::{Chart, Report, Table, figure};
-use crate::samples::time;
 use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
 use ways::{WAYS, Way};
@@ -42,15 +40,8 @@ pub fn run(quick: bool) -> Result<Report> {
         }
     }
     rows.iter().try_for_each(|row| row.assert_code(&rows))?;
-    let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 30 }));
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
-        }
-        fastrand::shuffle(&mut turns);
-        turns.iter().try_for_each(|&at| rows[at].sample(placement))?;
-    }
+    let budget = Duration::from_secs(if quick { 3 } else { 30 });
+    placed::rounds(budget, rows.len(), |placement, at| rows[at].sample(placement))?;
     let mut report = Report::new("layers", quick);
     (0..LOOPS.len()).for_each(|shape| report_shape(&mut report, &rows, shape));
     report.note(format!(
@@ -91,9 +82,7 @@ impl Row {
 
     fn sample(&mut self, placement: usize) -> Result<()> {
         (self.way.prepare)()?;
-        let loops = &self.way.loops[self.shape];
-        black_box(placed::run(loops, placement, TURNS / 50)); // what predicts branches, and the code, are warm
-        let nanoseconds = time(|| _ = black_box(placed::run(loops, placement, TURNS)));
+        let nanoseconds = placed::nanoseconds(&self.way.loops[self.shape], placement, TURNS);
         self.samples.push(placement, nanoseconds / (TURNS as usize * CHECKS_A_TURN) as f64);
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! program of its own (test-crates/short), which is built with `--cfg jumplabel_short`, and then linked by the tool.
 
 mod compilers;
+mod function;
 
 use std::hint::black_box;
 use std::process::Command;
@@ -18,34 +19,10 @@ use serde_json::json;
 
 use crate::report::{Report, Table, figure};
 use crate::{Result, cargo};
+use function::{Task, ask, parents, said};
 
 static_key! { static KEY: false; }
 static FLAG: AtomicBool = AtomicBool::new(false);
-
-/// Whose parent's number is asked for.
-struct Task {
-    parent: *const Task,
-    number: u64,
-}
-
-/// What the arm does that nobody takes. At the end of the function, so that no register is kept for what follows: a check is all that differs.
-#[cold]
-#[inline(never)]
-fn said(number: u64) -> u64 {
-    println!("I am the true branch");
-    number
-}
-
-macro_rules! parents {
-    ($($name:ident: $check:expr;)*) => {$(
-        #[inline(never)]
-        fn $name(task: &Task) -> u64 {
-            // SAFETY: a task has one.
-            let number = unsafe { (*task.parent).number };
-            if $check { said(number) } else { number }
-        }
-    )*};
-}
 
 parents! {
     without: false;
@@ -74,11 +51,9 @@ struct Listing {
 
 pub fn run(quick: bool) -> Result<Report> {
     FLAG.store(black_box(false), Ordering::Relaxed);
-    let own = Task { parent: std::ptr::null(), number: 3 };
-    let task = Task { parent: &raw const own, number: 4 };
     let mut listings = Vec::new();
     for (name, function) in FUNCTIONS {
-        if black_box(function)(&task) != 3 {
+        if ask(function) != 3 {
             return Err(format!("{name}: another number").into());
         }
         listings.push(Listing::of(name, function as usize)?);

@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use jumplabel::{modes, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
+use jumplabel::{modes, settle, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
 
 use crate::placed::{Loops, begin_at, placements};
 use crate::{Result, isa};
@@ -151,10 +151,20 @@ pub static CASES: [Case; 13] = [
     Case { prepare: || set(true), instructions: 2.0..=3.0, ..of("site, on", placements!(site), 3.0, 0.0) },
     // The call, the trampoline, the function; and what moves its argument and its result.
     Case { instructions: 5.0..=9.0, ..of("static call", placements!(call), 6.0, 0.0) },
-    Case { instructions: 2.0..=3.0, ..of("N-way switch", placements!(switch), 3.0, 0.0) },
+    Case {
+        prepare: || Ok(MODE.set(Arm::Second).map(drop)?),
+        instructions: 2.0..=3.0,
+        ..of("N-way switch", placements!(switch), 3.0, 0.0)
+    },
 ];
 
+/// A site that was on and is off again would be `test`, which takes a place in the processor that a nop does not.
 fn set(on: bool) -> Result<()> {
-    let outcome = if on { KEY.enable() } else { KEY.disable() };
-    Ok(outcome.map(drop)?)
+    if on {
+        KEY.enable()?;
+    } else {
+        KEY.disable()?;
+        settle(&KEY)?;
+    }
+    Ok(())
 }

@@ -9,15 +9,13 @@
 
 mod cases;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::Result;
 use crate::placed::{self, PLACEMENTS, Placed};
 use crate::report::{Chart, Report, Table, figure};
-use crate::samples::time;
 use crate::site::decode::Path;
 use cases::{CASES, CASES_A_TURN, Case};
 
@@ -35,21 +33,13 @@ struct Row {
 pub fn run(quick: bool) -> Result<Report> {
     cases::begin();
     let mut rows = rows()?;
-    let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 30 }));
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
-        }
-        fastrand::shuffle(&mut turns);
-        for &at in &turns {
-            let Row { case, samples, .. } = &mut rows[at];
-            (case.prepare)()?;
-            black_box(placed::run(&case.loops, placement, TURNS / 50)); // what predicts branches, and the code, are warm
-            let nanoseconds = time(|| _ = black_box(placed::run(&case.loops, placement, TURNS)));
-            samples.push(placement, nanoseconds / (TURNS as usize * CASES_A_TURN) as f64);
-        }
-    }
+    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+        let Row { case, samples, .. } = &mut rows[at];
+        (case.prepare)()?;
+        let nanoseconds = placed::nanoseconds(&case.loops, placement, TURNS);
+        samples.push(placement, nanoseconds / (TURNS as usize * CASES_A_TURN) as f64);
+        Ok(())
+    })?;
     let mut report = Report::new("micro", quick);
     table(&mut report, &rows);
     report.note(format!("ns: more than the baseline of the same round; the median of {PLACEMENTS} placements, from the least to the most"));

@@ -111,8 +111,10 @@ pub fn run(quick: bool) -> Result<Report> {
     let of = |name: &str| ways.iter().find(|way| way.name == name);
     if let [Some(site), Some(load)] = ["site", "relaxed load"].map(of) {
         let (ratio, [from, to]) = site.over(load, OWN_CLOCK);
-        let target = Target { figure: ratio, limit: 1.0 };
+        // A short run is compiled by less, and has two layouts: it says nothing of the target.
+        let target = Target { figure: if quick { f64::NAN } else { ratio }, limit: 1.0 };
         let verdict = match verdict([from, to]) {
+            _ if quick => "not judged by a short run, which is compiled with less".to_owned(),
             "" => target.cells()[2].clone(),
             none => none.to_owned(),
         };

@@ -13,7 +13,7 @@ pub mod loops;
 mod targets;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use perf_event::events::Hardware;
 use serde_json::{Value, json};
@@ -137,10 +137,7 @@ impl Row {
             sweep.sweep();
             time(|| _ = black_box(cold::pass(black_box(&cells))))
         } else {
-            let loops = LOOPS[self.shape].1(self.check);
-            // The branch predictor and the loop's code are warm.
-            black_box(placed::run(&loops, placement, TURNS / 50));
-            time(|| _ = black_box(placed::run(&loops, placement, TURNS)))
+            placed::nanoseconds(&LOOPS[self.shape].1(self.check), placement, TURNS)
         };
         self.samples.push(placement, nanoseconds / self.checks());
     }
@@ -200,24 +197,13 @@ fn assert_code(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// All placements equally often, once at least.
 fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
-    let budget = Duration::from_secs(if quick { 3 } else { 30 });
     let mut sweep = cold::Sweep::new();
-    let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let start = Instant::now();
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
-        }
-        fastrand::shuffle(&mut turns);
-        for &at in &turns {
-            let row = &mut rows[at];
-            row.prepare()?;
-            row.sample(&mut sweep, placement);
-        }
-    }
-    Ok(())
+    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+        rows[at].prepare()?;
+        rows[at].sample(&mut sweep, placement);
+        Ok(())
+    })
 }
 
 /// What a row takes more than the baseline.

@@ -6,7 +6,7 @@ use super::checks::Check;
 use super::loops::LOOPS;
 use super::{COLD, Row, find};
 use crate::placed::Spread;
-use crate::report::{Report, Table, Target, figure};
+use crate::report::{Report, Table};
 use crate::samples::Samples;
 
 /// The most that a warm loop with a site may take, as a multiple of the one with a constant, over all placements.
@@ -20,13 +20,9 @@ pub(super) fn targets(report: &mut Report, rows: &[Row]) {
     let mut table = Table::new("targets", &["a site, off", "", "from", "to", "target", ""]);
     let mut facts = Vec::new();
     let mut row = |what: String, spread: Spread, limit: f64, nothing: f64| {
-        let target = Target { figure: spread.median, limit };
-        let [median, limit, verdict] = target.cells();
-        let ends = spread.range.map(|end| figure(end, 3));
-        let none = spread.verdict(nothing);
-        let verdict = if none.is_empty() { verdict } else { format!("{verdict}; {none}") };
-        table.row([what.clone(), median].into_iter().chain(ends).chain([limit, verdict]));
-        facts.push(json!({ "what": what, "range": spread.range, "target": target.json() }));
+        let (cells, target) = spread.judged(limit, nothing);
+        table.row([what.clone()].into_iter().chain(cells));
+        facts.push(json!({ "what": what, "range": spread.range, "target": target }));
     };
     for (shape, (name, _)) in LOOPS.iter().enumerate() {
         let [site, constant] = [Check::SiteOff, Check::Constant].map(|check| &find(rows, shape, check).samples);

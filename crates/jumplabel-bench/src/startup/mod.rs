@@ -17,12 +17,13 @@ use crate::Result;
 use crate::report::{Report, Table};
 use crate::samples::Samples;
 use image::Image;
+use trace::Calls;
 
 /// One of the two programs, and what was found.
 struct Program {
     name: &'static str,
     image: Image,
-    calls: Option<u64>,
+    calls: Option<Calls>,
     copied: memory::Copied,
     microseconds: Samples,
     faults: Samples,
@@ -102,13 +103,16 @@ fn exact(report: &mut Report, programs: &[Program]) {
     let in_tables = both(|program| program.image.relocations_in(&program.image.tables));
     let (text, tables) = (both(|program| program.copied.text), both(|program| program.copied.tables));
     let data = both(|program| program.copied.data);
-    let calls = [with, without].map(|program| program.calls.map(|calls| calls as usize));
+    let calls = [with, without].map(|program| program.calls);
+    let of = |part: fn(&Calls) -> u64| calls.map(|calls| calls.map(|calls| part(&calls) as usize));
+    let (before_main, after) = (of(|calls| calls.before_main), of(|calls| calls.after));
     let limit = |figures: [Option<usize>; 2], limit| figures[0].map(|figure| (figure, limit));
     // The library's own code needs some, as any code does; that there is none a site or key is what the limit is for.
     row("dynamic relocations", relocations, limit(relocations, with.image.sites / 4 + relocations[1].unwrap_or(0)));
     row("  of text", in_text, limit(in_text, 0));
     row("  of tables", in_tables, limit(in_tables, 0));
-    row("system calls", calls, calls[0].zip(calls[1]));
+    row("system calls", before_main, before_main[0].zip(before_main[1]));
+    row("  from main to the end", after, None);
     row("KiB of text copied", text, limit(text, 0));
     row("KiB of tables copied", tables, limit(tables, 0));
     row("KiB of data copied", data, None);
@@ -117,13 +121,16 @@ fn exact(report: &mut Report, programs: &[Program]) {
     report.fact("relocations", json!({ "with": relocations[0], "without": relocations[1] }));
     report.count("relocations of text", in_text[0].unwrap_or(0) as f64);
     report.count("relocations of tables", in_tables[0].unwrap_or(0) as f64);
-    if let [Some(more), Some(less)] = calls {
-        report.count("system calls before main, more than without sites", more as f64 - less as f64);
+    for (what, calls) in [("before main", before_main), ("from main to the end", after)] {
+        if let [Some(more), Some(less)] = calls {
+            report.count(format!("system calls {what}, more than without sites"), more as f64 - less as f64);
+        }
     }
     report.count("KiB of text and tables copied before main", (text[0].unwrap_or(0) + tables[0].unwrap_or(0)) as f64);
     report.fact("relocations_in_text", json!(in_text[0]));
     report.fact("relocations_in_tables", json!(in_tables[0]));
-    report.fact("system_calls", json!({ "with": calls[0], "without": calls[1] }));
+    report.fact("system_calls", json!({ "with": before_main[0], "without": before_main[1] }));
+    report.fact("system_calls_after", json!({ "with": after[0], "without": after[1] }));
     report.fact("copied_kib", json!({ "text": text[0], "tables": tables[0], "data": data[0] }));
 }
 

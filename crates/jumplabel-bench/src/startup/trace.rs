@@ -1,28 +1,37 @@
-//! The system calls of a program from its `exec` to its end, counted by stopping it at each (`ptrace`).
+//! The system calls of a program from its `exec` to its `main`, and from there to its end, counted by stopping it at each (`ptrace`).
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
-/// How many it makes; an error where tracing is not allowed.
-pub fn system_calls(program: &Path) -> Result<u64> {
+/// How many it makes.
+#[derive(Clone, Copy)]
+pub struct Calls {
+    pub before_main: u64,
+    pub after: u64,
+}
+
+/// An error where tracing is not allowed.
+pub fn system_calls(program: &Path) -> Result<Calls> {
     let mut command = super::programs::command(program);
+    command.arg("wait"); // In `main`, the program says so.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: one system call between fork and exec.
     unsafe { command.pre_exec(|| request(libc::PTRACE_TRACEME, 0, 0)) };
     let child = command.spawn()?;
     let pid = child.id() as libc::pid_t;
     // The child stops when exec is done.
-    let mut calls = 0;
-    let mut entering = true;
+    let mut calls = Calls { before_main: 0, after: 0 };
+    let (mut entering, mut in_main) = (true, false);
     let mut status = wait(pid)?;
     request(libc::PTRACE_SETOPTIONS, pid, libc::PTRACE_O_TRACESYSGOOD as usize | libc::PTRACE_O_EXITKILL as usize)?;
     while libc::WIFSTOPPED(status) {
         let signal = libc::WSTOPSIG(status);
         let mut deliver = 0;
         if signal == libc::SIGTRAP | 0x80 {
-            calls += u64::from(entering);
+            in_main |= entering && writes(pid)?;
+            *if in_main { &mut calls.after } else { &mut calls.before_main } += u64::from(entering);
             entering = !entering;
         } else if signal != libc::SIGTRAP {
             deliver = signal as usize;
@@ -35,6 +44,22 @@ pub fn system_calls(program: &Path) -> Result<u64> {
     } else {
         Err(Error::other("the traced program failed"))
     }
+}
+
+/// Whether the call that it is about to make writes to its output.
+fn writes(pid: libc::pid_t) -> Result<bool> {
+    // SAFETY: plain numbers, of which the call fills in as many bytes as it is told.
+    let info = unsafe {
+        let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
+        let bytes = size_of_val(&info);
+        match libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, bytes, &raw mut info) {
+            -1 => return Err(Error::last_os_error()),
+            _ => info,
+        }
+    };
+    // SAFETY: it is stopped where a call begins.
+    let call = unsafe { info.u.entry };
+    Ok(call.nr == libc::SYS_write as u64 && call.args[0] == libc::STDOUT_FILENO as u64)
 }
 
 fn request(request: libc::c_uint, pid: libc::pid_t, data: usize) -> Result<()> {

@@ -45,7 +45,12 @@ pub fn svg(chart: &Chart<'_>) -> Result<String> {
         let label = ("sans-serif", 13).into_font().color(&TEXT);
         let mut mesh = area.configure_mesh();
         mesh.disable_y_mesh().disable_y_axis().x_labels(7).y_labels(0).axis_style(FAINT).light_line_style(TRANSPARENT);
-        let power = |x: &f64| if x.fract().abs() < 1e-6 { figure(10.0_f64.powf(*x), 0) } else { String::new() };
+        let power = |x: &f64| {
+            let at = 10.0_f64.powf(*x);
+            // Between powers of ten, two digits that matter: a chart of less than a power has nothing else.
+            let unit = 10.0_f64.powf(x.floor() - 1.0);
+            figure((at / unit).round() * unit, if at < 9.5 && x.fract().abs() > 1e-6 { 1 } else { 0 })
+        };
         if chart.is_logarithmic {
             mesh.x_label_formatter(&power);
         }

@@ -56,7 +56,7 @@ pub fn markdown(results: &Value) -> String {
 const STYLE: &str = "
 :root { color-scheme: light dark; --faint: #8884; --bar: #4a7ebb; --interval: #d08a1e; }
 @media (prefers-color-scheme: dark) { :root { --bar: #5b8fd0; --interval: #f0b050; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem; }
 h2 { margin-top: 3rem; } code { font-size: 90%; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 90%; font-variant-numeric: tabular-nums; }
@@ -64,7 +64,7 @@ caption { text-align: left; font-weight: 600; padding: .5rem 0; }
 th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--faint); }
 th:first-child, td:first-child, .text { text-align: left; }
 th:first-child, td:first-child { position: sticky; left: 0; background: Canvas; }
-figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
+figure { margin: 1.5rem 0; } figcaption { font-weight: 600; } figcaption small { font-weight: 400; }
 svg { min-width: 34rem; max-width: 100%; height: auto; display: block; }
 ";
 
@@ -104,17 +104,20 @@ pub fn html(results: &Value) -> Result<String> {
             body += &format!("<p>Not measured: {}</p>\n", escaped(error));
         }
         for chart in part.charts().filter(|chart| !chart.bars.is_empty()) {
-            let caption = escaped(chart.title);
+            // On a phone the axis, which also has the unit, may have to be scrolled to.
+            let [caption, unit] = [chart.title, chart.unit].map(escaped);
             body += &format!(
-                "<figure><figcaption>{caption}</figcaption>\n<div class=\"wide\">{}</div></figure>\n",
+                "<figure><figcaption>{caption} <small>({unit})</small></figcaption>\n<div class=\"wide\">{}</div></figure>\n",
                 drawing::svg(&chart)?
             );
         }
         for (title, rows) in part.tables() {
+            let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
             body += &format!("<div class=\"wide\"><table><caption>{}</caption>\n", escaped(title));
             for (at, row) in rows.iter().enumerate() {
                 let tag = if at == 0 { "th" } else { "td" };
-                let cells = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell.trim())));
+                let cells = (0..columns).map(|column| row.get(column).map_or("", |cell| cell.trim()));
+                let cells = cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
                 body += &format!("<tr>{}</tr>\n", cells.collect::<String>());
             }
             body += "</table></div>\n";

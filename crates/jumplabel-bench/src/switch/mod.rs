@@ -9,15 +9,13 @@
 
 mod choices;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::Result;
 use crate::placed::{self, PLACEMENTS, Placed};
 use crate::report::{Chart, Report, Table, Target, figure};
-use crate::samples::time;
 use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
 use choices::{ARMS, CHOICES, Choice};
@@ -42,15 +40,8 @@ pub fn run(quick: bool) -> Result<Report> {
             rows.push(Row::new(shape, choice, arm)?);
         }
     }
-    let mut turns: Vec<usize> = (0..rows.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 30 }));
-    for placement in (0..PLACEMENTS).cycle() {
-        if placement == 0 && start.elapsed() >= budget {
-            break;
-        }
-        fastrand::shuffle(&mut turns);
-        turns.iter().try_for_each(|&at| rows[at].sample(placement))?;
-    }
+    let budget = Duration::from_secs(if quick { 3 } else { 30 });
+    placed::rounds(budget, rows.len(), |placement, at| rows[at].sample(placement))?;
     let mut report = Report::new("switch", quick);
     for shape in 0..LOOPS.len() {
         report_shape(&mut report, &rows, shape);
@@ -73,9 +64,7 @@ impl Row {
 
     fn sample(&mut self, placement: usize) -> Result<()> {
         Choice::prepare(self.arm)?;
-        let loops = self.choice.loops(self.shape);
-        black_box(placed::run(&loops, placement, TURNS / 50)); // what predicts branches, and the code, are warm
-        let nanoseconds = time(|| _ = black_box(placed::run(&loops, placement, TURNS)));
+        let nanoseconds = placed::nanoseconds(&self.choice.loops(self.shape), placement, TURNS);
         self.samples.push(placement, nanoseconds / (TURNS as usize * CHECKS_A_TURN) as f64);
         Ok(())
     }

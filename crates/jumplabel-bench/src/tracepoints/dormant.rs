@@ -23,6 +23,8 @@ use crate::site::cold::Sweep;
 use crate::site::decode::Path;
 
 const MOST: usize = 1_000_000;
+/// What one placement may make of a pass, as a part of it: a row lies in one place, as it is written.
+const LITTLE: f64 = 0.1;
 pub const NUMBERS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, MOST];
 
 /// A name, and the bytes of one.
@@ -121,7 +123,7 @@ impl Dormant {
     }
 
     pub fn report(&self, report: &mut Report, passes: &Passes) {
-        let head = ["", "ns a pass", "ns more", "from", "to", "instructions", "loads", "bytes"];
+        let head = ["", "ns a pass", "ns more", "from", "to", "", "instructions", "loads", "bytes"];
         let mut facts = Vec::new();
         for (state, numbers) in STATES.iter().zip(passes) {
             for (number, ways) in NUMBERS.iter().zip(numbers) {
@@ -134,10 +136,12 @@ impl Dormant {
                     let [path, none] = [self.path(way), self.path(0)];
                     let of_one = [path[0] - none[0], path[1] - none[1], (WAYS[way].1 - WAYS[0].1) as f64];
                     let [instructions, loads, bytes] = of_one.map(|of_one| of_one * *number as f64);
+                    let is_little = way != 0 && more * *number as f64 <= LITTLE * ways[0].median();
+                    let verdict = if is_little { "less than a placement moves" } else { "" }.to_owned();
                     let times = [samples.median(), more, from, to].into_iter().zip([1, 4, 4, 4]);
-                    let counts = [instructions, loads, bytes].into_iter().zip([0; 3]);
-                    let cells = times.chain(counts).map(|(value, digits)| figure(value, digits));
-                    table.row([name.to_owned()].into_iter().chain(cells));
+                    let times = times.map(|(value, digits)| figure(value, digits)).chain([verdict]);
+                    let counts = [instructions, loads, bytes].map(|count| figure(count, 0));
+                    table.row([name.to_owned()].into_iter().chain(times).chain(counts));
                     facts.push(json!({
                         "state": state, "number": number, "check": name, "ns": samples.median(), "ns_more": more,
                         "ns_interval": [from, to], "instructions": instructions, "loads": loads, "bytes": bytes,

@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 const COUNTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.json");
 
 /// An instruction more in a check, a byte more in a table, a system call more in a flip, work before main: a part and its count.
-const RISING: [(&str, &str); 6] = [
+const RISING: [(&str, &str); 9] = [
     ("listing", "instructions of a check, rustc: static key"),
     ("listing", "instructions of a check, gcc: static key"),
     ("flips", "bytes of table a site"),
     ("flips", "system calls of a flip of one site, with one thread, not optimised"),
+    ("startup", "relocations of text"),
     ("startup", "relocations of tables"),
+    ("startup", "system calls before main, more than without sites"),
+    ("startup", "system calls from main to the end, more than without sites"),
     ("startup", "KiB of text and tables copied before main"),
 ];
 
