@@ -223,19 +223,29 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
-#define JUMPLABEL_SLOT_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
-#define JUMPLABEL_SLOT_                                                                                                \
-	".ifndef " JUMPLABEL_SLOT_LABEL_ "\n"                                                                          \
+#define JUMPLABEL_SLOT_OF_(label)                                                                                      \
+	".ifndef " label "\n"                                                                                          \
 	".pushsection .data.rel.ro.__jump_slots, \"aw\"\n"                                                            \
 	".balign 8\n"                                                                                                  \
-	JUMPLABEL_SLOT_LABEL_ ":\n"                                                                                    \
+	label ":\n"                                                                                                    \
 	JUMPLABEL_POINTERS_("0 + " JUMPLABEL_KEY_TEXT_)                                                                \
 	".popsection\n"                                                                                                \
 	".endif\n"
-#define JUMPLABEL_KEY_LABEL_ JUMPLABEL_SLOT_LABEL_
+#ifdef __clang__
+/* It writes quotes around a name that is not ASCII, which .irp drops. */
+#define JUMPLABEL_SLOT_                                                                                                \
+	".irp key," JUMPLABEL_KEY_TEXT_ "\n"                                                                           \
+	JUMPLABEL_SLOT_OF_("\".Ljumplabel_slot_\\key\"")                                                               \
+	".set .Lj_slot%=,\".Ljumplabel_slot_\\key\"\n"                                                                \
+	".endr\n"
+#define JUMPLABEL_KEY_LABEL_ ".Lj_slot%="
+#else
+#define JUMPLABEL_KEY_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
+#define JUMPLABEL_SLOT_ JUMPLABEL_SLOT_OF_(JUMPLABEL_KEY_LABEL_)
+#endif
 #define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_
-#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_SLOT_LABEL_, mode)
+#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_KEY_LABEL_, mode)
 #else
 #define JUMPLABEL_INDIRECT_ 0
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_

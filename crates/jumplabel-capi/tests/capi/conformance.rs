@@ -253,3 +253,16 @@ fn collected() {
         }
     }
 }
+
+/// tests/c/names.c: names that are not ASCII.
+#[test]
+fn names() {
+    let program = scratch("conformance-names").join("program");
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        for (language, flags) in [(Language::C, "-O0"), (Language::C, "-O2 -fPIC"), (Language::Cxx, "-O0 -fPIC")] {
+            compiler.build(language, flags, &["names.c"], "-ljumplabel", &program);
+            let output = succeeds(&mut Command::new(&program));
+            assert!(printed(&output).starts_with("ok "), "{compiler:?} {language:?} {flags}");
+        }
+    }
+}
