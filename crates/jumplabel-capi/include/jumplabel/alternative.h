@@ -105,10 +105,10 @@ bool jumplabel_alternatives_has(const char *feature);
 	".long " JUMPLABEL_EXPANDED_(feature) " | (8841b - 8840b) << 8, 8840b - .\n"					\
 	".long (8808b - 8807b) << 8, 8807b - .\n"									\
 	".previous\n"													\
-	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 8805f\n"								\
+	".reloc " JUMPLABEL_HERE_ ", BFD_RELOC_NONE, 8805f\n"								\
 	".pushsection " JUMPLABEL_TABLE_ "\n"										\
 	".balign 4\n"													\
-	"8805: .long " JUMPLABEL_BACK_ " - .\n"									\
+	"8805: .long " JUMPLABEL_HERE_ " - .\n"									\
 	".long 8804b - .\n"												\
 	".long __jumplabel_alternatives - .\n"										\
 	".long 20 | .Ljump_size_%= << 8 | (.Ljump_far_%= & 8) << 8\n"							\

@@ -12,7 +12,8 @@
  *     JUMPLABEL_TEST_KEY_(key), JUMPLABEL_TEST_SLOT_(slot)
  *                                      begins the stub of a site that loads: the count of the key, or of that whose address the slot has,
  *                                      without its sign. What it takes besides, flags and registers, is saved (x86: but the flags)
- *     JUMPLABEL_STUB_(back, target)    ends it: restores, and goes to the target or back. In a site only, which has operands
+ *     JUMPLABEL_STUB_(number, back, target)
+ *                                      ends it: restores, and goes to the target or back; bit 0 of the number is the arm
  *     JUMPLABEL_ENTRY_(function)       the body of a constructor: calls the function with the object's record
  *     JUMPLABEL_NAKED_(label, target, value)
  *                                      the function of a naked key: its site behind the label, the return of the value
@@ -49,10 +50,11 @@
 /* clang before version 19 has no place for a relocation at a label in front of a jump, unless something is there, even nothing. */
 #define JUMPLABEL_PLAIN_JUMP_(label, target) label ":.ascii \"\";jmp " target ";"
 #endif
-#define JUMPLABEL_CLOBBERS_ "cc"
+/* Compilers take flags for changed by any assembler there; clang looks long for a register of that name. */
+#define JUMPLABEL_CLOBBERS_
 /* jnz target, or, where falling through means on, jz target; jmp back */
-#define JUMPLABEL_STUB_(back, target)											\
-	".byte 0x0f, 0x85 - (" JUMPLABEL_NUMBER_("number") " & 1);.long " target " - . - 4;.byte 0xe9;.long " back " - . - 4;"
+#define JUMPLABEL_STUB_(number, back, target)											\
+	".byte 0x0f, 0x85 - (" number " & 1);.long " target " - . - 4;.byte 0xe9;.long " back " - . - 4;"
 #ifdef __x86_64__
 /* testl $0x7fffffff, key(%rip); of a slot, in a register that is saved behind the red zone: lea -128(%rsp), %rsp; push %rax;
    mov slot(%rip), %rax; testl $0x7fffffff, (%rax); pop %rax; lea 128(%rsp), %rsp */
@@ -135,8 +137,8 @@
 	"str x16, [sp, #-16]!;adrp x16, " key ";ldr w16, [x16, :lo12:" key "];"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	"str x16, [sp, #-16]!;adrp x16, " slot ";ldr x16, [x16, :lo12:" slot "];ldr w16, [x16];"
-#define JUMPLABEL_STUB_(back, target)											\
-	"lsl w16, w16, #1;.inst 0x35000070 - (" JUMPLABEL_NUMBER_("number") " & 1) * 0x1000000;"			\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"lsl w16, w16, #1;.inst 0x35000070 - (" number " & 1) * 0x1000000;"			\
 	"ldr x16, [sp], #16;b " back ";ldr x16, [sp], #16;b " target ";"
 /* hint #34 is `bti c`: the loader's call is an indirect one. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
@@ -168,8 +170,8 @@
 	"addi sp, sp, -16;sd t0, 8(sp);lw t0, " key ";"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	"addi sp, sp, -16;sd t0, 8(sp);ld t0, " slot ";lw t0, 0(t0);"
-#define JUMPLABEL_STUB_(back, target)											\
-	"slliw t0, t0, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beqz t0, 5f;.else;bnez t0, 5f;.endif;"		\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"slliw t0, t0, 1;" ".if " number " & 1;beqz t0, 5f;.else;bnez t0, 5f;.endif;"		\
 	"ld t0, 8(sp);addi sp, sp, 16;j " back ";5:ld t0, 8(sp);addi sp, sp, 16;j " target ";"
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
@@ -194,8 +196,8 @@
 	"lay 15, -16(15);stg 1, 8(15);larl 1, " key ";"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	".set .Ljumplabel_word_%=, " slot ";lay 15, -16(15);stg 1, 8(15);larl 1, .Ljumplabel_word_%=;lg 1, 0(1);"
-#define JUMPLABEL_STUB_(back, target)											\
-	"llgt 1, 0(1);" ".if " JUMPLABEL_NUMBER_("number") " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"llgt 1, 0(1);" ".if " number " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
 	"lg 1, 8(15);la 15, 16(15);jg " back ";5:lg 1, 8(15);la 15, 16(15);jg " target ";"
 /* cli sets the condition; nothing behind it does. */
 #define JUMPLABEL_COMPARE_KEY_(key, mode) JUMPLABEL_TEST_KEY_(key) "cli 0(1), " mode ";lg 1, 8(15);la 15, 16(15);"
@@ -222,8 +224,8 @@
 	"stdu 1, -368(1);std 11, 32(1);std 12, 40(1);mflr 12;std 12, 48(1);mfcr 12;bcl 20, 31, 5f;5:mflr 11;addis 11, 11, " key "-5b@ha;lwz 11, " key "-5b@l(11);"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	"stdu 1, -368(1);std 11, 32(1);std 12, 40(1);mflr 12;std 12, 48(1);mfcr 12;bcl 20, 31, 5f;5:mflr 11;addis 11, 11, " slot "-5b@ha;addi 11, 11, " slot "-5b@l;ld 11, 0(11);lwz 11, 0(11);"
-#define JUMPLABEL_STUB_(back, target)											\
-	"clrlwi. 11, 11, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beq 6f;.else;bne 6f;.endif;"			\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"clrlwi. 11, 11, 1;" ".if " number " & 1;beq 6f;.else;bne 6f;.endif;"			\
 	"mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " back ";6:mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " target ";"
 /* The caller has put the function's address into r12, from which the TOC follows. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
@@ -248,8 +250,8 @@
 	"push {r0, r1};mrs r1, apsr;ldr r0, 7f;b 5f;7:.long " key " - (5f + 8);5:ldr r0, [pc, r0];"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	"push {r0, r1};mrs r1, apsr;ldr r0, 7f;b 5f;7:.long " slot " - (5f + 8);5:ldr r0, [pc, r0];ldr r0, [r0];"
-#define JUMPLABEL_STUB_(back, target)											\
-	"lsls r0, r0, #1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beq 6f;.else;bne 6f;.endif;"			\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"lsls r0, r0, #1;" ".if " number " & 1;beq 6f;.else;bne 6f;.endif;"			\
 	"msr apsr_nzcvq, r1;pop {r0, r1};b " back ";6:msr apsr_nzcvq, r1;pop {r0, r1};b " target ";"
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"ldr r0, 3f\n2: add r0, pc, r0\nb " function "\n3: .long __jumplabel_object - (2b + 8)\n"
@@ -273,8 +275,8 @@
 	"addi.d $sp, $sp, -16;st.d $t0, $sp, 8;la.local $t0, " key ";ld.w $t0, $t0, 0;"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	"addi.d $sp, $sp, -16;st.d $t0, $sp, 8;la.local $t0, " slot ";ld.d $t0, $t0, 0;ld.w $t0, $t0, 0;"
-#define JUMPLABEL_STUB_(back, target)											\
-	"slli.w $t0, $t0, 1;" ".if " JUMPLABEL_NUMBER_("number") " & 1;beqz $t0, 5f;.else;bnez $t0, 5f;.endif;"		\
+#define JUMPLABEL_STUB_(number, back, target)											\
+	"slli.w $t0, $t0, 1;" ".if " number " & 1;beqz $t0, 5f;.else;bnez $t0, 5f;.endif;"		\
 	"ld.d $t0, $sp, 8;addi.d $sp, $sp, 16;b " back ";5:ld.d $t0, $sp, 8;addi.d $sp, $sp, 16;b " target ";"
 #define JUMPLABEL_ENTRY_(function) "la.local $a0, __jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \

@@ -28,7 +28,8 @@
  *                              compilers that have sites it is so by itself, with one warning, which this silences
  * JUMPLABEL_LOCAL_KEYS         in code for a shared library: all keys that this file checks are in the same library
  * JUMPLABEL_FOREIGN_KEYS       in code for a program: keys that this file checks may be in a shared library
- * JUMPLABEL_COMPACT_TABLE      smaller object files: for all files of a program or library, without Rust with sites in it
+ * JUMPLABEL_PRECISE_TABLE      larger object files, of which lld and, with -z start-stop-gc, GNU ld drop each function with sites that nobody
+ *                              calls; without it, they drop those of a file together
  * JUMPLABEL_KERNEL_NAMES       also defines CONFIG_JUMP_LABEL, HZ, arch_static_branch() and arch_static_branch_jump()
  * JUMPLABEL_ALLOW_DEPRECATED   no warning for struct static_key's initialisers, static_key_true() and static_key_false()
  */
@@ -246,16 +247,17 @@ template <class Value> Value jumplabel_value_(Value);
 		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2,             \
 		 struct static_key_true_or_load *: 5, const struct static_key_true_or_load *: 5,                       \
 		 struct static_key_false_or_load *: 4, const struct static_key_false_or_load *: 4, default: -1)
-/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
+/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 72 a jump to a stub that loads; -1 if it has none. */
 #define JUMPLABEL_FIRST_(x, arm)                                                                                       \
-	_Generic((x), struct static_key_true *: (arm) ? 0 : 8, const struct static_key_true *: (arm) ? 0 : 8,          \
-		 struct static_key_false *: (arm) ? 8 : 0, const struct static_key_false *: (arm) ? 8 : 0, default: 72)
+	_Generic((x), struct static_key_false *: 8 * (arm), struct static_key_true *: 8 - 8 * (arm),                   \
+		 const struct static_key_false *: 8 * (arm), const struct static_key_true *: 8 - 8 * (arm),            \
+		 struct static_key_false_or_load *: 72, struct static_key_true_or_load *: 72,                          \
+		 const struct static_key_false_or_load *: 72, const struct static_key_true_or_load *: 72, default: -1)
 #endif
 
-#define JUMPLABEL_ASSERT_TYPED_(x)                                                                                     \
-	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~5) == 0,                                                              \
-			  "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false: " \
-			  "&key, not key")
+#define JUMPLABEL_TYPED_MESSAGE_                                                                                       \
+	"static_branch_*() takes the address of a struct static_key_true or a struct static_key_false: &key, not key"
+#define JUMPLABEL_ASSERT_TYPED_(x) JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~5) == 0, JUMPLABEL_TYPED_MESSAGE_)
 #define JUMPLABEL_ASSERT_UNTYPED_(x)                                                                                   \
 	JUMPLABEL_ASSERT_(JUMPLABEL_TYPE_(x) == 2,                                                                     \
 			  "static_key_*() takes the address of a struct static_key here: &key, not key")
@@ -288,9 +290,9 @@ constexpr int jumplabel_probe_(const void *)
    for which it makes no room inside of sizeof. */
 #define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
 	JUMPLABEL_ASSERT_(!__builtin_constant_p((uintptr_t)(x)), JUMPLABEL_STATIC_MESSAGE_);                           \
-	(void)sizeof(__extension__({                                                                                   \
-		__attribute__((unused)) static const void *const jumplabel_the_key_must_be_a_static_object[1] = { (x) }; \
-		0;                                                                                                     \
+	(void)sizeof(({                                                                                                \
+		static const void *const jumplabel_the_key_must_be_a_static_object[1] = { (x) };                       \
+		*jumplabel_the_key_must_be_a_static_object;                                                            \
 	}))
 #endif
 
@@ -333,8 +335,14 @@ static inline int jumplabel_count_(const struct static_key *key)
 
 /* Whether the key is on, with the code for "on" laid out in line, or the code for "off". `x` is the address of a static
    object, element or member: a constant. Safe anywhere, signal handlers included. */
+#ifdef __OPTIMIZE__
 #define static_branch_likely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 1), 1) != 0)
 #define static_branch_unlikely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 0), 0) != 0)
+#else
+/* The compiler lays nothing out, and clang takes long to read an argument with a statement in it. */
+#define static_branch_likely(x) (JUMPLABEL_CHECK_(x, 1) != 0)
+#define static_branch_unlikely(x) (JUMPLABEL_CHECK_(x, 0) != 0)
+#endif
 #define static_branch_maybe(config, x) JUMPLABEL_CHOOSE_(config, static_branch_likely, static_branch_unlikely)(x)
 
 /* Deprecated: the type does not say how the key starts. Unlike Linux, where the name is wrong about it, the site is put right
@@ -370,20 +378,34 @@ static inline int jumplabel_direct_use_(void)
 #define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_TYPED_(x))
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
 	JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()))
-#define JUMPLABEL_ARCH_CHECK_(x, branch, starts_on) (JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x)) != ((branch) ? 1 : 0))
+#define JUMPLABEL_ARCH_CHECK_(x, branch, first) (JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x)) != ((branch) ? 1 : 0))
 #else
 #include "site.h"
-#define JUMPLABEL_CHECK_(x, arm)                                                                                       \
-	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_TYPED_(x), arm, JUMPLABEL_FIRST_(x, arm),                               \
-			JUMPLABEL_OBJECT_OF_TYPED_)
-#define JUMPLABEL_CHECK_UNTYPED_(x, arm)                                                                               \
-	JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x); (void)sizeof(jumplabel_direct_use_()), arm, 0,                \
-			jumplabel_marked_object_)
+/* What is asked of the argument, and the first instruction. Of its type, C asks one question, and hands no more to the next macro than it
+   must: the compiler's work for a check grows with it. */
+#ifdef __cplusplus
+#define JUMPLABEL_TYPED_(x, arm)                                                                                       \
+	JUMPLABEL_ASSERT_TYPED_(x);                                                                                    \
+	enum { jumplabel_first = JUMPLABEL_FIRST_(x, arm) }
+#else
+#define JUMPLABEL_TYPED_(x, arm)                                                                                       \
+	enum { jumplabel_first = JUMPLABEL_FIRST_(x, arm) };                                                           \
+	JUMPLABEL_ASSERT_(jumplabel_first >= 0, JUMPLABEL_TYPED_MESSAGE_)
+#endif
+#define JUMPLABEL_UNTYPED_(x, arm)                                                                                     \
+	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
+	enum { jumplabel_first = 0 * sizeof(jumplabel_direct_use_()) }
+#define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_TYPED_, arm, JUMPLABEL_OBJECT_OF_TYPED_)
+#define JUMPLABEL_CHECK_UNTYPED_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_UNTYPED_, arm, jumplabel_marked_object_)
 /* `branch` is a constant, and so has to be a part of a constant of assembler. */
-#define JUMPLABEL_ARCH_CHECK_(x, branch, starts_on)                                                                    \
-	(JUMPLABEL_SITE_(x, JUMPLABEL_ASSERT_UNTYPED_(x), ((branch) ? 1 : 0),                                          \
-			 ((starts_on) != ((branch) ? 1 : 0) ? 8 : 0), jumplabel_marked_object_) !=                             \
-	 ((branch) ? 1 : 0))
+#define JUMPLABEL_ARCH_NOP_(x, arm)                                                                                    \
+	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
+	enum { jumplabel_first = 0 }
+#define JUMPLABEL_ARCH_JUMP_(x, arm)                                                                                   \
+	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
+	enum { jumplabel_first = 8 }
+#define JUMPLABEL_ARCH_CHECK_(x, branch, first)                                                                        \
+	(JUMPLABEL_SITE_(x, first, ((branch) ? 1 : 0), jumplabel_marked_object_) != ((branch) ? 1 : 0))
 #endif
 
 /* ---- Linux's names for ported code, on request ------------------------------------------------------------------ */
@@ -398,8 +420,8 @@ static inline int jumplabel_direct_use_(void)
 
 /* Whether the site jumps, which it does where the state of the key differs from `branch`, a constant: a site that falls through,
    or jumps, until its object is loaded, and then as the key says. */
-#define arch_static_branch(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, ((branch) ? 1 : 0))
-#define arch_static_branch_jump(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, ((branch) ? 0 : 1))
+#define arch_static_branch(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, JUMPLABEL_ARCH_NOP_)
+#define arch_static_branch_jump(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, JUMPLABEL_ARCH_JUMP_)
 #endif
 
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
@@ -432,7 +454,7 @@ bool static_key_fast_inc_not_disabled(struct static_key *key);
 #define static_branch_inc_cpuslocked(x) static_key_slow_inc_cpuslocked(JUMPLABEL_TYPED_KEY_(x))
 #define static_branch_dec_cpuslocked(x) static_key_slow_dec_cpuslocked(JUMPLABEL_TYPED_KEY_(x))
 
-/* The lock that flips take: nobody else flips, and no object with sites comes or goes. All signals of the thread are
+/* The lock that flips take: nobody else flips, and no object with sites comes or goes. All signals of the thread but SIGSYS are
    blocked meanwhile, and it cannot be cancelled. Nothing under it may call dlopen() or dlclose(). A child of fork() does
    not hold it. */
 void jump_label_lock(void);

@@ -84,11 +84,7 @@ bool jumplabel_up_is_on(void);
 	/* In the line of the instruction, so that the assembler says if it may not have one. */                     \
 	"lock "
 
-#ifndef JUMPLABEL_COMPACT_TABLE
 #define JUMPLABEL_PREFIX_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljump_prefix_\\n"
-#else
-#define JUMPLABEL_PREFIX_TABLE_ "__jump_table, \"a?\""
-#endif
 
 #elif defined(__x86_64__) || defined(__i386__)
 #define LOCK_PREFIX "lock "

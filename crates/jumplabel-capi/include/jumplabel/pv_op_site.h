@@ -120,10 +120,10 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 #define JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, text)                                                                 \
 	JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                                                  \
 	JUMPLABEL_LONG_ENOUGH_(op)                                                                                     \
-	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f\n"                                                             \
+	".reloc " JUMPLABEL_HERE_ ", BFD_RELOC_NONE, 3f\n"                                                             \
 	".pushsection " JUMPLABEL_TABLE_ "\n"                                                                          \
 	".balign 4\n"                                                                                                  \
-	"3:.long " JUMPLABEL_BACK_ " - .\n"                                                                            \
+	"3:.long " JUMPLABEL_HERE_ " - .\n"                                                                            \
 	".long 8804f - .\n"                                                                                            \
 	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("meta") "\n"                                               \
 	".popsection\n"                                                                                                \

@@ -182,14 +182,12 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 
-/* A site that is not a stub's, where `number` has 8 if it starts as a jump; the mark of an object with sites that are to be linked; and the
-   entry's flags: kind 7 for 2 bytes, and 128 if it starts as what falls through, but was built as a jump. */
+/* The other branches of an .if: a site without a stub, where the number has 8 if it starts as a jump. The mark of an object
+   with sites that are to be linked. The entry's flags: kind 7 for 2 bytes, and 128 if it starts as what falls through, but was built as a jump. */
 #ifdef JUMPLABEL_PLAIN_JUMP_
-#define JUMPLABEL_FIRST_STATE_ JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")
+#define JUMPLABEL_FIRST_STATE_ ".else;" JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ "9:;"
-#define JUMPLABEL_META_                                                                                                \
-	"(" JUMPLABEL_NUMBER_("number") " & 71) + ((" JUMPLABEL_NUMBER_("number") " & 8) ^ 8) * 16"                    \
-	" + ((5 - (9b - " JUMPLABEL_BACK_ ")) / 3 & 1) * 28"
+#define JUMPLABEL_META_ "(.Lj_meta&71)+((.Lj_meta&8)^8)*16+((5-(9b-" JUMPLABEL_CHECK_BACK_ "))/3&1)*28"
 #define JUMPLABEL_MARK_TO_LINK_                                                                                        \
 	".ifndef .Ljumplabel_to_link\n"                                                                                \
 	".set .Ljumplabel_to_link, 1\n"                                                                                \
@@ -199,14 +197,11 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 #else
-#define JUMPLABEL_FIRST_STATE_                                                                                               \
-	".if " JUMPLABEL_NUMBER_("number") " & 8;"                                                                     \
-	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                       \
-	".else;"                                                                                                       \
-	JUMPLABEL_NOP_(JUMPLABEL_HERE_, "%l[jumplabel_jumped]")                                                        \
-	".endif;"
+#define JUMPLABEL_FIRST_STATE_                                                                                         \
+	".elseif .Lj_meta&8;" JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")                                       \
+	".else;" JUMPLABEL_NOP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ ""
-#define JUMPLABEL_META_ JUMPLABEL_NUMBER_("number") " & 71"
+#define JUMPLABEL_META_ ".Lj_meta&71"
 #define JUMPLABEL_MARK_TO_LINK_ ""
 #endif
 
@@ -228,79 +223,97 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
-#define JUMPLABEL_SLOT_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
-#define JUMPLABEL_SLOT_                                                                                                \
-	".ifndef " JUMPLABEL_SLOT_LABEL_ "\n"                                                                          \
+#define JUMPLABEL_SLOT_OF_(label)                                                                                      \
+	".ifndef " label "\n"                                                                                          \
 	".pushsection .data.rel.ro.__jump_slots, \"aw\"\n"                                                            \
 	".balign 8\n"                                                                                                  \
-	JUMPLABEL_SLOT_LABEL_ ":\n"                                                                                    \
+	label ":\n"                                                                                                    \
 	JUMPLABEL_POINTERS_("0 + " JUMPLABEL_KEY_TEXT_)                                                                \
 	".popsection\n"                                                                                                \
 	".endif\n"
-#define JUMPLABEL_KEY_WORD_ JUMPLABEL_SLOT_LABEL_ " - ."
-#define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_(JUMPLABEL_SLOT_LABEL_)
-#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_SLOT_LABEL_, mode)
+#ifdef __clang__
+/* It writes quotes around a name that is not ASCII, which .irp drops. */
+#define JUMPLABEL_SLOT_                                                                                                \
+	".irp key," JUMPLABEL_KEY_TEXT_ "\n"                                                                           \
+	JUMPLABEL_SLOT_OF_("\".Ljumplabel_slot_\\key\"")                                                               \
+	".set .Lj_slot%=,\".Ljumplabel_slot_\\key\"\n"                                                                \
+	".endr\n"
+#define JUMPLABEL_KEY_LABEL_ ".Lj_slot%="
+#else
+#define JUMPLABEL_KEY_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
+#define JUMPLABEL_SLOT_ JUMPLABEL_SLOT_OF_(JUMPLABEL_KEY_LABEL_)
+#endif
+#define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_
+#define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_KEY_LABEL_, mode)
 #else
 #define JUMPLABEL_INDIRECT_ 0
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
 #define JUMPLABEL_SLOT_ ""
-#define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_TEXT_ " - ."
-#define JUMPLABEL_TEST_ JUMPLABEL_TEST_KEY_(JUMPLABEL_KEY_TEXT_)
+#define JUMPLABEL_KEY_LABEL_ JUMPLABEL_KEY_TEXT_
+#define JUMPLABEL_TEST_ JUMPLABEL_TEST_KEY_
 #define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_KEY_(JUMPLABEL_KEY_TEXT_, mode)
 #endif
 
+/* The table's word for a key. */
+#define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_LABEL_ " - ."
+
 /*
- * The table: a section for each entry, that lives and dies with the section of its function (o). With JUMPLABEL_COMPACT_TABLE, one
- * for a file and each COMDAT group: object files of half the size, and an entry keeps the function of its site, so that lld with
- * --gc-sections drops a file's functions with sites together or not at all. On request only: mold makes two tables of
- * sections with and without the flag, and the library finds one; so all files of an object have to agree, and Rust's have
- * the flag.
+ * The table. All its sections are tied to a section of code (o), because Rust's are, and mold makes two tables of those that are and those
+ * that are not, of which the library would find one.
+ *
+ * Of checks, there is one section for a file and each COMDAT group, tied to a byte of the file: object files are smaller, and the compiler
+ * is faster. Each site refers to its entry, which refers to all functions in the file that have sites, so that with --gc-sections, lld drops
+ * those together or not at all. With JUMPLABEL_PRECISE_TABLE, each entry has a section that lives and dies with that of its function,
+ * as of all other kinds.
  */
-#ifndef JUMPLABEL_COMPACT_TABLE
-#define JUMPLABEL_HERE_ ".Ljumplabel_site_%="
-#define JUMPLABEL_BACK_ ".Ljumplabel_site_%="
-#define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljumplabel_site_%="
+#define JUMPLABEL_HERE_ ".Lj_site%="
+#define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Lj_site%="
 #define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"ao\", \"progbits\", " function
+
+#ifdef JUMPLABEL_PRECISE_TABLE
+#define JUMPLABEL_CHECK_HERE_ JUMPLABEL_HERE_
+#define JUMPLABEL_CHECK_BACK_ JUMPLABEL_HERE_
+#define JUMPLABEL_CHECK_TABLE_ ".pushsection " JUMPLABEL_TABLE_ ";"
 #else
-#define JUMPLABEL_HERE_ "2"
-#define JUMPLABEL_BACK_ "2b"
-#define JUMPLABEL_TABLE_ "__jump_table, \"a?\""
-#define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"a\""
+#define JUMPLABEL_CHECK_HERE_ "2"
+#define JUMPLABEL_CHECK_BACK_ "2b"
+/* The linker keeps the section that others are tied to if something refers to it. A byte of its own, in a section of such a name,
+   because linkers that fold identical code (--icf) drop what is tied to a section that they fold: an empty .text, say. */
+#define JUMPLABEL_CHECK_TABLE_                                                                                         \
+	".ifndef .Lj_file;.pushsection __jump_files,\"a\";.Lj_file:.byte 0;.popsection;.endif;"                       \
+	".reloc 2b,BFD_RELOC_NONE,.Lj_file;"                                                                           \
+	".pushsection __jump_table,\"ao?\",\"progbits\",.Lj_file;"
 #endif
 
-/* The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
-   it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
-   site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. The stub of a site that loads is behind
-   the functions of its section. */
+/*
+ * The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
+ * it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
+ * site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. The stub of a site that loads is behind
+ * the functions of its section.
+ *
+ * In few lines, and in front it gives names to the operands: of each line, and of each mention of an operand, clang finds out where it is
+ * in the source, and for that it reads all literals in front of it again.
+ */
 #define JUMPLABEL_LOADS_ 64
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
+	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("number") ";"                            \
 	JUMPLABEL_SLOT_                                                                                                \
-	".if " JUMPLABEL_NUMBER_("number") " & 64;"                                                                   \
-	".subsection 1;4:" JUMPLABEL_TEST_                                                                             \
-	JUMPLABEL_STUB_("8f", "%l[jumplabel_jumped]")                                                                  \
-	".previous;"                                                                                                   \
-	JUMPLABEL_JUMP_(JUMPLABEL_HERE_, "4b")                                                                         \
-	"8:;"                                                                                                          \
-	".else;"                                                                                                      \
-	JUMPLABEL_FIRST_STATE_                                                                                               \
-	".endif;"                                                                                                     \
-	JUMPLABEL_SIZE_                                                                                                \
-	".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f;"                                                             \
-	".pushsection " JUMPLABEL_TABLE_ ";"                                                                          \
-	".balign 4;"                                                                                                  \
-	"3:.long " JUMPLABEL_BACK_ " - .;"                                                                             \
-	".if " JUMPLABEL_NUMBER_("number") " & 64;.long 4b - .;.else;.long %l[jumplabel_jumped] - .;.endif;"           \
-	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_META_ ";"                                                          \
-	".popsection;"
+	".set .Lj_key%=," JUMPLABEL_KEY_LABEL_ ";"                                                                     \
+	".if .Lj_meta&64;.subsection 1;4:" JUMPLABEL_TEST_(".Lj_key%=")                                                \
+	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") ".previous;"                                                     \
+	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
+	".reloc " JUMPLABEL_CHECK_BACK_ ",BFD_RELOC_NONE,3f;" JUMPLABEL_CHECK_TABLE_                                   \
+	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&64;.long 4b-.;.else;"                              \
+	".long .Lj_to%=-.;.endif;.long .Lj_key%=-.," JUMPLABEL_META_ ";.popsection;"
 
-/* `first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
-#define JUMPLABEL_SITE_ASM_(x, arm, first, object)                                                                     \
+/* `jumplabel_first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
+#define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
 	__asm__ __volatile__ __inline__ goto(                                                                           \
 		JUMPLABEL_SITE_TEXT_                                                                                   \
 		:                                                                                                      \
 		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
-		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | (first)),                                                \
+		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | jumplabel_first),                                         \
 		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
 		: jumplabel_jumped)
@@ -353,38 +366,37 @@ struct jumplabel_declaration_ {
  * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
  */
 #ifdef __cplusplus
-#define JUMPLABEL_BODY_(x, assertion, arm, first, object)                                                          \
+#define JUMPLABEL_BODY_(x, question, arm, object)                                                                      \
 	{                                                                                                              \
-		assertion;                                                                                             \
+		question(x, arm);                                                                                      \
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
-		JUMPLABEL_SITE_ASM_(x, arm, first, object);                                                        \
+		JUMPLABEL_SITE_ASM_(x, arm, object);                                                                   \
 		return (arm);                                                                                          \
 	jumplabel_jumped:                                                                                              \
 		return !(arm);                                                                                         \
 	}
 #if defined(__clang__) && __clang_major__ < 17
 /* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
-#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
+#define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
 	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
 		struct jumplabel_alone {                                                                               \
 			__attribute__((always_inline)) static inline bool jumplabel_check()                            \
-			JUMPLABEL_BODY_(x, assertion, arm, first, object)                                          \
+			JUMPLABEL_BODY_(x, question, arm, object)                                                      \
 		};                                                                                                     \
 		return jumplabel_alone::jumplabel_check();                                                             \
 	}({}))
 #else
-#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
-	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, assertion, arm, first, \
-											 object)({}))
+#define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, question, arm, object)({}))
 #endif
 #else
-#define JUMPLABEL_SITE_(x, assertion, arm, first, object)                                                          \
+#define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
 	__extension__({                                                                                                \
 		__label__ jumplabel_jumped;                                                                            \
-		assertion;                                                                                             \
-		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
 		bool jumplabel_result = (arm);                                                                         \
-		JUMPLABEL_SITE_ASM_(x, arm, first, object);                                                        \
+		question(x, arm);                                                                                      \
+		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
+		JUMPLABEL_SITE_ASM_(x, arm, object);                                                                   \
 		if (0)                                                                                                 \
 		jumplabel_jumped:                                                                                      \
 			jumplabel_result = !(arm);                                                                     \

@@ -125,10 +125,10 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 		".subsection 2;.balign 4;7:.long " #n ";"                                                              \
 		JUMPLABEL_ARM_ROW_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_ROW_)                                        \
 		".previous;"                                                                                           \
-		".reloc " JUMPLABEL_BACK_ ", BFD_RELOC_NONE, 3f;"                                                      \
+		".reloc " JUMPLABEL_HERE_ ", BFD_RELOC_NONE, 3f;"                                                      \
 		".pushsection " JUMPLABEL_TABLE_ ";"                                                                   \
 		".balign 4;"                                                                                           \
-		"3:.long " JUMPLABEL_BACK_ " - .;"                                                                     \
+		"3:.long " JUMPLABEL_HERE_ " - .;"                                                                     \
 		".long 7b - .;"                                                                                        \
 		".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("meta") ";"                                        \
 		".popsection;"                                                                                         \

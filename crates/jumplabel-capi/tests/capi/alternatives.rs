@@ -16,7 +16,7 @@ fn applied() {
                 "-O2 -fPIE -pie",
                 "-O2 -static",
                 "-O2 -flto",
-                "-O2 -DJUMPLABEL_COMPACT_TABLE",
+                "-O2 -DJUMPLABEL_PRECISE_TABLE",
                 "-O2 -masm=intel",
                 "-O2 -DJUMPLABEL_FALLBACK",
             ] {

@@ -70,7 +70,7 @@ fn other_flags() {
             "-O1 -std=gnu11 -Wno-pedantic",
             "-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld",
-            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_COMPACT_TABLE",
+            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_PRECISE_TABLE",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections",
             "-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS",
             "-O2 -DJUMPLABEL_FOREIGN_KEYS",
@@ -80,8 +80,8 @@ fn other_flags() {
             "-O2 -masm=intel",
             "-O2 -fuse-ld=gold",
             "-O2 -fuse-ld=mold",
-            "-O2 -fuse-ld=mold -DJUMPLABEL_COMPACT_TABLE",
-            "-O2 -fuse-ld=gold -fPIC -DJUMPLABEL_COMPACT_TABLE",
+            "-O2 -fuse-ld=mold -DJUMPLABEL_PRECISE_TABLE",
+            "-O2 -fuse-ld=gold -fPIC -DJUMPLABEL_PRECISE_TABLE",
             "-O2 -fPIE -static-pie",
             thin,
         ] {
@@ -218,5 +218,51 @@ fn naked_checks() {
         // clang aligns the stack.
         let aligns = usize::from(compiler.c != "gcc");
         assert_eq!((count("push"), count("pop")), (aligns, aligns), "{compiler:?}{code}");
+    }
+}
+
+/// tests/c/collected.c: of two functions with sites that nobody calls, one is in a file of its own. What the linker leaves of the three
+/// entries, and that all that is left works.
+#[test]
+fn collected() {
+    let directory = scratch("conformance-collected");
+    for compiler in Compiler::ALL {
+        for (linker, table, entries) in [
+            ("lld", "", 2),
+            ("lld", "-DJUMPLABEL_PRECISE_TABLE", 1),
+            ("bfd", "", 3),
+            ("bfd -Wl,-z,start-stop-gc", "", 2),
+            ("bfd -Wl,-z,start-stop-gc", "-DJUMPLABEL_PRECISE_TABLE", 1),
+            ("gold", "", 3),
+            ("mold", "", 3),
+        ] {
+            let flags = format!("-O2 -ffunction-sections {table} -Wno-unused-command-line-argument");
+            let object = directory.join("gone.o");
+            compiler.build(Language::C, &format!("{flags} -DGONE -c"), &["collected.c"], "", &object);
+            let program = directory.join("collected");
+            let flags = format!("{flags} -Wl,--gc-sections -fuse-ld={linker}");
+            compiler.build(
+                Language::C,
+                &flags,
+                &["collected.c"],
+                &format!("-x none {} -ljumplabel", object.display()),
+                &program,
+            );
+            let said = printed(&succeeds(&mut Command::new(&program)));
+            assert_eq!(said, format!("{entries}\n"), "{compiler:?} {linker} {table}");
+        }
+    }
+}
+
+/// tests/c/names.c: names that are not ASCII.
+#[test]
+fn names() {
+    let program = scratch("conformance-names").join("program");
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        for (language, flags) in [(Language::C, "-O0"), (Language::C, "-O2 -fPIC"), (Language::Cxx, "-O0 -fPIC")] {
+            compiler.build(language, flags, &["names.c"], "-ljumplabel", &program);
+            let output = succeeds(&mut Command::new(&program));
+            assert!(printed(&output).starts_with("ok "), "{compiler:?} {language:?} {flags}");
+        }
     }
 }

@@ -18,7 +18,7 @@ fn calls_modes_and_keys() {
                 ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections", "ok 6 6 7\n"),
                 ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld", "ok 6 6 7\n"),
                 ("-O2 -fuse-ld=mold", "ok 6 6 7\n"),
-                ("-O2 -fuse-ld=gold -DJUMPLABEL_COMPACT_TABLE", "ok 6 6 7\n"),
+                ("-O2 -fuse-ld=gold -DJUMPLABEL_PRECISE_TABLE", "ok 6 6 7\n"),
                 ("-O2 -DJUMPLABEL_FALLBACK", "ok 0 0 0\n"),
             ] {
                 compiler.build(language, flags, &["listing.c"], "-ljumplabel", &program);

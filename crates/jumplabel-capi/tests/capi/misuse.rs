@@ -255,6 +255,27 @@ fn strict_warnings() {
     }
 }
 
+/// As code of the kernel is compiled: declarations first, also inside of a check.
+#[test]
+fn strict_warnings_in_c() {
+    let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(off);\nstatic DEFINE_STATIC_KEY_TRUE_OR_LOAD(on);\n\
+                static struct static_key raw = STATIC_KEY_INIT_FALSE;\nint f(int x);\nint f(int x)\n{\n\
+                \tif (static_branch_unlikely(&off) && !static_branch_likely(&on)) x++;\n\
+                \treturn static_key_false(&raw) ? x : arch_static_branch(&raw, false);\n}\n";
+    let flags =
+        "-Wdeclaration-after-statement -Wshadow -Wundef -Wcast-qual -Wconversion -Wstrict-prototypes -fsyntax-only";
+    let names = "-DJUMPLABEL_ALLOW_DEPRECATED -DJUMPLABEL_KERNEL_NAMES";
+    for mode in ["-O0", "-O2", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
+        for compiler in Compiler::ALL {
+            let source = scratch("strict").join(format!("{}.c", compiler.c));
+            std::fs::write(&source, text).unwrap();
+            // gcc is pedantic about the compound literals of ported code.
+            let mut command = compiler.command(Language::C, &format!("{flags} {mode} {names} -Wno-pedantic"));
+            succeeds(command.arg(&source));
+        }
+    }
+}
+
 #[test]
 fn deprecated() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {

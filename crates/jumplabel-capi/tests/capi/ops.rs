@@ -26,7 +26,7 @@ fn each_backend() {
             "-O0",
             "-O2",
             "-O2 -flto",
-            "-O2 -DJUMPLABEL_COMPACT_TABLE -fPIE -pie",
+            "-O2 -DJUMPLABEL_PRECISE_TABLE -fPIE -pie",
             "-O2 -masm=intel",
             "-O2 -DJUMPLABEL_FALLBACK",
         ] {

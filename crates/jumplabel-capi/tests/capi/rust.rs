@@ -43,7 +43,15 @@ fn c_program_with_a_rust_library() {
 fn c_and_rust_in_one_program() {
     let results = cargo("rust-both", &["--package", "library", "--features", "capi"], "");
     for compiler in Compiler::ALL {
-        for flags in ["-fno-pie -no-pie", "-fPIE -pie", "-static"] {
+        for flags in [
+            "-fno-pie -no-pie",
+            "-fPIE -pie",
+            "-static",
+            // Linkers that join what C's and Rust's compilers call __jump_table only if both have the same flags.
+            "-fuse-ld=mold",
+            "-fuse-ld=mold -DJUMPLABEL_PRECISE_TABLE",
+            "-fuse-ld=lld -ffunction-sections -Wl,--gc-sections",
+        ] {
             let program = scratch("mixed").join(format!("{}-both", compiler.c));
             let libraries = format!("-L {} -l:liblibrary.a -lpthread -ldl", results.display());
             compiler.build(Language::C, &format!("-O2 -DONE_TABLE {flags}"), &["mixed.c"], &libraries, &program);

@@ -19,7 +19,7 @@ fn all_arms() {
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
             for flags in
-                ["-O0", "-O2", "-O2 -flto", "-O2 -DJUMPLABEL_COMPACT_TABLE -fPIE -pie", "-O2 -DJUMPLABEL_FALLBACK"]
+                ["-O0", "-O2", "-O2 -flto", "-O2 -DJUMPLABEL_PRECISE_TABLE -fPIE -pie", "-O2 -DJUMPLABEL_FALLBACK"]
             {
                 compiler.build(language, flags, &BOTH, "-ljumplabel", &program);
                 run(&format!("{compiler:?} {language:?} {flags}"));

@@ -13,7 +13,7 @@ fn operations() {
         for language in [Language::C, Language::Cxx] {
             let runner = directory.join("librunner.so");
             compiler.build(language, "-O2 -fPIC -shared", &["up_runner.c"], "", &runner);
-            for flags in ["-O0", "-O2 -fPIE -pie", "-O2 -fno-pie -no-pie", "-O2 -flto", "-O2 -DJUMPLABEL_COMPACT_TABLE"]
+            for flags in ["-O0", "-O2 -fPIE -pie", "-O2 -fno-pie -no-pie", "-O2 -flto", "-O2 -DJUMPLABEL_PRECISE_TABLE"]
             {
                 let program = directory.join("operations");
                 compiler.build(language, flags, &["up.c"], "-lrunner -ljumplabel -ldl", &program);
