@@ -1,13 +1,10 @@
 //! What a command looks at: objects, each with its memory as it is at the start.
 
 use std::cell::OnceCell;
-use std::path::Path;
 
 use crate::failure::Failure;
-use crate::force;
 use crate::image::Image;
 use crate::image::lines::Lines;
-use crate::process;
 use crate::table::Table;
 
 /// A target: a file, which is one object; or what a process has loaded.
@@ -25,17 +22,6 @@ pub struct Object {
     pub image: Image,
     pub table: Table,
     pub(crate) lines: OnceCell<Lines>,
-}
-
-impl Target {
-    /// Opens what an argument names: a file, which is read and never run; or a process by its number, whose memory is read.
-    pub fn open(name: &str) -> Result<Target, Failure> {
-        if process::is_one(name) {
-            return force::target(name);
-        }
-        let object = Object::read(Image::open(Path::new(name))?, name)?;
-        Ok(Target { name: name.to_owned(), objects: vec![object] })
-    }
 }
 
 impl Object {

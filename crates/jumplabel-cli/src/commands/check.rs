@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
 use crate::table::Is;
-use crate::target::Target;
 use crate::{arguments, process};
 
 pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
@@ -19,7 +18,7 @@ pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> 
     if what.force || process::is_one(&what.target) {
         return live::check(what, report);
     }
-    let target = Target::open(&what.target)?;
+    let target = super::open(&what.target)?;
     let mut is_so = true;
     if what.selectors.is_empty() {
         is_so = selection::by_any(&target, &[], report).1;

@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
 use crate::table::{Is, Site};
-use crate::target::Target;
 
 /// What a site can come to hold: the state, where it then leads, and what that means.
 type Flip = (State, u64, String);
@@ -21,7 +20,7 @@ pub fn run(what: &arguments::Disasm, report: &mut Report) -> Result<u8, Failure>
         Some(Assignment::Target(target)) => Some(target.as_str()),
         Some(_) => return Err(Failure::Usage(format!("`{}`: disasm shows both states", what.selector))),
     };
-    let target = Target::open(&what.target)?;
+    let target = super::open(&what.target)?;
     let chosen = selection::by(&target, &what.selector);
     let any = selection::something(&target, &what.selector, &chosen, report);
     let mut shown = 0;

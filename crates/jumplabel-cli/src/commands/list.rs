@@ -8,7 +8,6 @@ use super::{SCHEMA, code, live, without_values};
 use crate::failure::Failure;
 use crate::report::{Report, Side};
 use crate::table::Declared;
-use crate::target::Target;
 use crate::{arguments, process, selection};
 
 #[derive(Serialize)]
@@ -34,7 +33,7 @@ pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure>
     if what.force || process::is_one(&what.target) {
         return live::list(what, report);
     }
-    let target = Target::open(&what.target)?;
+    let target = super::open(&what.target)?;
     let (chosen, each) = selection::by_any(&target, &what.selectors, report);
     let rows: Vec<_> = chosen.iter().map(Row::of).collect();
     if what.json {

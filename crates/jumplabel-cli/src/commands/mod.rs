@@ -11,12 +11,16 @@ pub mod live;
 pub mod pages;
 pub mod sites;
 
+use std::path::Path;
+
 use jumplabel_selector::Selector;
 
 use crate::failure::{DIFFERS, DONE, Failure};
+use crate::image::Image;
 use crate::report::Report;
 use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
+use crate::{force, process};
 
 /// Of the JSON that commands print.
 const SCHEMA: u32 = 1;
@@ -37,6 +41,15 @@ fn without_values(command: &str, selectors: &[Selector]) -> Result<(), Failure> 
         Some(selector) => Err(Failure::Usage(format!("`{selector}`: {command} takes selectors without values"))),
         None => Ok(()),
     }
+}
+
+/// Opens what an argument names: a file, which is read and never run; or a process by its number, whose memory is read.
+fn open(name: &str) -> Result<Target, Failure> {
+    if process::is_one(name) {
+        return force::target(name);
+    }
+    let object = Object::read(Image::open(Path::new(name))?, name)?;
+    Ok(Target { name: name.to_owned(), objects: vec![object] })
 }
 
 impl Subject {

@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::image::lines::Frame;
 use crate::report::{Report, Side};
 use crate::selection;
-use crate::target::Target;
 
 #[derive(Serialize)]
 struct Listing<'target> {
@@ -37,7 +36,7 @@ struct Row<'target> {
 
 pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
     without_values("sites", &what.selectors)?;
-    let target = Target::open(&what.target)?;
+    let target = super::open(&what.target)?;
     let (chosen, each) = selection::by_any(&target, &what.selectors, report);
     let mut rows = Vec::new();
     for one in &chosen {
