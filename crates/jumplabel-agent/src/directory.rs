@@ -27,12 +27,18 @@ pub struct Socket {
 /// Letters, digits, `.`, `-` and `_`: so many.
 const LONGEST: usize = 32;
 
+/// Whether the process runs with more rights than its user, who therefore decides nothing by the environment.
+pub(crate) fn has_more_rights() -> bool {
+    // SAFETY: no condition.
+    (unsafe { libc::getauxval(libc::AT_SECURE) }) != 0
+}
+
 /// Where agents of this user are, if nobody says where. Reads the environment, unless the process has more rights than its user.
 ///
 /// # Errors
 /// Says what to do: neither of both is there.
 pub fn default() -> io::Result<PathBuf> {
-    let runtime = if crate::startup::has_more_rights() { None } else { std::env::var_os("XDG_RUNTIME_DIR") };
+    let runtime = if has_more_rights() { None } else { std::env::var_os("XDG_RUNTIME_DIR") };
     if let Some(runtime) = runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
         return Ok(runtime.join("jumplabel"));
     }

@@ -14,7 +14,7 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use crate::agent::no_remote::Forbidden;
+use jumplabel_selector::What;
 
 /// The first eight bytes.
 pub const MAGIC: [u32; 2] = [0x6167_6a6c, 0x746e_e65e];
@@ -55,6 +55,15 @@ impl Text {
         // SAFETY: by `new`.
         unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(self.address, self.length)) }
     }
+}
+
+/// A selector of `no_remote`, which is never freed. Tools read the first two fields.
+#[repr(C)]
+pub(crate) struct Forbidden {
+    pub next: *const Forbidden,
+    /// As it was written.
+    pub text: Text,
+    pub what: What,
 }
 
 #[repr(C)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::Options;
 use crate::change::{self, Refusal};
+use crate::directory::has_more_rights;
 use crate::line::{printable, say};
 use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
@@ -44,12 +45,6 @@ pub fn with_no_remote(selectors: &'static [Text]) {
     {
         say(&format!("JUMPLABEL_AGENT: no agent: {error}"));
     }
-}
-
-/// Whether the process runs with more rights than its user.
-pub fn has_more_rights() -> bool {
-    // SAFETY: no condition.
-    (unsafe { libc::getauxval(libc::AT_SECURE) }) != 0
 }
 
 fn start(words: &str) -> Result<(), crate::StartError> {

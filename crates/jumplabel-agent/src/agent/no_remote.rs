@@ -2,20 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use jumplabel_selector::{Selector, What};
+use jumplabel_selector::Selector;
 
 use super::StartError;
-use crate::outside::{OUTSIDE, Text};
+use crate::outside::{Forbidden, OUTSIDE, Text};
 use crate::subject::Subject;
-
-/// An element, which is never freed. Tools read the first two fields: `outside`.
-#[repr(C)]
-pub struct Forbidden {
-    next: *const Forbidden,
-    /// As it was written.
-    pub text: Text,
-    what: What,
-}
 
 /// What `startup!` names, and these. Only now, when an agent starts, are all keys looked at.
 pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
