@@ -50,7 +50,7 @@ macro_rules! __tracepoint {
         $vis enum $name {}
         $($cfg)*
         $($attr)*
-        #[doc = ::core::concat!("\n\n", $("* `", ::core::stringify!($argument), ": ", ::core::stringify!($type), "`\n",)*)]
+        #[doc = ::core::concat!("\n\nOf the group `", ::core::stringify!($group), "`.\n\n", $("* `", ::core::stringify!($argument), ": ", ::core::stringify!($type), "`\n",)*)]
         #[allow(non_upper_case_globals)]
         $vis static $name: $crate::Tracepoint<$name> = $crate::Tracepoint::new();
         $($cfg)*

@@ -26,7 +26,7 @@ const ITEMS: [&str; 13] = [
 const MORE: [(&str, &str); 3] = [
     ("static.CALL.html", "Leads to: fn(&[u8]) -> u64."),
     ("static.MODE.html", "One of: Mode."),
-    ("static.event.html", "bytes: usize port: u16"),
+    ("static.event.html", "Of the group net. bytes: usize port: u16"),
 ];
 
 /// The text of a page, without its marks.
