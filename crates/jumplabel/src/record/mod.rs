@@ -14,6 +14,7 @@ pub mod declaration;
 mod list;
 pub mod meta;
 pub(crate) mod name;
+mod place;
 
 use core::ops::Range;
 
