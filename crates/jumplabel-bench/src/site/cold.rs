@@ -45,7 +45,7 @@ macro_rules! cell {
         fn $name<const $at: usize>(x: u64) -> u64 {
             // SAFETY: a jump to the next cache line.
             unsafe { ::std::arch::asm!($crate::isa::next_line!("64", "0"), options(nomem, nostack, preserves_flags)) };
-            let x = x.wrapping_mul(5) + $at as u64;
+            let x = x.wrapping_mul(5).wrapping_add($at as u64);
             if $check { $crate::site::cold::taken(x) } else { x }
         }
     };

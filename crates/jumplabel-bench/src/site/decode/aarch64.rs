@@ -27,7 +27,7 @@ fn of(at: u64, word: u32) -> Instruction {
         _ if word & 0xffff_fc1f == 0xd61f_0000 => Flow::Away,
         _ => Flow::Next,
     };
-    Instruction { at, bytes: 4, flow, loads: is_load(word), locked: false }
+    Instruction { at, bytes: 4, flow, loads: is_load(word), locked: false, pads: false }
 }
 
 /// Whether it reads memory, and not by the stack pointer.

@@ -44,6 +44,8 @@ struct Instruction {
     loads: bool,
     /// Whether it has a `lock` prefix.
     locked: bool,
+    /// Whether it is there to align the next one: RISC-V's nop of two bytes, before a site, which has four.
+    pads: bool,
 }
 
 impl Instruction {
@@ -121,6 +123,11 @@ impl Path {
     #[cfg(target_arch = "x86_64")]
     pub fn locked(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.locked).count()
+    }
+
+    /// Instructions that align others.
+    pub fn pads(&self) -> usize {
+        self.0.iter().filter(|instruction| instruction.pads).count()
     }
 
     /// Instructions that read memory, but for those that call and return, and those of the stack.

@@ -14,7 +14,7 @@ pub fn decode(address: u64) -> Instruction {
 
 /// The instruction that is this word, at that address, four bytes behind another word.
 fn of(at: u64, word: u32, before: u32) -> Instruction {
-    let instruction = |bytes, flow, loads| Instruction { at, bytes, flow, loads, locked: false };
+    let instruction = |bytes, flow, loads| Instruction { at, bytes, flow, loads, locked: false, pads: word == 1 };
     if word & 3 != 3 {
         return instruction(2, compressed(at, word), loads_compressed(word));
     }
@@ -106,6 +106,7 @@ mod tests {
             (0x0005_0503, Flow::Next, true, 4),                 // lb a0, 0(a0)
             (0x0081_3503, Flow::Next, false, 4),                // ld a0, 8(sp)
             (0x00a5_0023, Flow::Next, false, 4),                // sb a0, 0(a0)
+            (0x0001, Flow::Next, false, 2),                     // c.nop
             (0x8082, Flow::Return, false, 2),                   // ret
             (0x6108, Flow::Next, true, 2),                      // c.ld a0, 0(a0)
             (0x60a2, Flow::Next, false, 2),                     // c.ldsp ra, 8(sp)
@@ -118,6 +119,7 @@ mod tests {
         for (word, flow, loads, bytes) in rows {
             let found = of(0x1000, word, 0x0000_0013);
             assert_eq!((found.flow, found.loads, found.bytes), (flow, loads, bytes), "{word:#x}");
+            assert_eq!(found.pads, word == 0x0001, "{word:#x}");
         }
         // `auipc ra, 1`, `jalr -6(ra)`; `auipc t0, 0`, `jr 4(t0)`.
         assert_eq!(of(0x1004, 0xffa0_80e7, 0x0000_1097).flow, Flow::Call(0x1ffa));

@@ -29,6 +29,7 @@ pub fn decode(address: u64) -> Instruction {
         flow,
         loads: reads && !found.is_stack_instruction(),
         locked: found.has_lock_prefix(),
+        pads: false,
     }
 }
 
