@@ -175,3 +175,20 @@ fn relocations() {
     };
     assert_eq!(count("one", 1), count("thousand", 1000));
 }
+
+/// tests/c/ended.c: a library that the program is linked with is flipped after its destructors, because the process ends.
+#[test]
+fn flipped_while_the_process_ends() {
+    let directory = scratch("objects-ended");
+    for compiler in Compiler::ALL {
+        let library = |name: &str, flags: &str, libraries: &str| {
+            let flags = format!("-O2 -fPIC -shared {flags}");
+            compiler.build(Language::C, &flags, &["ended.c"], libraries, &directory.join(name));
+        };
+        library("liblast.so", "-DLAST", "");
+        library("libkey.so", "-DKEY", "-llast -ljumplabel");
+        let program = directory.join("program");
+        compiler.build(Language::C, "-O2 -Wl,--no-as-needed", &["ended.c"], "-lkey -llast", &program);
+        assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{compiler:?}");
+    }
+}

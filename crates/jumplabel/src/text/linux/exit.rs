@@ -3,15 +3,35 @@
 //!
 //! A destructor cannot tell the end of the process from its object being unloaded. So the copy that stays asks to be called
 //! before the destructors, and asks the loader to keep each object that is registered.
+//!
+//! ```text
+//!   glibc starts a program: constructors of its libraries; __cxa_atexit(destructors); constructors of the program; main
+//!                      exit: what the first thread's end calls, if that thread ends the process; what __cxa_atexit was told, the last first
+//! ```
+//!
+//! So a copy in a library that the program is linked with asks to be called at the end of the first thread, too.
 
 use core::ffi::c_void;
 
 use super::loader::keep_loaded;
 use super::{fork, hooks, libc, pages};
+#[cfg(target_env = "gnu")]
+use crate::text::copies::RUNTIME;
 
-pub(super) fn register() {
+pub(super) fn register(in_program: bool) {
     // SAFETY: this copy is never unloaded. No object is named, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
+    #[cfg(target_env = "gnu")]
+    if !in_program && rustix::process::getpid() == rustix::thread::gettid() {
+        // SAFETY: the same. The object is this copy, because glibc 2.36 crashes if none is named.
+        unsafe {
+            libc::__cxa_thread_atexit_impl(
+                Some(keep_all),
+                core::ptr::null_mut(),
+                (&raw const RUNTIME).cast_mut().cast(),
+            )
+        };
+    }
 }
 
 /// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in

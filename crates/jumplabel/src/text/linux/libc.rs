@@ -160,6 +160,12 @@ unsafe extern "C" {
         argument: *mut c_void,
         object: *mut c_void,
     ) -> c_int;
+    #[cfg(target_env = "gnu")]
+    pub(super) fn __cxa_thread_atexit_impl(
+        function: Option<extern "C" fn(*mut c_void)>,
+        argument: *mut c_void,
+        object: *mut c_void,
+    ) -> c_int;
     fn pthread_self() -> usize; // `pthread_t`: an integer or a pointer
     pub(super) fn getauxval(kind: c_ulong) -> c_ulong;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;

@@ -180,7 +180,7 @@ unsafe impl Text for Linux {
         if in_program || (!one_stays && loader::keep_loaded((&raw const RUNTIME) as usize)) {
             RUNTIME.stay();
             fork::register();
-            exit::register();
+            exit::register(in_program);
         }
         if FORCED.load(Ordering::Relaxed) == UNKNOWN {
             FORCED.store(from_environment(), Ordering::Relaxed);
