@@ -43,6 +43,9 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
+#[cfg(not(target_feature = "crt-static"))]
+const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
+
 /// `dlopen`, looked up by its name: with glibc, the linker warns of each reference to it in a static program, and our archive for C is
 /// linked into such programs, too. They have no use for it; there it returns null.
 ///
@@ -51,11 +54,26 @@ unsafe extern "C" {
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-    const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
     // SAFETY: the C library's function of this name has this type; null is none. The rest by the contract.
     unsafe {
         let found = core::mem::transmute::<*mut c_void, Option<Dlopen>>(dlsym(RTLD_DEFAULT, c"dlopen".as_ptr()));
         found.map_or(core::ptr::null_mut(), |dlopen| dlopen(file, flags))
+    }
+}
+
+/// glibc's `__cxa_thread_atexit_impl`, looked up by its name: it came with 2.18, and Rust links programs with 2.17.
+///
+/// # Safety
+/// Some code of `object` runs at the end of this thread.
+#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
+pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object: *mut c_void) {
+    type Register = unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
+    // SAFETY: the C library's function of this name has this type; null is none. The rest by the contract.
+    unsafe {
+        let found = dlsym(RTLD_DEFAULT, c"__cxa_thread_atexit_impl".as_ptr());
+        if let Some(register) = core::mem::transmute::<*mut c_void, Option<Register>>(found) {
+            register(function, core::ptr::null_mut(), object);
+        }
     }
 }
 
@@ -156,12 +174,6 @@ unsafe extern "C" {
         child: Option<extern "C" fn()>,
     ) -> c_int;
     pub(super) fn __cxa_atexit(
-        function: Option<extern "C" fn(*mut c_void)>,
-        argument: *mut c_void,
-        object: *mut c_void,
-    ) -> c_int;
-    #[cfg(target_env = "gnu")]
-    pub(super) fn __cxa_thread_atexit_impl(
         function: Option<extern "C" fn(*mut c_void)>,
         argument: *mut c_void,
         object: *mut c_void,
