@@ -23,10 +23,13 @@ use words::Words;
 /// The variable that names the compiler.
 const COMPILER: &str = "JUMPLABEL_CC";
 /// Options with which nothing is linked that could run.
-const NOT_LINKED: [&str; 14] = [
+const NOT_LINKED: [&str; 17] = [
     "-c",
+    "--compile",
     "-S",
+    "--assemble",
     "-E",
+    "--preprocess",
     "-r",
     "-M",
     "-MM",
@@ -65,7 +68,13 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
     } else {
         words::arguments(&plain, all.are_in_file)
     };
-    let Ok((mut arguments, file)) = arguments else { return again() };
+    let (mut arguments, file) = match arguments {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            say(&format_args!("no file for its words: {error}: linked without `jumplabel link`"));
+            return again();
+        }
+    };
     arguments.push("-Wl,--emit-relocs".into());
     let output = compiler(&arguments).output();
     drop(file);
@@ -85,11 +94,14 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
     let path = all.output();
     let keep = if all.keep_relocations() { Keep::All } else { Keep::NoRelocations };
     match save::link(&path, keep) {
-        // Nothing for it: no keys, another machine.
+        Err(Failure::OutOfReach(_)) if !path.exists() => {
+            say(&format_args!("no {}: what came of it has its relocations, and was not linked", path.display()));
+        }
+        // Nothing for it: no keys, another machine, no file (/dev/null).
         Ok(_) | Err(Failure::Nothing(_) | Failure::OutOfReach(_)) => {}
         Err(failure) => say(&format_args!("{failure}: left as the linker made it")),
     }
-    strip.map_or(0, |option| stripped(&path, option))
+    strip.filter(|_| path.is_file()).map_or(0, |option| stripped(&path, option))
 }
 
 /// As the linker would have stripped it.
@@ -121,18 +133,28 @@ impl Words {
         let asks = |word: &OsString| {
             word.to_str().is_some_and(|word| NOT_LINKED.contains(&word) || word.starts_with("-print-"))
         };
-        let is_partial = |word: &OsString| parts(word).iter().any(|part| matches!(*part, "-r" | "--relocatable"));
+        let is_partial = |word: &OsString| {
+            parts(word).iter().any(|part| matches!(*part, "-r" | "-i" | "-Ur" | "--relocatable" | "-relocatable"))
+        };
         let is_input = |word: &OsString| word.to_str().is_none_or(|word| !word.starts_with('-'));
         self.all.iter().any(is_input) && !self.all.iter().any(|word| asks(word) || is_partial(word))
     }
 
-    /// The file that comes of it.
+    /// The file that comes of it. What the linker is told counts more.
     fn output(&self) -> PathBuf {
         let mut words = self.all.iter();
         let mut output = PathBuf::from("a.out");
         while let Some(word) = words.next() {
-            match word.to_str().and_then(|word| word.strip_prefix("-o")) {
+            match word.to_str().and_then(named) {
                 Some("") => output = words.next().map(PathBuf::from).unwrap_or(output),
+                Some(name) => output = name.into(),
+                None => {}
+            }
+        }
+        let mut parts = self.all.iter().flat_map(parts);
+        while let Some(part) = parts.next() {
+            match named(part) {
+                Some("") => output = parts.next().map(PathBuf::from).unwrap_or(output),
                 Some(name) => output = name.into(),
                 None => {}
             }
@@ -150,8 +172,8 @@ impl Words {
         let mut strip = None;
         let mut strips = |part: &str| {
             let option = match part {
-                "-s" | "--strip-all" => "--strip-all",
-                "-S" | "--strip-debug" => "--strip-debug",
+                "-s" | "--strip-all" | "-strip-all" => "--strip-all",
+                "-S" | "--strip-debug" | "-strip-debug" => "--strip-debug",
                 _ => return false,
             };
             if strip != Some("--strip-all") {
@@ -179,6 +201,14 @@ impl Words {
     }
 }
 
+/// The name of the output, if a word says so; empty if the next one is the name.
+fn named(word: &str) -> Option<&str> {
+    match word {
+        "--output" => Some(""),
+        _ => word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o")),
+    }
+}
+
 /// What a word hands to the linker.
 fn parts(word: &OsString) -> Vec<&str> {
     let parts = word.to_str().and_then(|word| word.strip_prefix("-Wl,"));
@@ -202,6 +232,8 @@ mod tests {
             "-c main.c -o main.o",
             "-r a.o b.o -o c.o",
             "-nostdlib -Wl,-r a.o",
+            "-nostdlib -Wl,-i a.o",
+            "--compile a.c",
             "--version",
             "-print-file-name=x a",
             "-E a.c",
@@ -213,7 +245,16 @@ mod tests {
 
     #[test]
     fn where_to() {
-        for (text, path) in [("a.o", "a.out"), ("a.o -o b", "b"), ("-ob a.o", "b"), ("a.o -o", "a.out")] {
+        for (text, path) in [
+            ("a.o", "a.out"),
+            ("a.o -o b", "b"),
+            ("-ob a.o", "b"),
+            ("a.o -o", "a.out"),
+            ("a.o --output b", "b"),
+            ("--output=b a.o", "b"),
+            ("-o a a.o -Wl,-O1,-o,b", "b"),
+            ("-Wl,--output=b a.o", "b"),
+        ] {
             assert_eq!(words(text).output(), PathBuf::from(path), "{text}");
         }
     }
@@ -224,6 +265,7 @@ mod tests {
         let (kept, strip) = all.without_strip();
         assert_eq!((kept, strip), (words("a.o -Wl,-O1 -Wl,-z,now").all, Some("--strip-all")));
         assert_eq!(words("a.o -Wl,-S").without_strip(), (words("a.o").all, Some("--strip-debug")));
+        assert_eq!(words("a.o -Wl,-strip-all").without_strip(), (words("a.o").all, Some("--strip-all")));
         assert_eq!(words("a.o").without_strip(), (words("a.o").all, None));
     }
 }

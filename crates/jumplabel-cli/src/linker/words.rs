@@ -22,7 +22,24 @@ impl Words {
     pub fn read(words: &[OsString]) -> Option<Words> {
         let mut read = Words { all: Vec::new(), are_in_file: false };
         read.add(words, 0)?;
+        read.join();
         Some(read)
+    }
+
+    /// `-Xlinker WORD` is `-Wl,WORD`, if that has no comma.
+    fn join(&mut self) {
+        let mut words = std::mem::take(&mut self.all).into_iter();
+        while let Some(word) = words.next() {
+            let next = if word == "-Xlinker" { words.next() } else { None };
+            match next {
+                Some(next) if !next.as_bytes().contains(&b',') => {
+                    let mut joined = OsString::from("-Wl,");
+                    joined.push(next);
+                    self.all.push(joined);
+                }
+                next => self.all.extend([word].into_iter().chain(next)),
+            }
+        }
     }
 
     fn add(&mut self, words: &[OsString], deep: usize) -> Option<()> {
@@ -95,6 +112,13 @@ pub fn arguments(words: &[OsString], in_file: bool) -> io::Result<(Vec<OsString>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_for_the_linker() {
+        let words = ["-Xlinker", "-s", "-o", "b", "-Xlinker", "-rpath=a,b", "-Xlinker"].map(OsString::from);
+        let joined = ["-Wl,-s", "-o", "b", "-Xlinker", "-rpath=a,b", "-Xlinker"].map(OsString::from);
+        assert_eq!(Words::read(&words).unwrap().all, joined);
+    }
 
     #[test]
     fn files() {

@@ -80,6 +80,30 @@ fn make() {
     assert_eq!(sections(program), sections(other));
 }
 
+/// Whatever names the output, and whatever strips it. What is no file is left alone.
+#[test]
+fn other_words() {
+    let library = prefix().join("lib/libjumplabel.a");
+    let program = scratch("wrapped otherwise");
+    let name = program.to_str().unwrap();
+    let words = ["tests/c/linked.c", library.to_str().unwrap(), "-lpthread", "-ldl"];
+    let equals = format!("--output={name}");
+    let to_linker = format!("-Wl,-o,{name}");
+    for more in [
+        &["--output", name][..],
+        &[&equals],
+        &[&to_linker],
+        &["-o", name, "-Xlinker", "-s"],
+        &["-o", name, "-Wl,-strip-all"],
+    ] {
+        let _ = std::fs::remove_file(&program);
+        succeeds(&[&words[..], more].concat());
+        assert!(listed(&program) >= 6 && !has_relocations(&program), "{more:?}");
+        assert_eq!(cargo::run(&mut Command::new(&program)), "ok\n", "{more:?}");
+    }
+    succeeds(&[&words[..], &["-s", "-o", "/dev/null"]].concat());
+}
+
 /// Words in a file, as rustc has them if they are many.
 #[test]
 fn words_in_a_file() {
