@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::io::{Error, ErrorKind};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Pid;
@@ -38,6 +40,9 @@ impl Stopped {
     /// Stops all threads: looks for new ones until there is none, because the last that runs can start another.
     pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
         let mut stopped = Stopped { pid, threads: Vec::new() };
+        let (_until, done) = mpsc::channel();
+        let reaper = thread::Builder::new().spawn(move || reap(&done));
+        reaper.map_err(|error| Failure::OutOfReach(format!("{pid}: no second thread: {error}")))?;
         loop {
             let mut any = false;
             for id in threads(pid)? {
@@ -88,7 +93,7 @@ impl Stopped {
                             self.pid
                         )));
                     }
-                    std::thread::sleep(Duration::from_micros(50));
+                    thread::sleep(Duration::from_micros(50));
                 }
             }
         }
@@ -133,6 +138,18 @@ impl Drop for Stopped {
         for thread in &self.threads {
             let _ = ptrace(libc::PTRACE_DETACH, thread.id, 0, thread.signal as usize);
         }
+    }
+}
+
+/// Sees traced threads end, if the others have not all stopped long after they should have. `execve` waits for that, and `PTRACE_SEIZE` waits
+/// for `execve`, so that the thread that asks for it would wait for itself.
+fn reap(done: &Receiver<()>) {
+    let mut patience = PATIENCE;
+    while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+        let what = libc::WNOHANG | libc::WEXITED | libc::__WALL;
+        // SAFETY: numbers, and a null pointer for what nobody asks for.
+        unsafe { libc::waitid(libc::P_ALL, 0, std::ptr::null_mut(), what) };
+        patience = Duration::from_millis(1);
     }
 }
 
