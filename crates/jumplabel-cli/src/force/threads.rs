@@ -41,7 +41,7 @@ impl Stopped {
     pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
         let mut stopped = Stopped { pid, threads: Vec::new() };
         let (_until, done) = mpsc::channel();
-        let reaper = thread::Builder::new().spawn(move || reap(&done));
+        let reaper = thread::Builder::new().spawn(move || reap(pid, &done));
         reaper.map_err(|error| Failure::OutOfReach(format!("{pid}: no second thread: {error}")))?;
         loop {
             let mut any = false;
@@ -142,13 +142,16 @@ impl Drop for Stopped {
 }
 
 /// Sees traced threads end, if the others have not all stopped long after they should have. `execve` waits for that, and `PTRACE_SEIZE` waits
-/// for `execve`, so that the thread that asks for it would wait for itself.
-fn reap(done: &Receiver<()>) {
+/// for `execve`, so that the thread that asks for it would wait for itself. Only of those that have ended: to wait for any thread would
+/// take the news that one has stopped, too.
+fn reap(pid: Pid, done: &Receiver<()>) {
     let mut patience = PATIENCE;
     while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-        let what = libc::WNOHANG | libc::WEXITED | libc::__WALL;
-        // SAFETY: numbers, and a null pointer for what nobody asks for.
-        unsafe { libc::waitid(libc::P_ALL, 0, std::ptr::null_mut(), what) };
+        for id in threads(pid).unwrap_or_default().into_iter().filter(|&id| has_ended(pid, id)) {
+            let what = libc::WNOHANG | libc::WEXITED | libc::__WALL;
+            // SAFETY: numbers, and a null pointer for what nobody asks for.
+            unsafe { libc::waitid(libc::P_PID, id, std::ptr::null_mut(), what) };
+        }
         patience = Duration::from_millis(1);
     }
 }
