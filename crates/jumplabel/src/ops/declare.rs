@@ -8,24 +8,6 @@
 //!   __op_form!       in place, if the first arm has, and, where an instruction is a word, all others; a static call, if not
 //! ```
 
-/// What does nothing, by the number of its arguments; returns the first, where it returns something.
-#[doc(hidden)]
-pub mod nothing {
-    macro_rules! nothing {
-        ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(
-            pub extern "C" fn $none<$first, $($of),*>(_: $first, $(_: $of),*) {}
-            pub extern "C" fn $same<$first, $($of),*>(first: $first, $(_: $of),*) -> $first {
-                first
-            }
-        )*};
-    }
-    nothing! {
-        of_1 same_1 [A] of_2 same_2 [A B] of_3 same_3 [A B C] of_4 same_4 [A B C D] of_5 same_5 [A B C D E]
-        of_6 same_6 [A B C D E F]
-    }
-    pub extern "C" fn of_0() {}
-}
-
 /// Declares a table of operations: its backends, of which the first is the native one, and what each of them does for each operation.
 ///
 /// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`) on the operation's arguments and, by `{ret}`, its result.
@@ -158,78 +140,6 @@ macro_rules! __op {
     };
 }
 
-/// What does not compile: a name that is taken; a template without `unsafe` (or where unsafe code is forbidden), or for an instruction set
-/// that has none; an arm, or a template, that is there twice.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_rules {
-    (
-        ($table:ident $backends:ident $attr:tt $vis:tt $of:tt $op:ident) [$($argument:ident)*]
-        $([$arm:ident $([$arch:ident $unsafe:tt $template:tt])*])+
-    ) => {
-        $($crate::__op_argument! { $op $argument })*
-        #[allow(non_camel_case_types, dead_code, unused_unsafe, clippy::undocumented_unsafe_blocks)]
-        const _: () = {
-            enum Arms { $($arm),+ }
-            $({
-                enum Templates { $($arch),* }
-                $($crate::__op_arch! { $op $arch })*
-                $($crate::__op_promise! { $op [$unsafe] $unsafe $template })*
-            })+
-        };
-    };
-}
-
-/// Made of the user's own tokens, so that the compiler asks the user's crate whether unsafe code may be there.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_promise {
-    ($op:ident [unsafe] $unsafe:tt $template:tt) => {
-        const _: &::core::primitive::str = $unsafe $template;
-    };
-    ($op:ident $other:tt $not_unsafe:tt $template:tt) => {
-        ::core::compile_error!(::core::concat!(
-            "the operation ", ::core::stringify!($op), ": a template is assembler; say `unsafe { \"template\" }`"
-        ));
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_argument {
-    ($op:ident ret) => {
-        ::core::compile_error!(::core::concat!(
-            "the operation ",
-            ::core::stringify!($op),
-            ": `{ret}` is what it gives back: give the argument `ret` another name"
-        ));
-    };
-    ($op:ident call) => {
-        ::core::compile_error!(::core::concat!(
-            "the operation ",
-            ::core::stringify!($op),
-            ": `{call}` is the arm's call: give the argument `call` another name"
-        ));
-    };
-    ($op:ident $other:ident) => {};
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_arch {
-    ($op:ident x86_64) => {};
-    ($op:ident aarch64) => {};
-    ($op:ident riscv64) => {};
-    ($op:ident $other:ident) => {
-        ::core::compile_error!(::core::concat!(
-            "the operation ",
-            ::core::stringify!($op),
-            ": templates are for x86_64, aarch64 and riscv64, not for ",
-            ::core::stringify!($other)
-        ));
-    };
-}
-
 /// Of each arm: `in "template" [call]`, `nothing`, or `out`.
 #[doc(hidden)]
 #[macro_export]
@@ -289,26 +199,6 @@ macro_rules! __op_form {
     };
 }
 
-/// The function that an arm names, of the operation's type; `nothing` does nothing.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_function {
-    ((nothing) [] ()) => { $crate::ops::nothing::of_0 };
-    ((nothing) [$a:ty] ()) => { $crate::ops::nothing::of_1::<$a> };
-    ((nothing) [$a:ty, $b:ty] ()) => { $crate::ops::nothing::of_2::<$a, $b> };
-    ((nothing) [$a:ty, $b:ty, $c:ty] ()) => { $crate::ops::nothing::of_3::<$a, $b, $c> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ()) => { $crate::ops::nothing::of_4::<$a, $b, $c, $d> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ()) => { $crate::ops::nothing::of_5::<$a, $b, $c, $d, $e> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ()) => { $crate::ops::nothing::of_6::<$a, $b, $c, $d, $e, $f> };
-    ((nothing) [$a:ty] ($r:ty)) => { $crate::ops::nothing::same_1::<$a> };
-    ((nothing) [$a:ty, $b:ty] ($r:ty)) => { $crate::ops::nothing::same_2::<$a, $b> };
-    ((nothing) [$a:ty, $b:ty, $c:ty] ($r:ty)) => { $crate::ops::nothing::same_3::<$a, $b, $c> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ($r:ty)) => { $crate::ops::nothing::same_4::<$a, $b, $c, $d> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ($r:ty)) => { $crate::ops::nothing::same_5::<$a, $b, $c, $d, $e> };
-    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ($r:ty)) => { $crate::ops::nothing::same_6::<$a, $b, $c, $d, $e, $f> };
-    (($($function:ident)::+) $of:tt $result:tt) => { $($function)::+ };
-}
-
 /// An operation as a static call.
 #[doc(hidden)]
 #[macro_export]
@@ -321,24 +211,6 @@ macro_rules! __op_call {
         $crate::__op_operation! { $backends $op $of $result (<$op as $crate::call::Trampoline>::Function)
             (__function => ::core::option::Option::Some($crate::Settable::request(&$op, __function))) [$first $default] $($others)* }
     };
-}
-
-/// Does not compile if a template jumps to a call that its arm does not have: it would be another arm's.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __op_slow_way {
-    ($op:ident $arm:ident in $template:literal []) => {
-        const _: () = ::core::assert!(
-            !$crate::ops::names_call($template),
-            ::core::concat!(
-                "the operation ",
-                ::core::stringify!($op),
-                ": a template jumps to a call, but has no `else call` behind it: that of ",
-                ::core::stringify!($arm)
-            )
-        );
-    };
-    ($($other:tt)*) => {};
 }
 
 /// The operation as a type: each backend has an arm, all arms are functions of one type, and what is requested for the function of one.

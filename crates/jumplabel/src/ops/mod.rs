@@ -34,7 +34,10 @@
 //! ```
 
 mod declare;
+#[doc(hidden)] // Public for the macros.
+pub mod nothing;
 pub(crate) mod raw;
+mod rules;
 
 use core::marker::PhantomData;
 
@@ -45,7 +48,6 @@ pub use crate::patch::Request;
 use crate::patch::{self, Outcome};
 use crate::record::declaration::Keys;
 use crate::switch::{Declared, StaticMode};
-pub use declare::nothing;
 pub use raw::RawOps;
 
 /// A table of operations. Declare it with [`ops!`](crate::ops). 8 bytes.

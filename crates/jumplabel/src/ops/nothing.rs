@@ -1,0 +1,36 @@
+//! What an arm called `nothing` names: functions that do nothing, by the number of their arguments; they return the first, where they return
+//! something.
+
+macro_rules! nothing {
+    ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(
+        pub extern "C" fn $none<$first, $($of),*>(_: $first, $(_: $of),*) {}
+        pub extern "C" fn $same<$first, $($of),*>(first: $first, $(_: $of),*) -> $first {
+            first
+        }
+    )*};
+}
+nothing! {
+    of_1 same_1 [A] of_2 same_2 [A B] of_3 same_3 [A B C] of_4 same_4 [A B C D] of_5 same_5 [A B C D E]
+    of_6 same_6 [A B C D E F]
+}
+pub extern "C" fn of_0() {}
+
+/// The function that an arm names, of the operation's type; `nothing` does nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_function {
+    ((nothing) [] ()) => { $crate::ops::nothing::of_0 };
+    ((nothing) [$a:ty] ()) => { $crate::ops::nothing::of_1::<$a> };
+    ((nothing) [$a:ty, $b:ty] ()) => { $crate::ops::nothing::of_2::<$a, $b> };
+    ((nothing) [$a:ty, $b:ty, $c:ty] ()) => { $crate::ops::nothing::of_3::<$a, $b, $c> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ()) => { $crate::ops::nothing::of_4::<$a, $b, $c, $d> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ()) => { $crate::ops::nothing::of_5::<$a, $b, $c, $d, $e> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ()) => { $crate::ops::nothing::of_6::<$a, $b, $c, $d, $e, $f> };
+    ((nothing) [$a:ty] ($r:ty)) => { $crate::ops::nothing::same_1::<$a> };
+    ((nothing) [$a:ty, $b:ty] ($r:ty)) => { $crate::ops::nothing::same_2::<$a, $b> };
+    ((nothing) [$a:ty, $b:ty, $c:ty] ($r:ty)) => { $crate::ops::nothing::same_3::<$a, $b, $c> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ($r:ty)) => { $crate::ops::nothing::same_4::<$a, $b, $c, $d> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ($r:ty)) => { $crate::ops::nothing::same_5::<$a, $b, $c, $d, $e> };
+    ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ($r:ty)) => { $crate::ops::nothing::same_6::<$a, $b, $c, $d, $e, $f> };
+    (($($function:ident)::+) $of:tt $result:tt) => { $($function)::+ };
+}
