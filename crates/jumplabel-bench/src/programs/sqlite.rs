@@ -53,7 +53,7 @@ pub fn run(quick: bool) -> Result<Report> {
         objects.push(object(compiler, &build::sources().join("sqlite.c"), &format!("load-{name}"), &options));
     }
     build::compile(&objects)?;
-    let (layouts, times, load) = if quick { (2, 2, "1") } else { (16, 5, "2") };
+    let (layouts, times, load) = if quick { (2, 2, "1") } else { (16, 3, "2") };
     let mut ways = Vec::new();
     for (pair, (name, ..)) in objects.chunks(2).zip(&compiled) {
         ways.push(Way::link(name, &[&pair[0], &pair[1]], layouts, vec![load])?);
