@@ -99,7 +99,7 @@ fn checks() -> Vec<Check> {
         document(format!("  {TO_LINK}    sites with bit")),
         document(format!("  {LINKED}    nothing")),
         header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::SHORT)),
-        header(format!("/ 3 & 1) * {short}\"\n")),
+        header(format!("/3&1)*{short}\"\n")),
         header(format!("\".long {TO_LINK}\\n\"")),
         ("asm/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
         ("asm/short.rs", SHORT, format!("\\n.long {TO_LINK}\\n")),
