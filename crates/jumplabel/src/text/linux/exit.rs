@@ -15,17 +15,12 @@ use core::ffi::c_void;
 
 use super::loader::keep_loaded;
 use super::{fork, hooks, libc, pages};
-#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 use crate::text::copies::RUNTIME;
 
 pub(super) fn register(in_program: bool) {
     // SAFETY: this copy is never unloaded. No object is named, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
-    if cfg!(not(all(target_env = "gnu", not(target_feature = "crt-static")))) || in_program {
-        return;
-    }
-    #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
-    if rustix::process::getpid() == rustix::thread::gettid() {
+    if !in_program && rustix::process::getpid() == rustix::thread::gettid() {
         // SAFETY: the same. The object is this copy, because glibc 2.36 crashes if none is named.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };
     }

@@ -77,6 +77,13 @@ pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object:
     }
 }
 
+/// A static program has no copy in a library, and musl has no such function.
+///
+/// # Safety
+/// None.
+#[cfg(not(all(target_env = "gnu", not(target_feature = "crt-static"))))]
+pub(super) const unsafe fn thread_atexit(_: extern "C" fn(*mut c_void), _: *mut c_void) {}
+
 /// `sigset_t` of glibc and musl: 128 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
