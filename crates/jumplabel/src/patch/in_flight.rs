@@ -17,7 +17,8 @@
 
 use core::sync::atomic::Ordering;
 
-use super::plan::{Plan, Work};
+use super::plan::Plan;
+use super::work::Work;
 use super::{Lock, Request, STATE, State, steps};
 use crate::error::Error;
 use crate::format::process;

@@ -1,6 +1,7 @@
 //! What a program can have done before its first flip.
 
-use super::{Lock, STATE, State, in_flight, refusal};
+use super::carry_out::refusal;
+use super::{Lock, STATE, State, in_flight};
 use crate::error::{Error, Refusals};
 use crate::site::{index, object};
 use crate::text::{Held, Summary, WriterKind};
