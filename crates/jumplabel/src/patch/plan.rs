@@ -190,7 +190,9 @@ impl Plan {
             self.edits.extend(|| edit.take());
             at += 1;
             // Most sites are of the kind and in the state of the one before.
-            if let Some(run) = Run::of(entry, state, to) {
+            if at < entries.len()
+                && let Some(run) = Run::of(entry, state, to)
+            {
                 // SAFETY: by the contract.
                 at = unsafe { run.add(entries, at, &mut self.edits) };
             }
