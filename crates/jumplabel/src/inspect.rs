@@ -125,7 +125,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo
 }
 
 /// A site, as introspection shows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
@@ -159,6 +159,12 @@ impl fmt::Display for Site {
             (false, true) => write!(f, " -> {target:#x} likely"),
             (false, false) => write!(f, " -> {target:#x} unlikely"),
         }
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Site({self})")
     }
 }
 

@@ -28,6 +28,8 @@ fn introspection() {
             found += 1;
             assert!(key.file.ends_with("keys.rs") && key.line == LINE && key.default && key.enabled);
             assert_eq!(key.sites, key.element.unwrap() as usize);
+            let sites = ["0 sites", "1 site"][key.sites];
+            assert!(format!("{key:?}").ends_with(sites));
         }
     })
     .unwrap();
@@ -38,7 +40,7 @@ fn introspection() {
     for_each_site(&LISTED[1], |site| {
         assert!(site.state.unwrap().falls_through());
         let shown = format!("{address:#x} {} -> {:#x} unlikely", site.state.unwrap().name(), site.target);
-        assert_eq!(site.to_string(), shown);
+        assert_eq!((site.to_string(), format!("{site:?}")), (shown.clone(), format!("Site({shown})")));
         assert!(Site { state: None, ..site }.to_string().starts_with(&format!("{address:#x} foreign bytes [")));
         // Where a site has more than one way to fall through, it is left in another than it came in.
         assert_eq!(site.state, Some(State::JUMP.toward::<Native>(0, Some(0))));

@@ -5,7 +5,7 @@ use core::fmt;
 use super::RawCall;
 use crate::format::Declaration;
 use crate::record::Record;
-use crate::record::name::Tail;
+use crate::record::name::{Number, Tail};
 
 /// A static call, as introspection shows it. The texts and the call live as long as the object that declares it is loaded.
 #[derive(Clone, Copy)]
@@ -72,6 +72,6 @@ impl fmt::Display for CallInfo {
 
 impl fmt::Debug for CallInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:#}, {} sites", self.sites)
+        write!(f, "{self:#}, {}", Number(self.sites, "site"))
     }
 }

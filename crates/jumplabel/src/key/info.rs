@@ -6,7 +6,7 @@ use super::RawKey;
 use crate::format::Declaration;
 use crate::record::Record;
 use crate::record::meta::MetaFn;
-use crate::record::name::Tail;
+use crate::record::name::{Number, Tail};
 
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
 #[derive(Clone, Copy)]
@@ -83,6 +83,6 @@ impl fmt::Display for KeyInfo {
 
 impl fmt::Debug for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:#}: {:?}, {} sites", self.key, self.sites)
+        write!(f, "{self:#}: {:?}, {}", self.key, Number(self.sites, "site"))
     }
 }

@@ -19,6 +19,16 @@ impl fmt::Display for Tail {
     }
 }
 
+/// So many of something, in words: `1 site`, `2 sites`.
+pub(crate) struct Number(pub(crate) usize, pub(crate) &'static str);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Number(number, what) = self;
+        write!(f, "{number} {what}{}", if number == 1 { "" } else { "s" })
+    }
+}
+
 /// What is written to it must be how this begins, and is taken off.
 struct Expected<'a>(&'a str);
 

@@ -5,7 +5,7 @@ use core::fmt;
 use super::RawMode;
 use crate::format::Declaration;
 use crate::record::Record;
-use crate::record::name::Tail;
+use crate::record::name::{Number, Tail};
 
 /// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it is loaded.
 #[derive(Clone, Copy)]
@@ -63,6 +63,6 @@ impl fmt::Display for ModeInfo {
 
 impl fmt::Debug for ModeInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:#}, {} sites", self.sites)
+        write!(f, "{self:#}, {}", Number(self.sites, "site"))
     }
 }

@@ -3,6 +3,7 @@
 use super::Probes;
 use crate::error::Error;
 use crate::key::info::KeyInfo;
+use crate::record::name::Number;
 
 /// A tracepoint, as introspection shows it.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ impl TracepointInfo {
 impl core::fmt::Display for TracepointInfo {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.key.fmt(f)?;
-        write!(f, ", {} probes", self.probes)
+        write!(f, ", {}", Number(self.probes, "probe"))
     }
 }
 

@@ -55,7 +55,7 @@ fn one_site_and_listed() {
     assert_eq!(line(), ["net:packet, 0 probes"]);
     let probe = net::packet.add(|len, port| assert_eq!((len, port.0), (1, 80))).unwrap();
     receive(1);
-    assert_eq!(line(), ["net:packet, 1 probes"]);
+    assert_eq!(line(), ["net:packet, 1 probe"]);
     let key = jumplabel::find_key("net:packet").unwrap();
     assert_eq!((key.path, key.enabled), (concat!(module_path!(), "::net::packet.key"), true));
     assert_eq!((key.module, key.file, key.sites), (concat!(module_path!(), "::net"), file!(), sites.len()));
