@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Leads, Op, Piece, Sites, State};
+use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Leads, Op, Piece, Sites, State, Target};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -102,6 +102,11 @@ impl Machine {
     /// Bytes of a site.
     pub fn bytes(self, kind: Kind) -> usize {
         with_encoder!(self, A => kind.bytes::<A>())
+    }
+
+    /// What an entry of the kind names as its target.
+    pub fn target(self, kind: Kind) -> Target {
+        with_encoder!(self, A => kind.target::<A>())
     }
 
     /// What a site at `address` that leads to `target` holds. A jump to elsewhere (the linker put a veneer between) counts as one,

@@ -1,13 +1,12 @@
 //! Several keys, static calls and modes at once, all or nothing.
 
-use crate::call::{RawCall, StaticCall, Trampoline};
+use crate::call::RawCall;
 use crate::error::Error;
+use crate::key::RawKey;
 use crate::key::count::Change;
-use crate::key::naked::NakedKey;
-use crate::key::{Key, RawKey};
 use crate::ops::RawOps;
-use crate::patch::{self, Outcome, Request};
-use crate::switch::{Declared, RawMode, StaticMode};
+use crate::patch::{self, Outcome, Request, Settable};
+use crate::switch::RawMode;
 use crate::text::{self, list::Owned};
 
 /// A set of changes that are verified, written and synced together.
@@ -48,50 +47,6 @@ pub struct Batch<'key, const N: usize = 32> {
     len: usize,
     /// What the first change met that could not even be asked for.
     error: Option<Error>,
-}
-
-/// What a [`Batch`] can set: a key to on or off, a static call to a function, a static mode to one of its modes.
-pub trait Settable {
-    /// What it can be set to.
-    type Value;
-    #[doc(hidden)]
-    fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
-}
-
-impl Settable for RawKey {
-    type Value = bool;
-    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        Ok(Request::of_key(self, Change::to(on)))
-    }
-}
-
-impl<K: Key> Settable for K {
-    type Value = bool;
-    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        // SAFETY: it begins with one.
-        unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
-    }
-}
-
-impl<F> Settable for NakedKey<F> {
-    type Value = bool;
-    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        RawKey::request(self, on)
-    }
-}
-
-impl<T: Trampoline> Settable for StaticCall<T> {
-    type Value = T::Target;
-    fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
-        StaticCall::request(self, target)
-    }
-}
-
-impl<D: Declared> Settable for StaticMode<D> {
-    type Value = D::Modes;
-    fn request(&self, mode: D::Modes) -> Result<Request<'_>, Error> {
-        Ok(StaticMode::request(self, mode))
-    }
 }
 
 impl Batch<'_> {

@@ -88,7 +88,7 @@ pub mod text;
 pub mod trace;
 pub mod up;
 
-pub use batch::{Batch, Settable, set_all};
+pub use batch::{Batch, set_all};
 #[doc(hidden)] // For the C API.
 pub use batch::{RawChange, commit_all, set_ops};
 pub use call::info::CallInfo;
@@ -109,7 +109,7 @@ pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use load::set_text;
 pub use ops::{Ops, RawOps};
-pub use patch::{Lock, Outcome, prepare, probe};
+pub use patch::{Lock, Outcome, Settable, prepare, probe};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
 pub use switch::info::ModeInfo;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use jumplabel::arch::{Code, Kind, State};
+use jumplabel::arch::{Code, Kind, State, Target};
 use jumplabel::format::{
     ARM, BRANCH, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, PREFIX,
     SHORT, SWITCH, UNLINKED,
@@ -132,12 +132,11 @@ impl Site {
             is_alternative: changes != 0,
             state: None,
         };
-        let mut native = None;
-        if matches!(number, SWITCH | OP) {
-            native = site.read_arms(image)?;
-        } else if !image.contains_code(target, 1) {
-            return Err(format!("leads to where no code is: {target:#x}"));
-        }
+        let native = match image.machine.target(kind) {
+            Target::Arms => site.read_arms(image)?,
+            Target::Code(bytes) if image.contains_code(target, bytes as u64) => None,
+            Target::Code(_) => return Err(format!("leads to where no code is: {target:#x}")),
+        };
         if let (CALL_SITE, Ok(distance)) = (number, site.bytes[..].try_into()) {
             let end = address.wrapping_add(size as u64);
             site.target = end.wrapping_add_signed(i32::from_le_bytes(distance).into());

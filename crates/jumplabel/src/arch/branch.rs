@@ -1,6 +1,6 @@
 //! The kind of a check: it falls through or jumps to its other arm.
 
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 
@@ -23,6 +23,12 @@ pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming"];
 pub trait Branch: Arch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

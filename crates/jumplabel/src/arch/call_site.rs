@@ -4,7 +4,7 @@
 //! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
 
 use super::jump::Jump;
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Code, Piece, State};
 use crate::format::CALL_SITE;
 
@@ -28,6 +28,12 @@ const ALIGNED: usize = 8;
 pub trait CallSite: Jump {
     /// Bytes of a site.
     const BYTES: usize = BYTES;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(address: usize) -> Leads {

@@ -33,7 +33,7 @@ impl Code {
     /// What the site of `bytes` bytes at `address` holds.
     ///
     /// # Safety
-    /// That many bytes of text are mapped there, and four at least, unless it is two: one of them is meant, or four to seven are.
+    /// `bytes` is 1, 2, or 4 to 7. That many bytes of text are mapped there; if `bytes` is 1, four are.
     #[inline]
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
         #[cfg(jumplabel_short_engine)]

@@ -2,7 +2,7 @@
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::JUMP;
 
@@ -20,6 +20,12 @@ pub(super) const NAMES: &[&str] = &["direct", "indirect"];
 pub trait Jump: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = Some(State::INDIRECT);
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

@@ -3,10 +3,8 @@
 //!
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
-use super::{Arch, Code, Piece, branch, call_site, jump, naked, op, prefix, short, switch};
-#[cfg(jumplabel_short_kind)]
-use crate::format::SHORT;
-use crate::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SWITCH};
+use super::{Arch, Code, Piece};
+use crate::format;
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +17,21 @@ pub struct State(u8);
 /// Where a site may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// To the entry's target, and nowhere else.
+    /// To the entry's target: that is what the displacement of an instruction is to.
     ToTarget,
-    /// Where the subject says.
+    /// To the goal of the subject: the displacement is to that.
     Anywhere,
-    /// Where the subject says, if that is in reach, and else to the entry's target.
+    /// To the goal of the subject, if that is in reach, and else to the entry's target.
     AnywhereInReach,
+}
+
+/// What is at the target of an entry. It must be code of the object, all of it, or the entry is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// So many bytes of code.
+    Code(usize),
+    /// A list of arms.
+    Arms,
 }
 
 impl Kind {
@@ -40,7 +47,7 @@ impl Kind {
     /// Whether a jump of this kind can have such a displacement.
     #[must_use]
     pub fn reaches(self, displacement: i32) -> bool {
-        self.0 != SHORT || short::reach(displacement).is_some()
+        self.0 != format::SHORT || super::short::reach(displacement).is_some()
     }
 }
 
@@ -85,7 +92,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a state. `None` if its kind has anything but the entry's displacement in that place.
+    /// The template of a state. `None` unless its instruction holds exactly the displacement to the entry's
+    /// target.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -149,8 +157,8 @@ impl core::fmt::Debug for State {
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
-        pub trait Sites: Arch $(+ $file::$Trait)* {}
-        impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
+        pub trait Sites: Arch $(+ super::$file::$Trait)* {}
+        impl<A: Arch $(+ super::$file::$Trait)*> Sites for A {}
 
         impl Kind {
             /// The kind with that number, if there is one.
@@ -158,14 +166,14 @@ macro_rules! kinds {
             #[inline]
             pub const fn of(number: u8) -> Option<Kind> {
                 match number {
-                    $($(#[$when])? $number => Some(Kind(number)),)*
+                    $($(#[$when])? format::$number => Some(Kind(number)),)*
                     _ => None,
                 }
             }
 
             const fn state_names(self) -> &'static [&'static str] {
                 match self.0 {
-                    $($(#[$when])? $number => $file::NAMES,)*
+                    $($(#[$when])? format::$number => super::$file::NAMES,)*
                     _ => &[],
                 }
             }
@@ -175,7 +183,7 @@ macro_rules! kinds {
             #[inline]
             pub const fn bytes<A: Sites>(self) -> usize {
                 match self.0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::BYTES,)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::BYTES,)*
                     _ => 0,
                 }
             }
@@ -185,8 +193,18 @@ macro_rules! kinds {
             #[inline]
             pub fn leads<A: Sites>(self, address: usize) -> Leads {
                 match self.0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::leads(address),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::leads(address),)*
                     _ => Leads::ToTarget,
+                }
+            }
+
+            /// What the entry of a site names as its target.
+            #[must_use]
+            #[inline]
+            pub const fn target<A: Sites>(self) -> Target {
+                match self.0 {
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::TARGET,)*
+                    _ => Target::Code(1),
                 }
             }
 
@@ -196,7 +214,7 @@ macro_rules! kinds {
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
                 match self.0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::decode(code, displacement),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::decode(code, displacement),)*
                     _ => None,
                 }
             }
@@ -205,7 +223,7 @@ macro_rules! kinds {
             #[must_use]
             pub fn emitted<A: Sites>(self, goal: usize) -> Option<State> {
                 match self.0 {
-                    $($(#[$when])? $number => Some(<A as $file::$Trait>::emitted(goal)),)*
+                    $($(#[$when])? format::$number => Some(<A as super::$file::$Trait>::emitted(goal)),)*
                     _ => None,
                 }
             }
@@ -217,7 +235,7 @@ macro_rules! kinds {
             #[inline]
             pub fn step<A: Sites>(self, number: u8) -> Option<Piece> {
                 match self.old.kind() {
-                    $($(#[$when])? $number => <A as $file::$Trait>::step(number, self.old, self.new),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::step(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -227,7 +245,7 @@ macro_rules! kinds {
             #[inline]
             pub fn undo<A: Sites>(self, number: u8) -> Option<Piece> {
                 match self.old.kind() {
-                    $($(#[$when])? $number => <A as $file::$Trait>::undo(number, self.old, self.new),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::undo(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -239,7 +257,7 @@ macro_rules! kinds {
             #[inline(never)] // Once in a program is enough.
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::encode(self, displacement),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::encode(self, displacement),)*
                     _ => Code::NONE,
                 }
             }
@@ -250,7 +268,7 @@ macro_rules! kinds {
             #[inline]
             pub fn toward<A: Sites>(self, goal: usize, displacement: Option<i32>) -> State {
                 match self.kind().0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::toward(self, goal, displacement),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::toward(self, goal, displacement),)*
                     _ => self,
                 }
             }
@@ -260,8 +278,18 @@ macro_rules! kinds {
             #[inline]
             pub fn does<A: Sites>(self) -> usize {
                 match self.kind().0 {
-                    $($(#[$when])? $number => <A as $file::$Trait>::does(self),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::does(self),)*
                     _ => 0,
+                }
+            }
+
+            /// Whether a site in this state leads nowhere by itself.
+            #[must_use]
+            #[inline]
+            pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
+                match self.kind().0 {
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE == Some(self),)*
+                    _ => false,
                 }
             }
 

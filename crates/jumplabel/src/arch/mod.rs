@@ -57,7 +57,7 @@ pub use code::{Demand, Piece};
 pub use jump::Jump;
 #[doc(hidden)]
 pub use kind::{Change, Template};
-pub use kind::{Kind, Leads, Sites, State};
+pub use kind::{Kind, Leads, Sites, State, Target};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.

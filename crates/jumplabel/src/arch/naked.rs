@@ -1,7 +1,7 @@
 //! The kind of the function of a naked key: it returns whether the key is on.
 
 use super::branch::Branch;
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::NAKED;
 
@@ -20,6 +20,12 @@ pub(super) const NAMES: &[&str] = &["false", "true"];
 pub trait Naked: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

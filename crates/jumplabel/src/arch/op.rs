@@ -8,7 +8,7 @@
 //! one or the other does. So a change is a single step, which nobody may witness ([`Demand::NoWitness`]).
 
 use super::jump::Jump;
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Code, Demand, Piece, State};
 use crate::format::OP;
 
@@ -39,6 +39,12 @@ pub trait Op: Jump {
     fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Arms;
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

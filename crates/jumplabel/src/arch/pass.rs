@@ -7,8 +7,8 @@
 //!  step 2   the byte := new        unless that is pass; the one byte that differs, if it is one
 //! ```
 //!
-//! A change of one byte cannot tear, and is step 2 alone. A kind with sites of which more than one byte may change must allow that
-//! such an instruction is executed there.
+//! A change of one byte cannot tear, and is step 2 alone: also that of one byte of a displacement. If more than one byte of a site may
+//! change, a thread may execute the passing instruction there, and the kind must allow that.
 
 use super::{Code, Piece};
 

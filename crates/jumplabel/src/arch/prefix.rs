@@ -1,6 +1,6 @@
 //! The kind of a lock prefix: the first byte of an instruction on x86, either `lock` or a prefix that does nothing.
 
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::PREFIX;
 
@@ -21,6 +21,12 @@ const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 pub trait Prefix: Arch {
     /// Bytes of a site.
     const BYTES: usize = 1;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

@@ -8,7 +8,7 @@
 //!  jump      eb rel8   jmp rel8         what the assembler emits, in either case
 //! ```
 
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::pass::Pass;
 use super::{Arch, Code, Piece, State};
 use crate::format::SHORT;
@@ -37,6 +37,12 @@ const PASS: Pass = Pass { at: 0, byte: TEST };
 pub trait Short: Arch {
     /// Bytes of a site.
     const BYTES: usize = 2;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Code(1);
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

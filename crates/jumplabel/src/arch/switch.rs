@@ -2,7 +2,7 @@
 //! goes on behind it while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
-use super::kind::Leads;
+use super::kind::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::{JUMP, SWITCH};
 
@@ -20,6 +20,12 @@ pub(super) const NAMES: &[&str] = &["arm", "stub"];
 pub trait Switch: Jump {
     /// Bytes of a site.
     const BYTES: usize = <Self as Jump>::BYTES;
+
+    /// What the entry of a site names as its target.
+    const TARGET: Target = Target::Arms;
+
+    /// The state that leads nowhere by itself, if there is one.
+    const NOWHERE: Option<State> = None;
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

@@ -41,7 +41,7 @@ use core::ops::Deref;
 
 use crate::error::Error;
 use crate::format::CALL;
-use crate::patch::{self, Lock, Outcome, Request};
+use crate::patch::{self, Lock, Outcome, Request, Settable};
 use crate::record::declaration::Keys;
 pub use declare::Zero;
 pub use raw::RawCall;
@@ -75,6 +75,16 @@ impl<T> Keys for StaticCall<T> {
     const STRIDE: usize = 0;
     const DEFAULT: bool = false;
     const WHAT: u32 = CALL;
+}
+
+impl<T: Trampoline> Settable for StaticCall<T> {
+    type Value = T::Target;
+    fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
+        let target = Self::address(target);
+        // By its name, the default is what `reset` sets.
+        let target = if target == Self::address(T::target(None)) { 0 } else { target };
+        self.raw.request(target)
+    }
 }
 
 impl<T: Trampoline> StaticCall<T> {
@@ -125,13 +135,6 @@ impl<T: Trampoline> StaticCall<T> {
     /// As [`update`](Self::update).
     pub fn reset(&self) -> Result<Outcome, Error> {
         patch::commit(&mut [Request::new(&self.raw, 0)])
-    }
-
-    pub(crate) fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
-        let target = Self::address(target);
-        // By its name, the default is what `reset` sets.
-        let target = if target == Self::address(T::target(None)) { 0 } else { target };
-        self.raw.request(target)
     }
 
     /// The address of a target; 0 for a default that is nowhere.

@@ -1,9 +1,10 @@
 //! What changes a key.
 
+use super::Key;
 use super::count::{self, Change};
 use super::raw::RawKey;
 use crate::error::Error;
-use crate::patch::{self, Lock, Outcome, Request};
+use crate::patch::{self, Lock, Outcome, Request, Settable};
 use crate::text::{Visibility, text};
 
 impl RawKey {
@@ -117,6 +118,21 @@ impl<'key> Request<'key> {
     /// A change of a key.
     pub(crate) const fn of_key(key: &'key RawKey, change: Change) -> Request<'key> {
         Request::new(key, change as usize)
+    }
+}
+
+impl Settable for RawKey {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        Ok(Request::of_key(self, Change::to(on)))
+    }
+}
+
+impl<K: Key> Settable for K {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        // SAFETY: it begins with one.
+        unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
     }
 }
 

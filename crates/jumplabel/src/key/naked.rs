@@ -46,6 +46,8 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 use super::RawKey;
+use crate::error::Error;
+use crate::patch::{Request, Settable};
 use crate::record::declaration::Keys;
 
 /// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
@@ -101,6 +103,13 @@ impl<F> Deref for NakedKey<F> {
 impl<F> core::fmt::Debug for NakedKey<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.raw.fmt(f)
+    }
+}
+
+impl<F> Settable for NakedKey<F> {
+    type Value = bool;
+    fn request(&self, on: bool) -> Result<Request<'_>, Error> {
+        self.raw.request(on)
     }
 }
 

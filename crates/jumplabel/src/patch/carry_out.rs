@@ -9,7 +9,7 @@ use crate::arch::Demand;
 use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Held, Warnings, Writer, WriterKind, Writers};
 
-/// Writes what is planned. If the system refuses, and all sites do without it what is wanted, lets them.
+/// Writes what is planned. If the system refuses, and every site does what is wanted as it is, by loading, leaves the sites as they are.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();

@@ -32,7 +32,7 @@ pub(crate) struct Found {
     pub(super) to: State,
     /// What brings it there; `None` if it is there.
     pub(super) edit: Option<Edit>,
-    /// It leads to the entry's target, and so does all the same what it shall do.
+    /// It may stay as it is: it leads to the entry's target, which leads on to where it shall lead.
     pub(super) can_stay: bool,
 }
 
@@ -97,7 +97,7 @@ impl Look<'_> {
         if as_emitted {
             to = to.as_emitted::<Native>();
         }
-        if then.is_none() && to != State::INDIRECT {
+        if then.is_none() && !to.leads_nowhere::<Native>() {
             return Err(aim);
         }
         let is_there = told == Some(to) && at == then;

@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering;
 
 use super::plan::Plan;
 use super::work::Work;
-use super::{Lock, Request, STATE, State, steps};
+use super::{Lock, Request, STATE, State, undo};
 use crate::error::Error;
 use crate::format::process;
 use crate::site::object;
@@ -150,7 +150,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             Ok(None) => true,
             Err(_) => false,
             Ok(Some(Work { edits, extents, summary, .. })) => text.writers(&summary, held).iter().any(|kind| {
-                let mut body = |writer: &mut dyn Writer| steps::undo(edits, writer);
+                let mut body = |writer: &mut dyn Writer| undo::undo(edits, writer);
                 // SAFETY: the edits were verified, here or in the process that this is a copy of.
                 unsafe { text.open(kind, extents, held, &mut body) }.is_ok()
             }),

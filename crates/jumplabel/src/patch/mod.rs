@@ -27,7 +27,9 @@ mod steps;
 pub(crate) mod subject;
 #[cfg(jumplabel_prefixes)]
 mod together;
+mod undo;
 mod work;
+mod writes;
 
 use core::time::Duration;
 
@@ -41,8 +43,8 @@ pub(crate) use first::verify;
 pub use lock::Lock;
 use plan::Plan;
 pub use prepare::{prepare, probe};
-pub use subject::Request;
 pub(crate) use subject::Subject;
+pub use subject::{Request, Settable};
 #[cfg(jumplabel_prefixes)]
 pub(crate) use together::commit_all;
 

@@ -1,11 +1,12 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::Request;
 use super::edit::{self, Edit, Found, Run, complaint};
 use super::subject::Subject;
 use super::work::Work;
+use super::{Request, writes};
+use crate::arch::Demand;
 use crate::error::Error;
-use crate::format::{Entry, OP};
+use crate::format::Entry;
 use crate::site::{index, object};
 use crate::sort::sort_unstable_by;
 use crate::text::list::List;
@@ -76,7 +77,7 @@ impl Plan {
         self.loads
     }
 
-    /// The plan was refused: how many sites it was for, if all do without it what is wanted, by loading.
+    /// The plan was refused. If every site of it does what is wanted as it is, by loading: how many they are.
     pub(super) fn do_without(&mut self) -> Option<usize> {
         self.loads |= self.spare;
         self.spare.then_some(self.edits.len())
@@ -86,7 +87,7 @@ impl Plan {
     pub(super) fn leave_out(&mut self) -> bool {
         let all = self.edits.len();
         if self.lenient {
-            self.retain(&|edit| edit.change.new.kind() != OP);
+            self.retain(&|edit| writes::look(edit.change).1 < Demand::NoWitness);
         }
         self.edits.len() < all
     }

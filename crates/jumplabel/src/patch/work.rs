@@ -1,7 +1,7 @@
 //! What the writers have to do for the edits of a plan: in which order, on which pages, in which steps.
 
 use super::edit::Edit;
-use super::steps;
+use super::writes;
 use crate::arch::{Change, Demand};
 use crate::error::Error;
 use crate::sort::sort_unstable_by;
@@ -56,7 +56,7 @@ impl<'a> Work<'a> {
             }
             if pattern != like {
                 like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
-                let (steps, more) = steps::look(edit.change);
+                let (steps, more) = writes::look(edit.change);
                 all_steps |= steps;
                 several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.
                 demand = demand.max(more);

@@ -11,7 +11,7 @@
 
 pub mod declaration;
 #[cfg(not(jumplabel_sites))]
-mod list;
+mod linked;
 pub mod meta;
 pub(crate) mod name;
 mod place;
@@ -137,6 +137,6 @@ impl Record {
 }
 
 #[cfg(not(jumplabel_sites))]
-pub use list::Node;
+pub use linked::Node;
 #[cfg(not(jumplabel_sites))]
-pub(crate) use list::all;
+pub(crate) use linked::all;

@@ -18,8 +18,9 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::arch::{Kind, Native, Target};
 use crate::error::Error;
-use crate::format::{self, Arm, Entry, KEY_BYTES, OP, Object, SWITCH};
+use crate::format::{self, Arm, Entry, KEY_BYTES, Object};
 use crate::sort::sort_unstable_by;
 use crate::text::{Held, Image, Objects};
 
@@ -203,10 +204,10 @@ impl Verdict {
         if image.is_freed(entry.code(), entry.bytes()) {
             return Verdict::Freed;
         }
-        // Four bytes of any site are read; what has a prefix, and what follows it, are so many.
+        // `Code::read` reads four bytes at least. An instruction with a lock prefix has that many.
         #[cfg(not(jumplabel_short_engine))]
         let bytes = entry.bytes().max(4);
-        // Or two.
+        // Of a site of two bytes it reads two.
         #[cfg(jumplabel_short_engine)]
         let bytes = if entry.bytes() == 2 { 2 } else { entry.bytes().max(4) };
         let whole = image.contains_code(entry.code(), bytes) && leads_into(entry, image);
@@ -228,8 +229,8 @@ impl Verdict {
 /// Whether what an entry leads to is code of the object: its target, or each of its arms.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
-    if !matches!(entry.kind(), SWITCH | OP) {
-        return image.contains_code(target, 1);
+    if let Target::Code(bytes) = Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
+        return image.contains_code(target, bytes);
     }
     let word = size_of::<u32>();
     target.is_multiple_of(word)

@@ -46,7 +46,7 @@ use core::marker::PhantomData;
 
 use crate::error::Error;
 use crate::format::MODE;
-use crate::patch::{self, Lock, Outcome, Request};
+use crate::patch::{self, Lock, Outcome, Request, Settable};
 use crate::record::declaration::Keys;
 pub use raw::RawMode;
 
@@ -94,6 +94,14 @@ pub struct StaticMode<D> {
     declared: PhantomData<fn() -> D>,
 }
 
+impl<D: Declared> Settable for StaticMode<D> {
+    type Value = D::Modes;
+    fn request(&self, mode: D::Modes) -> Result<Request<'_>, Error> {
+        D::record();
+        Ok(Request::new(&self.raw, usize::from(mode.index())))
+    }
+}
+
 impl<D> Keys for StaticMode<D> {
     const COUNT: usize = 1;
     const STRIDE: usize = 0;
@@ -139,7 +147,7 @@ impl<D: Declared> StaticMode<D> {
     /// [`Error::Sealed`], and everything that a transaction can meet; [`Error::OutOfRange`] if an arm is farther from a switch than
     /// an instruction reaches (RISC-V: 1 MiB). On any error, nothing has changed; switches that ran meanwhile may have taken the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.request(mode)])
+        patch::commit(&mut [self.request(mode)?])
     }
 
     /// [`set`](Self::set) for a caller that holds the lock.
@@ -147,12 +155,7 @@ impl<D: Declared> StaticMode<D> {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn set_locked(&self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
-        patch::commit_locked(&mut [self.request(mode)], lock)
-    }
-
-    pub(crate) fn request(&self, mode: D::Modes) -> Request<'_> {
-        D::record();
-        Request::new(&self.raw, usize::from(mode.index()))
+        patch::commit_locked(&mut [self.request(mode)?], lock)
     }
 
     /// Forbids all further changes. Idempotent.

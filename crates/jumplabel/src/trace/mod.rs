@@ -53,7 +53,7 @@
 mod counting;
 mod declare;
 mod info;
-mod list;
+mod probes;
 #[doc(hidden)] // For the C API.
 pub mod raw;
 pub(crate) mod readers;
@@ -68,10 +68,10 @@ use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
 use crate::key::count::Change;
 use crate::key::{RawKey, StaticKey};
-use crate::patch::{self, Lock, Outcome, Request};
+use crate::patch::{self, Lock, Outcome, Request, Settable};
 pub use info::{TracepointInfo, for_each_tracepoint};
-use list::Entry;
-pub use list::Probes;
+use probes::Entry;
+pub use probes::Probes;
 
 /// What is traced, as a type: what [`tracepoint!`](crate::tracepoint) makes for each.
 ///
@@ -249,7 +249,7 @@ pub fn synchronize_probes() -> Result<(), Error> {
     loop {
         let lock = Lock::take()?;
         let empty = readers::empty();
-        let unused = list::unused(empty, &lock);
+        let unused = probes::unused(empty, &lock);
         drop(lock);
         drop(unused);
         seen |= empty;

@@ -12,7 +12,7 @@
 use core::ffi::{c_int, c_void};
 use std::vec::Vec;
 
-use super::list::Probes;
+use super::probes::Probes;
 pub use super::readers::{Inside, enter};
 use crate::call::RawCall;
 use crate::error::Error;

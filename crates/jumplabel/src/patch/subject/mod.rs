@@ -1,4 +1,5 @@
-//! What transactions change: keys, static calls and static modes. Each kind of subject has a file here, and a line in [`of`].
+//! What transactions change: keys, static calls and static modes. Each kind of subject has a file here. The entries of keys are in every
+//! program: [`of`] knows their kinds. For others, the file has a [`Rarer`], and its `begin` makes that known.
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim
@@ -54,7 +55,8 @@ pub(crate) trait Subject: Sync {
     /// What its sites do now: the aim of the last change.
     fn aim(&self) -> usize;
 
-    /// What the site of `entry` is to do for an aim. The same for all entries with the same kind and arm.
+    /// What the site of `entry` is to do for an aim. If a kind leads to the entry's target, the same for all entries of that kind with
+    /// one arm: a run of edits relies on it.
     fn goal(&self, aim: usize, entry: &Entry) -> usize;
 
     /// What is found at a site that holds `code`, if it may hold anything beside the states of its kind.
@@ -113,7 +115,7 @@ pub(super) struct Rarer {
     next: AtomicPtr<Rarer>,
     /// The subject at an address.
     of: unsafe fn(usize) -> &'static dyn Subject,
-    /// The state of a site in a process that was copied in mid-change.
+    /// The state of a site in a process that was copied in mid-change; `None` if the kind's `decode` knows all that it can hold then.
     in_copy: fn(Kind, Code) -> Option<State>,
 }
 
@@ -183,6 +185,14 @@ extern "C" fn told(start: usize, end: usize) {
         return call::unload(&(start..end), &mut lock);
     }
     super::catch_up_all(&mut lock);
+}
+
+/// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
+pub trait Settable {
+    /// What it can be set to.
+    type Value;
+    #[doc(hidden)]
+    fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
 }
 
 /// A change of one subject in a transaction.

@@ -1,0 +1,168 @@
+//! `static_key!`: how a key is declared, with its record.
+
+/// Declares keys.
+///
+/// ```
+/// jumplabel::static_key! {
+///     /// A key that starts off: `StaticKey<false>`.
+///     pub static TRACE: false;
+///     /// One that starts on.
+///     static VERIFY: true;
+///     /// Eight keys, checked as `HOOKS[0]` to `HOOKS[7]`.
+///     static HOOKS: [false; 8];
+///     /// Linux's `DEFINE_STATIC_KEY_MAYBE`: the default is any constant.
+///     static CHECKS: cfg!(debug_assertions);
+///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std`).
+///     static NET: false, deferred core::time::Duration::from_secs(1);
+///     /// A key that works where nothing may be patched: [`OrLoadKey`](crate::OrLoadKey). Arrays and deferred keys, too.
+///     static LOG: false, or_load;
+///     static LEVELS: [false; 5], or_load;
+///     static SLOW: false, or_load, deferred core::time::Duration::from_secs(1);
+///     /// A name for operators, in place of the path, and something of yours that goes with the key.
+///     #[key(name = "net.trace")]
+///     static NET_TRACE: false, meta &ABOUT;
+/// }
+/// struct About(&'static str);
+/// static ABOUT: About = About("traces packets");
+///
+/// # fn main() -> Result<(), jumplabel::Error> {
+/// # #[cfg(not(target_family = "wasm"))] {
+/// let key = jumplabel::find_key("net.trace")?;
+/// assert_eq!(key.meta::<About>().map(|about| about.0), Some("traces packets"));
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// *Place.* A module or a function; names in the default and in what follows it are then looked up in the module around it. An `impl`
+/// block has no statics: declare the key beside it.
+///
+/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; functions are not part of it. What
+/// `#[key(name = "...")]` gives, any constant text, takes the place of the path, for all elements of an array. A macro that
+/// declares keys can make names unique with it: `#[key(name = concat!("hook.", stringify!($hook)))]`. Else the place of the macro's
+/// invocation tells its keys apart: see [`KeyInfo`](crate::KeyInfo).
+///
+/// *Meta.* `, meta &META` comes last, and is a reference to anything that is `Sync` and lives as long as the program.
+/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns it to those who ask for its type.
+///
+/// Costs 8 bytes of data a key, and, for a declaration, 40 bytes of read-only record with the texts of path, name and file; a
+/// `meta` costs a function of some 40 bytes. No relocation, no start-up work. (Builds without sites have both.)
+#[macro_export]
+macro_rules! static_key {
+    () => {};
+    // A default that is a literal: the documentation of the user's crate shows the type without braces.
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<$default> = $crate::DeferredKey::new($interval)
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:literal $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::StaticKey<$default> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred; $($rest:tt)*) => {
+        compile_error!(::core::concat!("a deferred key has an interval: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default),
+            ", deferred Duration::from_secs(1);`"));
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, meta $meta:expr, $($rest:tt)*) => {
+        compile_error!(::core::concat!("`meta` comes last: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default), ", ..., meta ",
+            ::core::stringify!($meta), ";`"));
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr) => {
+        compile_error!(::core::concat!("a declaration ends with `;`: `static ", ::core::stringify!($name), ": ", ::core::stringify!($default), ";`"));
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<{ $default }> = $crate::DeferredKey::new($interval)
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::StaticKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:expr; $count:expr], or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::OrLoadKey<{ $default }>; $count] = [const { $crate::StaticKey::new() }; $count]
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::OrLoadKey<{ $default }> = $crate::StaticKey::new()
+        }
+        $crate::static_key! { $($rest)* }
+    };
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr, or_load, deferred $interval:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
+        $crate::__static_key! {
+            $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::DeferredKey<{ $default }, true> = $crate::DeferredKey::new($interval)
+        }
+        $crate::static_key! { $($rest)* }
+    };
+}
+
+/// One declaration: the static, its record, and what else it needs, in a module of the same name, because `global_asm!` must
+/// stand in a module and keys may be declared in functions. `#[cfg]` is for all of it, other attributes are for the static.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __static_key {
+    (@sort $cfg:tt $attr:tt $name:tt $meta:tt #[thread_local] $($rest:tt)*) => {
+        compile_error!("a key is one for all threads, which share the code that its sites are in: it cannot be `#[thread_local]`");
+    };
+    (@sort [$($cfg:tt)*] $attr:tt $name:tt $meta:tt #[cfg $condition:tt] $($rest:tt)*) => {
+        $crate::__static_key! { @sort [$($cfg)* #[cfg $condition]] $attr $name $meta $($rest)* }
+    };
+    (@sort $cfg:tt $attr:tt [] $meta:tt #[key(name = $name:expr)] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg $attr [$name] $meta $($rest)* }
+    };
+    (@sort $cfg:tt $attr:tt $name:tt [] #[key(meta = $meta:expr)] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg $attr $name [$meta] $($rest)* }
+    };
+    (@sort $cfg:tt $attr:tt $name:tt $meta:tt #[key $($other:tt)*] $($rest:tt)*) => {
+        compile_error!("expected `#[key(name = \"a.name\")]`, once");
+    };
+    (@sort $cfg:tt [$($attr:tt)*] $name:tt $meta:tt #[$other:meta] $($rest:tt)*) => {
+        $crate::__static_key! { @sort $cfg [$($attr)* #[$other]] $name $meta $($rest)* }
+    };
+    (
+        @sort [$($cfg:tt)*] [$($attr:tt)*] [$($given:expr)?] $meta:tt
+        $vis:vis $name:ident: $type:ty = $value:expr $(; $($more:tt)*)?
+    ) => {
+        $($cfg)*
+        #[allow(non_snake_case)]
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            $($attr)*
+            pub static $name: $type = $value;
+            $crate::__key_record!(
+                $name, $name, 0,
+                $crate::record::declaration::Texts::of_static(::core::module_path!(), &[$($given)?], ::core::file!()), $meta
+            );
+            $($($more)*)?
+        }
+        $($cfg)*
+        #[allow(unused_imports)]
+        $vis use $name::$name;
+    };
+    ($($declaration:tt)*) => {
+        $crate::__static_key! { @sort [] [] [] [] $($declaration)* }
+    };
+}
