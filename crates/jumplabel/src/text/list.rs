@@ -35,12 +35,15 @@ const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64))
 
 impl Raw {
     /// Room for `more` entries of `size` bytes.
-    #[inline(never)]
+    #[inline]
     fn reserve(&mut self, more: usize, size: usize, text: &dyn Text) -> Result<(), Error> {
         let needed = self.len + more;
-        if needed <= self.capacity {
-            return Ok(());
-        }
+        if needed <= self.capacity { Ok(()) } else { self.grow(needed, size, text) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, needed: usize, size: usize, text: &dyn Text) -> Result<(), Error> {
         let (old, old_bytes) = (self.memory, self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(text.page_size());
         let memory = text.allocate(bytes).ok_or(Error::OutOfMemory)?;
