@@ -111,7 +111,9 @@ fn text(error: c_int) -> &'static CStr {
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
         ENOEXEC => c"a table entry leads out of its object or out of reach: rebuild the binary, or the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier, or for an operation in place swap, is refused: allow it, or flip once before the first thread starts",
-        ENOMEM => c"no memory for the list of edits: free some and flip again",
+        ENOMEM => {
+            c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap and clone, and flip again"
+        }
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",

@@ -226,7 +226,7 @@ pub enum Error {
     /// Nobody knows the keys of this program: it has no sites, and its constructors, which would have listed the keys, were not run.
     /// WebAssembly has none.
     NoRecords,
-    /// There is no memory for the index or the list of edits.
+    /// There is no memory for the index or the list of edits (`mmap` was refused), or no thread for a deferred dec (`clone`).
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {

@@ -104,7 +104,10 @@ impl fmt::Display for Error {
                 "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
                  list of keys yourself, of KEY.raw()",
             ),
-            Error::OutOfMemory => f.write_str("no memory for the list of edits: free some and flip again"),
+            Error::OutOfMemory => f.write_str(
+                "the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap \
+                 and clone, and flip again",
+            ),
             Error::BatchFull { capacity } => {
                 write!(f, "the batch holds {capacity} changes: make it larger with Batch::<'_, N>::with_capacity(), or call set_all")
             }
