@@ -45,6 +45,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "make install PREFIX=/usr/local  ", Commands),
     ("README.md", "musl-gcc", Commands),
     ("CONTRIBUTING.md", "make lint unit", Commands),
+    ("CONTRIBUTING.md", "jumplabel-selector xtask", FIGURE),
     ("docs/benchmarks.md", "-- flips", Commands),
     ("docs/benchmarks.md", "-- compare", Commands),
     ("docs/benchmarks.md", "-- machines", Commands),
