@@ -7,7 +7,8 @@ mod circles;
 mod crates;
 #[path = "layers/figure.rs"]
 mod figure;
-
+#[path = "layers/lengths.rs"]
+mod lengths;
 #[path = "layers/mechanisms.rs"]
 mod mechanisms;
 #[path = "layers/sources.rs"]
