@@ -3,6 +3,22 @@
 //! `pipe` and `sqlite` (that of a whole program's keys), `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
 //! in one page; `compare` sets two reports beside each other.
+//!
+//! ```text
+//!   compare machines                         reports beside each other
+//!   suite                                    all measurements, as one page
+//!   calls compile layers listing micro ops peers scaling size switch tracepoints up
+//!                                            measurements
+//!   cache programs                           measurements, parts of which others take
+//!   flips site startup                       the same, and these take such parts
+//!   placed                                   loops at chosen distances from a line of the cache
+//!   report                                   tables and JSON
+//!   step                                     a thread that executes each instruction alone, and counts
+//!   callgrind cargo counters isa machine membarrier samples sites
+//!                                            tools
+//! ```
+//!
+//! A module uses those below it, and none above or beside it: `make lint` reads this figure, and fails if one does.
 //! docs/benchmarks.md says what each figure means.
 //!
 //! All that take time keep to one method: the variants take turns in one process, in an order that is random in each round; a

@@ -33,8 +33,8 @@ pub fn count(_: impl Fn()) -> std::io::Result<Counted> {
 mod here {
     use std::io::{Error, Result};
 
-    use super::Counted;
     use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
+    use crate::step::Counted;
 
     /// `syscall`.
     const SYSTEM_CALL: libc::c_long = 0x050f;

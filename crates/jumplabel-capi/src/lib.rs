@@ -30,6 +30,8 @@ pub mod kernel;
 pub mod key;
 pub mod list;
 pub mod lock;
+#[cfg(feature = "kernel")]
+mod machine;
 pub mod object;
 pub mod ops;
 pub mod result;

@@ -2,14 +2,17 @@
 //! which it also sets.
 //!
 //! ```text
-//!   commands     list, sites, disasm, check                        live       list, check, set, watch; apply
-//!   fleet, follow                                                   fleet      wishes and reports in etcd
-//!   selection    what the selectors choose of a target             process    finds agents, and asks them
-//!   target       objects, each with its tables
-//!   table        keys, calls, modes, sites           image    bytes by addresses, symbols, lines
-//!   machine      instruction sets, their encoders
-//!   link         what a linked file gets behind the linker      linker      jumplabel-cc
+//!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch; apply, fleet, follow
+//!   fleet force linker           wishes and reports in etcd; a process without an agent; jumplabel-cc
+//!   link process selection       what a linked file gets behind the linker; agents; what selectors choose of a target
+//!   report                       what the tool prints
+//!   target                       objects, each with its tables
+//!   table                        keys, calls, modes, sites
+//!   image                        bytes by addresses, symbols, lines
+//!   machine failure arguments    instruction sets, their encoders; refusals and exit codes; the command line
 //! ```
+//!
+//! A module uses those below it, and none above or beside it: `make lint` reads this figure, and fails if one does.
 //!
 //! A file is never executed, and nothing in it is believed: each address and length is looked up before it is used.
 

@@ -34,6 +34,8 @@ mod pages;
 mod programs;
 #[path = "cli/refused.rs"]
 mod refused;
+#[path = "cli/server.rs"]
+mod server;
 #[path = "cli/stripped.rs"]
 mod stripped;
 #[path = "cli/terminal.rs"]

@@ -11,8 +11,6 @@
 //! A word is a run of ASCII letters, digits, `_` and bytes of other alphabets; the case of ASCII letters does not count.
 //! Pieces are whole lines. Threads take them in order, so each thread's lists of lines ascend.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -21,10 +19,11 @@ use jumplabel::static_switch;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::hash::{FOLD, HASH};
-use crate::hooks::{self, Gate, Hooks};
-use crate::lookup::{LOOKUP, Lookups};
-use crate::operator::Asked;
+use crate::hooks::{self, Gate};
+use crate::lookup::LOOKUP;
 use crate::tally;
+use crate::word::Word;
+use crate::worker::Worker;
 
 /// Some lines of the input.
 #[derive(Clone, Copy)]
@@ -33,78 +32,6 @@ pub struct Piece<'a> {
     pub text: &'a [u8],
     /// The number of the first one, counted through the whole input.
     pub first_line: u32,
-}
-
-/// What is known of a word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// How often it occurs.
-    pub count: u64,
-    /// The lines that it occurs on, each once.
-    pub lines: Vec<u32>,
-}
-
-impl Entry {
-    /// One more occurrence; lines ascend.
-    #[inline]
-    pub fn add(&mut self, line: u32) {
-        self.count += 1;
-        if self.lines.last() != Some(&line) {
-            self.lines.push(line);
-        }
-    }
-}
-
-/// A word of the input as it is written there, with the hash of its lower case.
-#[derive(Clone, Copy)]
-pub struct Word<'a> {
-    /// The word.
-    pub text: &'a [u8],
-    /// [`hash_of`](crate::hash::hash_of) it.
-    pub hash: u64,
-}
-
-impl PartialEq for Word<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.text.eq_ignore_ascii_case(other.text)
-    }
-}
-
-impl Eq for Word<'_> {}
-
-impl Hash for Word<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-/// Passes on the hash that the loop has computed.
-#[derive(Default)]
-pub struct Ready(u64);
-
-impl Hasher for Ready {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("a word hashes to one number");
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-/// One thread's index, and what its hooks gathered.
-#[derive(Default)]
-pub struct Worker<'a> {
-    pub index: HashMap<Word<'a>, Entry, BuildHasherDefault<Ready>>,
-    /// Of all passes but for `ran`, which is of the last.
-    pub hooks: Hooks<'a>,
-    /// Of the last pass.
-    pub lookups: Lookups,
-    /// Of the last pass.
-    pub asked: Asked,
-    busy: Duration,
 }
 
 /// The hot loop. Never inlined, so that each way of switching the hooks is one function to look at.
@@ -198,8 +125,9 @@ pub fn corrupt(workers: &mut [Worker<'_>]) {
 mod tests {
     use super::*;
     use crate::hash::hash_of;
-    use crate::lookup::Lookup;
+    use crate::lookup::{Lookup, Lookups};
     use crate::plain::{check, plain};
+    use crate::word::Entry;
 
     const TEXT: &str = "One two, two\nthree ONE\n\nfour_4 two";
 

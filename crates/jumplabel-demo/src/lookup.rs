@@ -2,7 +2,7 @@
 
 use jumplabel::{modes, static_mode, static_switch};
 
-use crate::index::Entry;
+use crate::word::Entry;
 
 modes! {
     /// What is done after a word was looked up and its entry changed.

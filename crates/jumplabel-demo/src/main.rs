@@ -29,6 +29,8 @@ mod plain;
 mod report;
 mod session;
 mod tally;
+mod word;
+mod worker;
 
 use std::io::{self, Write};
 use std::path::PathBuf;

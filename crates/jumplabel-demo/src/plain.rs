@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use crate::hash::hash_of;
-use crate::index::{Entry, Piece, Word, Worker};
+use crate::index::Piece;
+use crate::word::{Entry, Word};
+use crate::worker::Worker;
 
 /// The right result, and how many words and lines lead to it.
 pub struct Plain {

@@ -17,11 +17,12 @@ use std::time::{Duration, Instant};
 use crate::Failure;
 use crate::flips::Flips;
 use crate::hooks::{self, Gate};
-use crate::index::{self, Piece, Worker};
+use crate::index::{self, Piece};
 use crate::lookup::{LOOKUP, Lookup, Lookups};
 use crate::operator::Asked;
 use crate::plain::{self, Plain};
 use crate::report::{self, Progress, Row, grouped};
+use crate::worker::Worker;
 
 /// What the hooks should have done in a pass.
 #[derive(Clone, Copy, PartialEq)]

@@ -11,6 +11,7 @@ use jumplabel::text::{
 };
 use jumplabel::{Errno, Error, set_text};
 
+use crate::bounds::{Bounds, Slot};
 use crate::lock::Lock;
 use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
@@ -19,15 +20,6 @@ use crate::{Machine, Memory};
 // So that a linker that keeps the section gives bounds to it, even if there are no sites.
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
-
-/// Where an object lies: the kernel, or a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Its code.
-    pub code: Range<usize>,
-    /// All of it: code, tables, data.
-    pub all: Range<usize>,
-}
 
 /// How many modules with sites can be loaded at a time.
 const MODULES: usize = 16;
@@ -40,47 +32,6 @@ const TOO_MANY: usize = usize::MAX;
 const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
-
-/// The bounds of an object: code, all, freed code. Zeroes if there is none.
-struct Slot([AtomicUsize; 6]);
-
-impl Slot {
-    const fn new() -> Self {
-        Slot([const { AtomicUsize::new(0) }; 6])
-    }
-
-    fn set(&self, bounds: &Bounds) {
-        let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        // Who reads meanwhile sees a start without its end, which is nothing; an end without its start would be all below it.
-        self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
-    }
-
-    /// Nothing lies there any more.
-    fn clear(&self) {
-        self.0.iter().rev().for_each(|place| place.store(0, Ordering::Release));
-    }
-
-    fn get(&self) -> Bounds {
-        let [a, b, c, d, ..] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
-        Bounds { code: a..b, all: c..d }
-    }
-
-    /// The part of its code that was freed.
-    fn freed(&self) -> Range<usize> {
-        let [.., a, b] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
-        a..b
-    }
-
-    /// The first time: with the lock held.
-    fn free(&self, code: &Range<usize>) -> bool {
-        let is_first = self.freed().is_empty();
-        if let (true, [.., start, end]) = (is_first, &self.0) {
-            start.store(code.start, Ordering::Release);
-            end.store(code.end, Ordering::Release);
-        }
-        is_first
-    }
-}
 
 /// The platform of a kernel with up to `CPUS` CPUs, as a static. `PAGES` pages of [`Memory`] are in it.
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {

@@ -2,7 +2,8 @@
 //! and calls [`Kernel::start`] before its first flip.
 //!
 //! ```text
-//!   Kernel      the platform: phases, objects and their bounds, what a flip does      kernel.rs
+//!   Kernel      the platform: phases, objects, what a flip does                       kernel.rs
+//!     Bounds    where the kernel and its modules lie                                   bounds.rs
 //!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
 //!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
 //!     Pen       writes by way of the kernel's alias                                    pen.rs
@@ -24,6 +25,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bounds;
 mod kernel;
 mod lock;
 mod machine;
@@ -33,7 +35,8 @@ mod rendezvous;
 #[cfg(test)]
 mod tests;
 
-pub use kernel::{Bounds, Kernel};
+pub use bounds::Bounds;
+pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
 

@@ -9,8 +9,12 @@
 mod binary;
 #[path = "builds/code.rs"]
 mod code;
+#[path = "builds/damaged.rs"]
+mod damaged;
 #[path = "builds/docs.rs"]
 mod docs;
+#[path = "builds/naked.rs"]
+mod naked;
 #[path = "builds/no_std.rs"]
 mod no_std;
 #[path = "builds/short.rs"]
@@ -209,41 +213,6 @@ fn thread_sanitizer() {
     cargo::discard(&results);
 }
 
-/// The checks of naked keys, as an optimising compiler leaves them: see [`code`].
-#[test]
-fn naked_checks() {
-    let file = check(&shapes());
-    let data = std::fs::read(&file).unwrap();
-    let program = code::Program::parse(&data);
-    let leaf = program.function("shapes_naked_leaf");
-    leaf.is_one_check(&program).unwrap();
-    leaf.keeps_nothing_in_memory().unwrap();
-    let live = program.function("shapes_naked_live");
-    live.is_one_check(&program).unwrap();
-    live.keeps_nothing_in_memory().unwrap();
-    // The same with an ordinary function.
-    let call = program.function("shapes_call_live");
-    assert!(call.is_one_check(&program).unwrap_err().contains("is called"));
-    assert!(call.keeps_nothing_in_memory().is_err());
-    cargo::discard(&[file]);
-}
-
-/// Linkers that fold identical functions must not take two keys' functions for one: all are the same two instructions.
-#[test]
-fn identical_functions_are_not_folded() {
-    for (program, link) in LINKERS.iter().filter(|(program, _)| *program != "ld.bfd" && installed(program)) {
-        let build = shapes().link(link).link(&["-Clink-arg=-Wl,--icf=all"]);
-        let results = build.results(&["shapes"]);
-        let data = std::fs::read(&results[0]).unwrap();
-        let functions = code::Program::parse(&data).naked_functions();
-        assert!(
-            functions.len() >= 13 && functions.windows(2).all(|pair| pair[0] != pair[1]),
-            "{program}: {functions:x?}"
-        );
-        cargo::discard(&results);
-    }
-}
-
 /// A stripped binary works and still names its keys.
 #[test]
 fn stripped() {
@@ -306,57 +275,6 @@ fn two_versions_are_refused() {
     let output = Build::of("two-copies").command("tree").output().unwrap();
     let printed = cargo::printed(&output);
     assert!(!output.status.success() && printed.contains("package `jumplabel` links to"), "{printed}");
-}
-
-/// The checks find what they are there for: one thing is broken in a copy of the file, and the check of it must fail.
-#[test]
-fn damaged_files_are_found() {
-    use object::{Object as _, ObjectSection as _, read::elf::ElfFile64};
-    let file = check(&shapes());
-    let sound = std::fs::read(&file).unwrap();
-    let parsed = ElfFile64::<object::Endianness>::parse(&*sound).unwrap();
-    let range = |name| parsed.section_by_name(name).and_then(|section| section.file_range()).unwrap();
-    let table = range("__jump_table").0 as usize;
-    let address = parsed.section_by_name("__jump_table").unwrap().address();
-    let damage = |expected: &str, break_it: &dyn Fn(&mut Vec<u8>)| {
-        let mut broken = sound.clone();
-        break_it(&mut broken);
-        let error = Binary::parse(&broken).check().expect_err(expected);
-        assert!(error.contains(expected), "{error}");
-    };
-    // The target of the first entry, two bytes on; the first entry, twice; the arm of the first entry.
-    damage("its jump is", &|data| {
-        let entries = data[table..].chunks_exact_mut(16);
-        entries.take(20).for_each(|entry| entry[4] = entry[4].wrapping_add(2));
-    });
-    damage("twice", &|data| {
-        data.copy_within(table..table + 16, table + 16);
-        for word in 0..3 {
-            let place = table + 16 + 4 * word;
-            let distance = i32::from_le_bytes(data[place..place + 4].try_into().unwrap()) - 16;
-            data[place..place + 4].copy_from_slice(&distance.to_le_bytes());
-        }
-    });
-    damage("wrong state", &|data| data[table..].chunks_exact_mut(16).take(20).for_each(|entry| entry[12] ^= 1));
-    // Another address in the place of the constructor's: what the relocations of .init_array put there.
-    let (relocations, size) = range(".rela.dyn");
-    let relocations = relocations as usize..(relocations + size) as usize;
-    damage("0 registrations", &|data| {
-        let section = parsed.section_by_name(".init_array").unwrap();
-        let places = section.address()..section.address() + section.size();
-        for entry in data[relocations.clone()].chunks_exact_mut(24) {
-            if places.contains(&u64::from_le_bytes(entry[..8].try_into().unwrap())) {
-                entry[16..].fill(0);
-            }
-        }
-    });
-    damage("a relocation at", &|data| data[relocations.start..][..8].copy_from_slice(&address.to_le_bytes()));
-    // The flags in the header of the table's section.
-    damage("has the flags", &|data| {
-        let headers = parsed.elf_header().e_shoff.get(object::Endianness::Little) as usize;
-        data[headers + 64 * parsed.section_by_name("__jump_table").unwrap().index().0 + 8] |= 1;
-    });
-    cargo::discard(&[file]);
 }
 
 /// Everything with everything.

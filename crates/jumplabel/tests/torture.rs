@@ -27,6 +27,8 @@
 mod calls;
 #[path = "torture/cells.rs"]
 mod cells;
+#[path = "torture/change.rs"]
+mod change;
 #[path = "torture/child.rs"]
 mod child;
 #[path = "torture/flips.rs"]
@@ -45,6 +47,8 @@ mod report;
 mod run;
 #[path = "torture/sites.rs"]
 mod sites;
+#[path = "torture/tally.rs"]
+mod tally;
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 #[path = "torture/torn.rs"]
 mod torn;

@@ -102,7 +102,7 @@ struct Twin {
 const TWINS: &[Twin] = &[
     Twin {
         what: "checks no bytes",
-        file: "crates/jumplabel/src/patch/edit.rs",
+        file: "crates/jumplabel/src/patch/subject/found.rs",
         instead_of: "let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;",
         has: "let state = told.or_else(|| otherwise(kind, code)).unwrap_or(State::JUMP);",
         found_by: "Error::ForeignBytes",

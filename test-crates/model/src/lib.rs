@@ -22,13 +22,15 @@ pub mod count;
 pub mod exclusion;
 pub mod process;
 pub mod readers;
+pub mod rules;
 pub mod spec;
 
 use std::collections::HashSet;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use process::{Process, Rules};
+use process::Process;
+use rules::Rules;
 use spec::{Op, Outcome, Program};
 
 /// Runs `program` in all interleavings, or those with few preemptions; how many there were. Panics at the first whose outcome is none of a sequential

@@ -9,7 +9,7 @@ use jumplabel_model::atomic::{AtomicI32, Ordering};
 use jumplabel_model::count::Change::{Dec, Disable, Enable, Inc};
 use jumplabel_model::count::{self, Change, Misuse, Transition};
 use jumplabel_model::exclusion::{self, Broken};
-use jumplabel_model::process::Rules;
+use jumplabel_model::rules::Rules;
 use jumplabel_model::readers::{self, Frees};
 use jumplabel_model::spec::{Op, Program};
 use jumplabel_model::{check, check_reader};

@@ -2,7 +2,7 @@
 //! batches and the reader; with a bound on preemptions, the last argument of `check_all`, for the others.
 
 use jumplabel_model::count::Change::{Dec, Disable, Enable, Inc};
-use jumplabel_model::process::Rules;
+use jumplabel_model::rules::Rules;
 use jumplabel_model::spec::{Op, Program};
 use jumplabel_model::{check, check_reader};
 

@@ -2,33 +2,29 @@
 //! `objects <case> [own_lock|pin]`. Prints `ok`, or dies. The second argument breaks the plugin on purpose, and then the
 //! case must die.
 
+mod early;
+mod one_lock;
+mod pace;
 mod plugin;
 #[path = "../../../crates/jumplabel/tests/refusals/seccomp.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with other tests")]
 mod seccomp;
 #[path = "../plugin/src/spy.rs"]
 mod spy;
+mod storm;
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use jumplabel::index_bytes;
 use jumplabel::{
     Error, WriterKind, for_each_key, set_writer, static_branch_likely, static_branch_unlikely, static_key,
     text_reserved,
 };
+use one_lock::one_lock;
+use pace::{rounds, slowness};
 use plugin::Plugin;
 use seccomp::{Fault, Faults};
-
-/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (cargo xtask guests) says so.
-fn slowness() -> u32 {
-    std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
-}
-
-/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
-fn rounds(number: u32) -> u32 {
-    number.div_ceil(slowness())
-}
 
 /// On a slow machine, all threads on one processor. Emulated ones that take turns have turns of a tenth of a second, and in each
 /// flip and each change of a mapping one waits for the other.
@@ -59,39 +55,6 @@ fn check() -> bool {
 fn flip(on: bool) {
     if on { PROGRAM.enable() } else { PROGRAM.disable() }.unwrap();
     assert_eq!(check(), on);
-}
-
-/// Flips that change nothing they should not: called by a plugin that holds its lock.
-extern "C" fn flip_inside() -> i32 {
-    match PROGRAM.enable() {
-        Ok(_) => 0,
-        Err(Error::Reentrant) => 1,
-        Err(_) => 2,
-    }
-}
-
-/// The other way round.
-extern "C" fn flip_plugin_inside() -> i32 {
-    // SAFETY: the function of a plugin that is loaded.
-    let flip: extern "C" fn(bool) -> i32 = unsafe { std::mem::transmute(FLIP_PLUGIN.load(Ordering::Relaxed)) };
-    flip(true)
-}
-
-static FLIP_PLUGIN: AtomicUsize = AtomicUsize::new(0);
-const REENTRANT: i32 = 1;
-
-/// Whether the program and the plugin have one lock: each is refused while the other holds it.
-fn one_lock(plugin: &Plugin) {
-    flip(false);
-    assert_eq!(plugin.locked(flip_inside), REENTRANT, "the plugin's lock does not keep the program out");
-    assert!(!check());
-    FLIP_PLUGIN.store(plugin.flip_function() as usize, Ordering::Relaxed);
-    assert_eq!(
-        spy::locked(&OTHER[2], flip_plugin_inside),
-        REENTRANT,
-        "the program's lock does not keep the plugin out"
-    );
-    assert!(static_branch_likely!(OTHER[2]));
 }
 
 fn load(name: &str) -> Plugin {
@@ -292,85 +255,6 @@ fn stuck() {
     assert!(stuck > 5, "hardly a flip could not be undone: {stuck}");
 }
 
-/// Two plugins come, flip for the first time, and go, again and again, while the program flips and forks: nothing waits for
-/// the dynamic loader with the lock held, because whoever loads may wait for the lock.
-fn storm() {
-    share_a_processor();
-    // A deadlock ends the process, and is not waited out.
-    std::thread::spawn(|| {
-        std::thread::sleep(std::time::Duration::from_secs(60) * slowness());
-        eprintln!("still running: a deadlock?");
-        std::process::abort();
-    });
-    let (stop, loads) = (AtomicBool::new(false), AtomicU32::new(0));
-    std::thread::scope(|scope| {
-        for name in ["plugin", "second"] {
-            let (stop, loads) = (&stop, &loads);
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let plugin = load(name);
-                    plugin.flip(true);
-                    assert!(plugin.unload(), "the plugin stays loaded");
-                    loads.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        while loads.load(Ordering::Relaxed) < rounds(4000) {
-            flip(true);
-            flip(false);
-            // SAFETY: the child flips and leaves.
-            match unsafe { libc::fork() } {
-                0 => {
-                    // SAFETY: it does not outlive its parent, and ends without the parent's handlers.
-                    unsafe {
-                        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                        flip(true);
-                        libc::_exit(0)
-                    }
-                }
-                child => {
-                    let mut status = 0;
-                    // SAFETY: waits for our child.
-                    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-                    assert_eq!(status, 0, "a child");
-                }
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-}
-
-/// A key that a constructor flips: one that may come before the library's, one that comes before all of the usual ones.
-mod early {
-    use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
-
-    static_key! { static USUAL: false; static FIRST: true; }
-
-    extern "C" fn usual() {
-        USUAL.enable().unwrap();
-    }
-    extern "C" fn first() {
-        FIRST.disable().unwrap();
-    }
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static CONSTRUCTOR: extern "C" fn() = usual;
-    #[used]
-    #[unsafe(link_section = ".init_array.00050")]
-    static FIRST_CONSTRUCTOR: extern "C" fn() = first;
-
-    /// The keys are flipped, and so are their sites; they flip back.
-    pub fn case() {
-        assert!(USUAL.is_enabled() && !FIRST.is_enabled());
-        let [usual, first] = [|| static_branch_unlikely!(USUAL), || static_branch_likely!(FIRST)];
-        assert!(usual(), "flipped in a constructor, and the site did not follow");
-        assert!(!first(), "flipped in an early constructor, and the site did not follow");
-        USUAL.disable().unwrap();
-        FIRST.enable().unwrap();
-        assert!(!usual() && first());
-    }
-}
-
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("before") => before(),
@@ -380,7 +264,7 @@ fn main() {
         Some("two") => two(),
         Some("fork") => fork(),
         Some("deferred") => deferred(),
-        Some("storm") => storm(),
+        Some("storm") => storm::storm(),
         Some("stuck") => stuck(),
         Some("early") => early::case(),
         other => panic!("no such case: {other:?}"),

@@ -5,7 +5,7 @@
 //!   loops     single, concentrated, scattered; on one processor, and on all at once
 //!   fill      the note's 2 MB for each processor
 //!   orders    whole loops in the note's two orders, raw
-//!   writer    a flag on a line that another thread writes
+//!   writer, shared_line    a flag on a line that another thread writes
 //!   riscv     instructions, loads and fences of a check, as rustc makes them for RISC-V
 //! ```
 
@@ -14,6 +14,7 @@ mod loops;
 mod orders;
 pub mod riscv;
 mod rounds;
+mod shared_line;
 mod ways;
 mod writer;
 
@@ -37,7 +38,7 @@ pub fn run(quick: bool) -> Result<Report> {
     phase(&mut report, "one_processor", &one, quick);
     if processors.len() > 1 {
         phase(&mut report, "all_processors", &rounds::measure(&processors, quick), quick);
-        writer::beside(&mut report, [processors[0], processors[1]], quick);
+        shared_line::run(&mut report, [processors[0], processors[1]], quick);
     } else {
         report.fact("all_processors", Value::Null);
         report.fact("written", Value::Null);

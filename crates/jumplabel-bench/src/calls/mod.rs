@@ -8,6 +8,7 @@
 //!   then          updates, beside the floor and a core sync
 //! ```
 
+mod prepare;
 mod update;
 mod ways;
 
@@ -60,7 +61,7 @@ const MORE_TARGETS: [Limit; 7] = [
 const MORE_TARGETS: [Limit; 1] = [(Way::Static, Way::ArcSwap, 1.0)];
 
 pub fn run(quick: bool) -> Result<Report> {
-    let listed = ways::prepare()?;
+    let listed = prepare::prepare()?;
     let counted = update::counted();
     let mut rows: Vec<Row> =
         (0..SHAPES.len()).flat_map(|shape| WAYS.iter().map(move |&way| Row::new(way, shape))).collect();
@@ -74,7 +75,7 @@ pub fn run(quick: bool) -> Result<Report> {
     }
     report_targets(&mut report, &rows);
     update::run(&mut report, counted, quick)?;
-    let ways::Listed { calls, straight } = listed;
+    let prepare::Listed { calls, straight } = listed;
     if IS_X86 {
         report.note(format!(
             "at its site: {straight} of {calls} calls lead straight to the function, the others to the trampoline"

@@ -8,19 +8,15 @@
 //! ```
 
 use std::arch::{asm, naked_asm};
-#[cfg(target_arch = "x86_64")]
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use jumplabel::static_call;
 use jumplabel_bench_elsewhere::{ELSEWHERE, triple as foreign};
-#[cfg(target_arch = "x86_64")]
-use jumplabel_testing::call_sites;
 
+use crate::isa;
 use crate::placed::{Loops, PLACEMENTS, begin_at, placements};
-use crate::{Result, isa, placed};
 
 /// Calls in each turn of a loop.
 pub const CALLS_A_TURN: usize = 8;
@@ -39,21 +35,21 @@ extern "C" fn another(_x: u64) -> u64 {
 }
 
 static_call! {
-    static CALL: Function = another;
+    pub static CALL: Function = another;
     #[cfg(target_arch = "x86_64")]
-    static LISTED: Function = another;
+    pub static LISTED: Function = another;
     #[cfg(target_arch = "x86_64")]
-    static FAR: Function = triple;
+    pub static FAR: Function = triple;
 }
 
 /// A pointer and a table, for each placement.
 #[repr(align(128))]
-struct Pointers {
-    one: AtomicUsize,
-    table: [AtomicUsize; 4],
+pub struct Pointers {
+    pub one: AtomicUsize,
+    pub table: [AtomicUsize; 4],
 }
 
-static POINTERS: [Pointers; PLACEMENTS] =
+pub static POINTERS: [Pointers; PLACEMENTS] =
     [const { Pointers { one: AtomicUsize::new(0), table: [const { AtomicUsize::new(0) }; 4] } }; PLACEMENTS];
 static SWAPPED: LazyLock<ArcSwap<Function>> = LazyLock::new(|| ArcSwap::from_pointee(triple as Function));
 
@@ -208,97 +204,4 @@ ways! {
     Ifunc "ifunc": latency_ifunc throughput_ifunc hashing_ifunc (x) bench_ifunc(x);
     Dyn "dyn Trait": latency_dyn throughput_dyn hashing_dyn (x) unknown(&Dynamic).triple(x);
     ArcSwap "arc-swap": latency_swap throughput_swap hashing_swap (x, swap = &*SWAPPED) (**swap.load())(x);
-}
-
-/// A copy of `triple` as far away as the system maps.
-#[cfg(target_arch = "x86_64")]
-fn far() -> Result<Function> {
-    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
-    let code = [0x48, 0x8d, 0x04, 0x7f, 0xc3_u8]; // lea rax, [rdi + rdi * 2]; ret
-    let address = (triple as *const () as usize & !0xfff) - (1 << 40);
-    // SAFETY: a new mapping, and the code of a function of that type.
-    unsafe {
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-        if page == MAP_FAILED {
-            return Err(std::io::Error::last_os_error().into());
-        }
-        std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
-        if libc::mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0 {
-            return Err(std::io::Error::last_os_error().into());
-        }
-        Ok(std::mem::transmute::<*mut libc::c_void, Function>(page))
-    }
-}
-
-/// Lists the calls in all loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
-/// none: they go by a register.
-#[cfg(target_arch = "x86_64")]
-fn list_calls() -> Result<Vec<usize>> {
-    /// More than a loop.
-    const BYTES: usize = 4096;
-    if cfg!(debug_assertions) {
-        return Ok(Vec::new());
-    }
-    let trampoline = *LISTED as *const ();
-    let calls = Way::Listed.loops().into_iter().flatten().flat_map(|run| {
-        // SAFETY: the code of a loop; other code follows.
-        unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
-    });
-    // What follows may take the address of the trampoline.
-    // SAFETY: a byte of that code.
-    let calls = calls.filter(|&call| unsafe { *((call - 1) as *const u8) } == 0xe8);
-    let calls: BTreeSet<usize> = calls.collect();
-    let expected = Way::Listed.loops().len() * PLACEMENTS * CALLS_A_TURN;
-    if calls.len() != expected {
-        return Err(format!("{} calls of the trampoline instead of {expected}", calls.len()).into());
-    }
-    let calls = Vec::from_iter(calls);
-    // SAFETY: of instructions that call it: no others have such a displacement.
-    unsafe { call_sites::list(LISTED.raw(), trampoline, &calls) };
-    Ok(calls)
-}
-
-/// How many calls were listed, and how many of them lead straight to the function.
-pub struct Listed {
-    pub calls: usize,
-    pub straight: usize,
-}
-
-/// Leads everything to its function, and makes sure of it.
-pub fn prepare() -> Result<Listed> {
-    let listed = prepare_listed()?;
-    CALL.update(triple)?;
-    for Pointers { one, table } in &POINTERS {
-        table.iter().chain([one]).for_each(|word| word.store(triple as *const () as usize, Ordering::Release));
-    }
-    for way in WAYS {
-        let expected = (0..CALLS_A_TURN).fold(1, |x: u64, _| x * 3);
-        let [latency, throughput, hashing] = way.loops();
-        for placement in 0..PLACEMENTS {
-            if placed::run(&latency, placement, 1) != expected {
-                return Err(format!("{} does not call what it should", way.name()).into());
-            }
-            placed::run(&throughput, placement, 1);
-        }
-        if placed::run(&hashing, 0, 1) != placed::run(&Way::Direct.loops()[2], 0, 1) {
-            return Err(format!("{} does not call what it should", way.name()).into());
-        }
-    }
-    Ok(listed)
-}
-
-#[cfg(target_arch = "x86_64")]
-fn prepare_listed() -> Result<Listed> {
-    let calls = list_calls()?;
-    LISTED.update(triple)?;
-    let straight = calls.iter().filter(|&&call| call_sites::displacement(call) == triple as *const () as usize).count();
-    FAR.update(far()?)?;
-    Ok(Listed { calls: calls.len(), straight })
-}
-
-/// There is no table of calls here.
-#[cfg(not(target_arch = "x86_64"))]
-fn prepare_listed() -> Result<Listed> {
-    Ok(Listed { calls: 0, straight: 0 })
 }

@@ -9,6 +9,7 @@
 
 mod columns;
 mod events;
+mod execution;
 mod load;
 mod prefixes;
 mod simulated;

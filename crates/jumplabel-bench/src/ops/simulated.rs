@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use super::columns::LOADS;
-use super::events::{Each, each, execute};
+use super::execution::{Each, each, execute};
 use super::sites;
 use crate::Result;
 use crate::callgrind::events;

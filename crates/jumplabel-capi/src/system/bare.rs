@@ -2,7 +2,7 @@
 
 /// Names the calling CPU, which is not interrupted while it holds the lock. Not 0.
 pub(crate) fn me() -> usize {
-    crate::kernel::cpu() + 1
+    crate::machine::cpu() + 1
 }
 
 /// Nobody can tell: what is not NULL.

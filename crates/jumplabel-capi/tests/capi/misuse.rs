@@ -1,8 +1,13 @@
 //! What must not compile does not, in C and in C++, and the compiler says why; what is deprecated warns.
 
+#[path = "misuse/unsupported.rs"]
+mod unsupported;
+#[path = "misuse/warnings.rs"]
+mod warnings;
+
 use std::process::Command;
 
-use crate::compiler::{CLANG, Compiler, GCC, Language};
+use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 const TYPED: &str = "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false";
@@ -136,17 +141,13 @@ fn calls_of_pointers() {
             "static int (*const pointer)(int) = act; DEFINE_STATIC_CALL(of_pointer, pointer);",
             "typedef int (*type)(int); DECLARE_STATIC_CALL(of_pointer, type);",
         ] {
-            everywhere(
-                flags,
-                &format!("return 0;\n}}\n{declaration}\nint g(void);\nint g(void)\n{{\n"),
-                |compiles, said| !compiles && said.contains(MESSAGE),
-            );
+            fails(flags, &outside(declaration), MESSAGE);
         }
         for declaration in [
             "extern int (*pointer)(int); DECLARE_STATIC_CALL(of_pointer, *pointer);",
             "typedef int type(int); DECLARE_STATIC_CALL(of_type, type);",
         ] {
-            compiles(flags, &format!("return 0;\n}}\n{declaration}\nint g(void);\nint g(void)\n{{\n"));
+            compiles(flags, &outside(declaration));
         }
     }
 }
@@ -224,58 +225,6 @@ fn kernel_names() {
     }
 }
 
-/// The headers have no cast of C in C++, and stand warnings that the tests do not ask for otherwise.
-#[test]
-fn strict_warnings() {
-    let body =
-        "jumplabel_change changes[] = { { jumplabel_key(&off), true } }; int error = jumplabel_set_all(changes, 1);
-        error += jumplabel::set_all({ jumplabel::change(off, true) });
-        static_branch_slow_dec_deferred(&late); static_key_deferred_flush(&late); jump_label_rate_limit(&old, 3);
-        static_branch_enable(&off); static_key_disable(&raw); jump_label_init_ro();
-        return error + static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
-            + arch_static_branch(&off.key, true) + static_call_update(call, nullptr) + static_call_mod(call)(1)
-            + (static_call_query(call) != act) + static_call_update(nowhere, act);";
-    let flags = "-Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
-    for mode in ["", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
-        for compiler in Compiler::ALL {
-            let text = format!(
-                "#include <jumplabel.hpp>\nstatic struct static_key raw = STATIC_KEY_INIT_TRUE;\n\
-                 static DEFINE_STATIC_KEY_FALSE(off);\nstatic DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 5);\n\
-                 static static_key_deferred old;\nDEFINE_STATIC_NAKED_KEY_FALSE(naked);\n\
-                 int act(int x);\nint act(int x) {{ return x; }}\nDEFINE_STATIC_CALL(call, act);\n\
-                 DEFINE_STATIC_CALL_NULL(nowhere, act);\nDEFINE_STATIC_CALL_RET0(zero, act);\n\
-                 EXPORT_STATIC_CALL(call);\nEXPORT_STATIC_CALL_TRAMP(zero);\nint f();\nint f()\n{{\n{body}\n}}\n"
-            );
-            let source = scratch("strict").join(format!("{}.cc", compiler.c));
-            std::fs::write(&source, text).unwrap();
-            let names = "-DJUMPLABEL_ALLOW_DEPRECATED -DJUMPLABEL_KERNEL_NAMES";
-            let mut command = compiler.command(Language::Cxx, &format!("{flags} {mode} {names} -fsyntax-only"));
-            succeeds(command.arg(&source));
-        }
-    }
-}
-
-/// As code of the kernel is compiled: declarations first, also inside of a check.
-#[test]
-fn strict_warnings_in_c() {
-    let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(off);\nstatic DEFINE_STATIC_KEY_TRUE_OR_LOAD(on);\n\
-                static struct static_key raw = STATIC_KEY_INIT_FALSE;\nint f(int x);\nint f(int x)\n{\n\
-                \tif (static_branch_unlikely(&off) && !static_branch_likely(&on)) x++;\n\
-                \treturn static_key_false(&raw) ? x : arch_static_branch(&raw, false);\n}\n";
-    let flags =
-        "-Wdeclaration-after-statement -Wshadow -Wundef -Wcast-qual -Wconversion -Wstrict-prototypes -fsyntax-only";
-    let names = "-DJUMPLABEL_ALLOW_DEPRECATED -DJUMPLABEL_KERNEL_NAMES";
-    for mode in ["-O0", "-O2", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
-        for compiler in Compiler::ALL {
-            let source = scratch("strict").join(format!("{}.c", compiler.c));
-            std::fs::write(&source, text).unwrap();
-            // gcc is pedantic about the compound literals of ported code.
-            let mut command = compiler.command(Language::C, &format!("{flags} {mode} {names} -Wno-pedantic"));
-            succeeds(command.arg(&source));
-        }
-    }
-}
-
 #[test]
 fn deprecated() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {
@@ -286,38 +235,6 @@ fn deprecated() {
         compiles(&format!("{flags} -DJUMPLABEL_ALLOW_DEPRECATED"), body);
         compiles(&format!("{flags} -DJUMPLABEL_ALLOW_DEPRECATED"), "return static_key_true(&raw);");
     }
-}
-
-/// What has no sites falls back by itself, with one warning that says how to silence it; a language that is too old is an
-/// error. Other architectures and compilers are played by their macros.
-#[test]
-fn unsupported() {
-    const SILENCE: &str = "Define JUMPLABEL_FALLBACK to silence this";
-    let directory = scratch("unsupported");
-    let falls_back = |compiler: Compiler, language: Language, played: &str, words: &str| {
-        // Not with the system's headers, which look at the same macros.
-        let header = directory.join("played.h");
-        let text = format!("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n{played}\n");
-        std::fs::write(&header, text).unwrap();
-        let body = "return static_branch_unlikely(&off);";
-        let flags = format!("-Wno-error -include {}", header.display());
-        let (compiles, said) = compile(compiler, language, &flags, body);
-        assert!(compiles && said.contains(words) && said.contains(SILENCE), "{compiler:?} {played}: {said}");
-        assert_eq!(said.matches("warning: ").count(), 1, "{compiler:?} {played}: {said}");
-        let silenced = compile(compiler, language, &format!("{flags} -DJUMPLABEL_FALLBACK"), body);
-        assert_eq!(silenced, (true, String::new()), "{compiler:?} {played}");
-    };
-    for compiler in Compiler::ALL {
-        for language in [Language::C, Language::Cxx] {
-            falls_back(compiler, language, "#undef __x86_64__", "no sites for this target");
-            falls_back(compiler, language, "#undef __ELF__", "on Linux, and in kernels");
-        }
-        assert!(compile(compiler, Language::C, "-std=c99", "").1.contains("jumplabel needs C11 or later"));
-        let said = compile(compiler, Language::Cxx, "-std=c++14", "").1;
-        assert!(said.contains("jumplabel needs C++17 or later"), "{said}");
-    }
-    falls_back(CLANG, Language::C, "#undef __clang_major__\n#define __clang_major__ 13", "clang 14 and later");
-    falls_back(GCC, Language::C, "#undef __GNUC__\n#define __GNUC__ 8", "gcc 9 and later");
 }
 
 /// Constant keys can be looked at, not changed.

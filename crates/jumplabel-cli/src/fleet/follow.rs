@@ -19,7 +19,7 @@ use jumplabel_agent::directory;
 use super::Wish;
 use super::etcd::{Ended, Etcd, Event, Pair};
 use super::process::Member;
-use super::report::{self, Host, Undo};
+use super::report::{self, Host, Reports, Undo};
 use crate::failure::Failure;
 use crate::report::visible;
 
@@ -27,8 +27,6 @@ use crate::report::visible;
 const LOOK: Duration = Duration::from_secs(1);
 /// How often it asks the processes if nothing happens.
 const REFRESH: Duration = Duration::from_secs(10);
-/// A report is there so long after its follower has gone: seconds.
-const REPORT: u32 = 60;
 /// The first pause after a lost server, and the longest one.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
 /// So many sentences of what failed are reported.
@@ -70,7 +68,7 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
     std::thread::spawn(move || watch(watched, &places, resumes, &sender));
     let (wishes, known) = Default::default();
     let mut follower = Follower { prefix, wishes, members: Vec::new(), known, revision: 0, out };
-    let mut reports = Reports { host, lease: None, last: None, undo: None, kept: Instant::now() };
+    let mut reports = Reports::of(host);
     let (mut looked, mut reported, mut has_news) = (Instant::now(), None::<Instant>, true);
     loop {
         let is_news = follower.next(&told)?;
@@ -280,50 +278,5 @@ impl Follower<'_> {
         }
         host.failed.truncate(FAILED);
         host
-    }
-}
-
-/// The report of this host, in etcd.
-struct Reports {
-    host: String,
-    lease: Option<i64>,
-    last: Option<Host>,
-    undo: Option<Undo>,
-    kept: Instant,
-}
-
-impl Reports {
-    /// For the follower after this one, if it is another than before. Whether it stands there.
-    fn keep(&mut self, etcd: &mut Etcd, prefix: &str, undo: Undo) -> bool {
-        if self.undo.as_ref() == Some(&undo) {
-            return true;
-        }
-        let text = serde_json::to_string(&undo).unwrap_or_default();
-        let is_written = etcd.put(&report::undo_place(prefix, &self.host), &text, None).is_ok();
-        self.undo = is_written.then_some(undo);
-        is_written
-    }
-
-    /// If it is another one, or its lease needs to be kept. Whether it stands there.
-    fn write(&mut self, etcd: &mut Etcd, prefix: &str, host: Host) -> bool {
-        let is_due = self.kept.elapsed() > Duration::from_secs(u64::from(REPORT) / 3);
-        if self.last.as_ref() == Some(&host) && !is_due {
-            return true;
-        }
-        if let (true, Some(lease)) = (is_due, self.lease) {
-            match etcd.keep(lease) {
-                Ok(true) => self.kept = Instant::now(),
-                _ => self.lease = None,
-            }
-        }
-        if self.lease.is_none() {
-            self.lease = etcd.lease(REPORT).ok();
-            self.kept = Instant::now();
-        }
-        let text = serde_json::to_string(&host).unwrap_or_default();
-        let key = format!("{}{}", report::place(prefix), self.host);
-        let is_written = self.lease.is_some() && etcd.put(&key, &text, self.lease).is_ok();
-        self.last = is_written.then_some(host);
-        is_written
     }
 }

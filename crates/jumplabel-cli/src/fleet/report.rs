@@ -2,8 +2,14 @@
 //! hundred keys.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use super::etcd::Etcd;
+
+/// A report is there so long after its follower has gone: seconds.
+const LASTS: u32 = 60;
 
 /// Of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,5 +65,55 @@ impl Fleet {
             self.behind.push(name.to_owned());
         }
         self.failed.extend(host.failed.into_iter().map(|why| format!("{name}: {why}")));
+    }
+}
+
+/// The report of this host, in etcd.
+pub struct Reports {
+    host: String,
+    lease: Option<i64>,
+    last: Option<Host>,
+    undo: Option<Undo>,
+    kept: Instant,
+}
+
+impl Reports {
+    /// None is written yet.
+    pub fn of(host: String) -> Reports {
+        Reports { host, lease: None, last: None, undo: None, kept: Instant::now() }
+    }
+
+    /// For the follower after this one, if it is another than before. Whether it stands there.
+    pub fn keep(&mut self, etcd: &mut Etcd, prefix: &str, undo: Undo) -> bool {
+        if self.undo.as_ref() == Some(&undo) {
+            return true;
+        }
+        let text = serde_json::to_string(&undo).unwrap_or_default();
+        let is_written = etcd.put(&undo_place(prefix, &self.host), &text, None).is_ok();
+        self.undo = is_written.then_some(undo);
+        is_written
+    }
+
+    /// If it is another one, or its lease needs to be kept. Whether it stands there.
+    pub fn write(&mut self, etcd: &mut Etcd, prefix: &str, host: Host) -> bool {
+        let is_due = self.kept.elapsed() > Duration::from_secs(u64::from(LASTS) / 3);
+        if self.last.as_ref() == Some(&host) && !is_due {
+            return true;
+        }
+        if let (true, Some(lease)) = (is_due, self.lease) {
+            match etcd.keep(lease) {
+                Ok(true) => self.kept = Instant::now(),
+                _ => self.lease = None,
+            }
+        }
+        if self.lease.is_none() {
+            self.lease = etcd.lease(LASTS).ok();
+            self.kept = Instant::now();
+        }
+        let text = serde_json::to_string(&host).unwrap_or_default();
+        let key = format!("{}{}", place(prefix), self.host);
+        let is_written = self.lease.is_some() && etcd.put(&key, &text, self.lease).is_ok();
+        self.last = is_written.then_some(host);
+        is_written
     }
 }

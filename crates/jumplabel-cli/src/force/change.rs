@@ -19,7 +19,9 @@ use jumplabel::Error;
 use jumplabel::arch::Code;
 use jumplabel::key::count::{self, Transition};
 
-use super::live::{Live, Locks, goal};
+use super::held::goal;
+use super::live::Live;
+use super::locks::Locks;
 use super::memory::{PAGE, Pages};
 use super::threads::Stopped;
 use crate::failure::Failure;

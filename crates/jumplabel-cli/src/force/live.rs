@@ -1,21 +1,19 @@
-//! The keys of a process, as its memory has them: counts, and what sites hold.
+//! A process: its objects, and the keys that they know of, as its memory has them.
 
 use std::collections::HashMap;
 use std::io;
 
-use jumplabel::arch::{Code, State};
-use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, OBJECTS, PHASE, SHARED};
-use jumplabel::format::{BRANCH, MAGIC, NAKED, SHORT, VERSION};
-use jumplabel::key::count;
+use jumplabel::format::process::OBJECTS;
+use jumplabel::format::{MAGIC, VERSION};
 use jumplabel_selector::{Selector, What};
 
-use super::memory::{Memory, Pages};
+use super::memory::Memory;
 use super::objects::{self, Loaded, Mapping};
 use super::{Pid, threads};
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::selection;
-use crate::table::{Declared, Is, Place, Site, Subject};
+use crate::table::{Declared, Is, Place, Subject};
 use crate::target::Target;
 
 /// A process.
@@ -23,11 +21,11 @@ pub struct Live {
     pub pid: Pid,
     pub memory: Memory,
     pub target: Target,
-    loaded: Vec<Loaded>,
+    pub loaded: Vec<Loaded>,
     /// Addresses of the library's copies.
-    runtimes: Vec<u64>,
+    pub runtimes: Vec<u64>,
     pub keys: Vec<Key>,
-    by_address: HashMap<u64, usize>,
+    pub by_address: HashMap<u64, usize>,
 }
 
 /// A key, whichever objects know of it.
@@ -40,29 +38,6 @@ pub struct Key {
     /// Numbers of objects, and of their sites.
     pub sites: Vec<(usize, usize)>,
 }
-
-/// What a site holds now.
-pub struct Held {
-    pub address: u64,
-    pub target: u64,
-    pub code: Code,
-    pub state: Option<State>,
-}
-
-/// What of the library's state decides whether keys may be changed from outside.
-pub struct Locks {
-    /// The word of the lock; 0 if nobody has it.
-    pub owner: u32,
-    /// A flip of the process's own could not be taken back.
-    pub is_stuck: bool,
-    /// Where to store, and what, while sites and counts may not agree; and what to store afterwards.
-    pub marks: Vec<(u64, [u32; 2])>,
-    /// Whether a tool was killed in the middle, or the process was copied in the middle of a flip.
-    pub disagree: bool,
-}
-
-/// Bits of a key's flags: a deferred decrement is due (docs/table-format.md, "Key").
-const DUE: u32 = 1 << 1;
 
 impl Live {
     /// Reads the tables of all objects that are loaded. Nothing is stopped.
@@ -97,41 +72,6 @@ impl Live {
         live.collect()?;
         live.look_at_lists()?;
         Ok(live)
-    }
-
-    /// The objects, with keys alone, which are what they are now; and so are their sites.
-    pub fn into_target(mut self) -> Result<Target, Failure> {
-        let (mut now, pages) = (Vec::new(), Pages::of(&self.memory));
-        for key in &self.keys {
-            for &at in &key.sites {
-                now.push((at, self.held(&pages, at)?));
-            }
-        }
-        let mut objects = std::mem::take(&mut self.target.objects);
-        for ((object, site), held) in now {
-            let site = &mut objects[object].table.sites[site];
-            (site.bytes, site.state, site.instruction) = (held.code, held.state, held.code.to_vec());
-            site.is_unlinked = false;
-        }
-        for (number, object) in objects.iter_mut().enumerate() {
-            let bias = self.loaded[number].bias;
-            object.table.subjects.retain_mut(|subject| {
-                let there = resolve(&self.memory, bias, &subject.place, subject.slot);
-                let key = there.and_then(|there| self.by_address.get(&there)).map(|&key| &self.keys[key]);
-                let on = key.and_then(|key| self.count(&pages, key).ok()).map(|count| count::users(count) > 0);
-                match &mut subject.is {
-                    Is::Key(was) | Is::Tracepoint(was) => *was = on,
-                    _ => return false,
-                }
-                // Others name it by what declares it.
-                if let Some(key) = key {
-                    subject.name.clone_from(&key.name);
-                }
-                true
-            });
-            object.judge();
-        }
-        Ok(Target { name: self.target.name, objects })
     }
 
     /// Whether the same objects are loaded as when they were read. What else is mapped may change.
@@ -227,81 +167,6 @@ impl Live {
         Ok(())
     }
 
-    /// What the library's copies say.
-    pub fn locks(&self) -> Result<Locks, Failure> {
-        let mut locks = Locks { owner: 0, is_stuck: false, marks: Vec::new(), disagree: false };
-        let lost = |error: io::Error| self.lost(&error);
-        for &runtime in &self.runtimes {
-            let phase = self.memory.word(runtime + PHASE as u64).map_err(lost)?;
-            let shared = self.memory.pointer(runtime + SHARED as u64).map_err(lost)?;
-            locks.is_stuck |= phase != IDLE && phase != FORCED;
-            let (address, marks) = if shared == 0 {
-                (runtime + PHASE as u64, [FORCED, phase])
-            } else {
-                let words = self.memory.pointer(shared).map_err(lost)?;
-                let lock = self.memory.word(words + LOCK as u64).map_err(lost)?;
-                locks.owner = if lock == 0 { locks.owner } else { lock };
-                let address = words + CONSISTENT as u64;
-                (address, [0, self.memory.word(address).map_err(lost)?])
-            };
-            locks.disagree |= marks[0] == marks[1];
-            if !locks.marks.iter().any(|&(known, _)| known == address) {
-                locks.marks.push((address, marks));
-            }
-        }
-        Ok(locks)
-    }
-
-    /// The word of a key, which begins with its count.
-    pub fn count(&self, pages: &Pages<'_>, key: &Key) -> Result<i32, Failure> {
-        pages.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
-    }
-
-    /// Whether a deferred decrement is due.
-    pub fn is_due(&self, pages: &Pages<'_>, key: &Key) -> Result<bool, Failure> {
-        pages.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
-    }
-
-    pub fn site(&self, (object, site): (usize, usize)) -> &Site {
-        &self.target.objects[object].table.sites[site]
-    }
-
-    /// What a site holds.
-    pub fn held(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Held, Failure> {
-        let (site, bias) = (self.site(at), self.loaded[at.0].bias);
-        let (address, target) = (site.address.wrapping_add(bias), site.target.wrapping_add(bias));
-        let mut bytes = [0; 8];
-        let bytes = &mut bytes[..site.bytes.len()];
-        pages.read(address, bytes).map_err(|error| self.lost(&error))?;
-        let code = Code::new(site.kind.number(), bytes);
-        Ok(Held { address, target, code, state: Machine::X86_64.decode(site.kind, code, address, target) })
-    }
-
-    /// What a site that does something else than its key says does: nothing, if all is well.
-    pub fn difference(
-        &self,
-        pages: &Pages<'_>,
-        key: &Key,
-        at: (usize, usize),
-        on: bool,
-    ) -> Result<Option<String>, Failure> {
-        let (site, held) = (self.site(at), self.held(pages, at)?);
-        let name = &key.name;
-        let Some(state) = held.state else {
-            return Ok(match site.kind.number() {
-                BRANCH | NAKED | SHORT => {
-                    Some(format!("{name}: the site at {:#x} holds foreign bytes {:02x?}", held.address, &held.code[..]))
-                }
-                _ => None, // What the others hold, their own tables say.
-            });
-        };
-        let is_so = goal(site, on).is_none_or(|goal| Machine::X86_64.does(state) == goal)
-            || site.loads && Machine::X86_64.does(state) != 0;
-        let state = state.name();
-        let is = if on { "on" } else { "off" };
-        Ok((!is_so).then(|| format!("{name}: the site at {:#x} is `{state}`, and the key is {is}", held.address)))
-    }
-
     /// The keys that a selector chooses, each once.
     pub fn choose(&self, selector: &Selector) -> Result<Vec<usize>, Failure> {
         if let What::Object(glob) = &selector.what {
@@ -337,7 +202,7 @@ impl Live {
 }
 
 /// Where a key is; `None` if nobody has it.
-fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) -> Option<u64> {
+pub fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) -> Option<u64> {
     match (place, slot) {
         (_, Some((slot, offset))) => {
             let there = memory.pointer(slot.wrapping_add(bias)).ok().filter(|&there| there != 0)?;
@@ -345,14 +210,5 @@ fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) 
         }
         (Place::Here(address), None) => Some(address.wrapping_add(bias)),
         (Place::Import(..), None) => None,
-    }
-}
-
-/// What a site does if its key is on or off, as a number; `None` if it is not changed from outside.
-pub fn goal(site: &Site, on: bool) -> Option<usize> {
-    match site.kind.number() {
-        BRANCH | SHORT => Some(usize::from(on != site.arm)),
-        NAKED => Some(usize::from(on)),
-        _ => None,
     }
 }

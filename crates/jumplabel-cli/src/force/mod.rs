@@ -3,7 +3,8 @@
 //! ```text
 //!   guard      a process that sees a change through
 //!   change     what is written, in which order
-//!   live       keys: counts, sites, the library's lock         look       list, check
+//!   held       counts, and what sites hold                 look       list, check
+//!   locks      whether the process flips by itself now     live       its objects and their keys
 //!   objects    what is loaded, and its tables              threads    all stopped
 //!   memory     of the other process                         outside    what its agent library says
 //! ```
@@ -12,7 +13,9 @@
 
 mod change;
 mod guard;
+mod held;
 mod live;
+mod locks;
 mod look;
 mod memory;
 mod objects;

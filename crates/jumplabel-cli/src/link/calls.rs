@@ -24,10 +24,10 @@ use object::pod::bytes_of;
 use object::{I64, LittleEndian as LE, U64, elf};
 use serde::Serialize;
 
-use super::changes::{Changes, Entry};
+use super::changes::Changes;
 use super::decode::Functions;
 use super::elf::Relocation;
-use super::program::Program;
+use super::program::{Entry, Program};
 use crate::failure::Failure;
 use crate::image::relocations::Slot;
 use crate::table::{Place, Site};

@@ -1,22 +1,10 @@
 //! What the passes want of a file, and how it is made: all or nothing.
 
 use super::elf::{Elf, damaged, put};
-use super::program::Program;
+use super::program::{Entry, Program};
 use super::sections::{self, Keep};
 use super::segment;
 use crate::failure::Failure;
-
-/// An entry of the table: addresses, and the meta word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub code: u64,
-    pub target: u64,
-    pub key: u64,
-    pub meta: u32,
-}
-
-/// Bytes of an entry.
-pub const ENTRY: usize = 16;
 
 /// All that is to change.
 #[derive(Default)]

@@ -10,6 +10,18 @@ use crate::image::Image;
 use crate::machine::Machine;
 use crate::table::{self, Table};
 
+/// An entry of the table: addresses, and the meta word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub code: u64,
+    pub target: u64,
+    pub key: u64,
+    pub meta: u32,
+}
+
+/// Bytes of an entry.
+pub const ENTRY: usize = 16;
+
 /// A program or a shared library, with keys, calls or modes.
 pub struct Program {
     pub bytes: Rc<Vec<u8>>,

@@ -12,9 +12,8 @@
 use object::pod::{self, bytes_of};
 use object::{LittleEndian as LE, U32, U64, elf};
 
-use super::changes::{ENTRY, Entry};
 use super::elf::{Elf, Relocation, Section, Segment, Symbol, add, content, damaged, is_left, is_loaded, put};
-use super::program::Program;
+use super::program::{ENTRY, Entry, Program};
 use super::room::{self, Moved, Room};
 use super::sections;
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 
-use crate::live::Server;
 use crate::programs::jumplabel;
+use crate::server::Server;
 
 /// Who listens may be no agent; it may not take all memory, or all time.
 #[test]

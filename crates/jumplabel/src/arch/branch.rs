@@ -1,6 +1,6 @@
 //! The kind of a check: it falls through or jumps to its other arm.
 
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::BRANCH;
 

@@ -4,7 +4,7 @@
 //! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
 
 use super::jump::Jump;
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Code, Piece, State};
 use crate::format::CALL_SITE;
 

@@ -2,7 +2,7 @@
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::JUMP;
 

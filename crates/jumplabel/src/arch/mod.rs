@@ -6,6 +6,7 @@
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
 //!   call_site op prefix short
 //!   alternative                       instructions at a site like an operation's
+//!   state                             a kind and a state, as numbers
 //!   kind                              the list of kinds
 //!   pass word                         what several encoders have in common
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
@@ -39,6 +40,7 @@ mod prefix;
 pub mod riscv64;
 pub mod s390x;
 mod short;
+mod state;
 mod switch;
 mod word;
 pub mod x86;
@@ -55,9 +57,9 @@ pub use code::Code;
 #[doc(hidden)]
 pub use code::{Demand, Piece};
 pub use jump::Jump;
+pub use kind::Sites;
 #[doc(hidden)]
 pub use kind::{Change, Template};
-pub use kind::{Kind, Leads, Sites, State, Target};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
@@ -66,6 +68,7 @@ pub use naked::Naked;
 pub use op::{Fault, Op};
 pub use prefix::Prefix;
 pub use short::Short;
+pub use state::{Kind, Leads, State, Target};
 pub use switch::Switch;
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.

@@ -1,7 +1,7 @@
 //! The kind of the function of a naked key: it returns whether the key is on.
 
 use super::branch::Branch;
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::NAKED;
 

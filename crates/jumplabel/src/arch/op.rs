@@ -8,7 +8,7 @@
 //! one or the other does. So a change is a single step, which nobody may witness ([`Demand::NoWitness`]).
 
 use super::jump::Jump;
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Code, Demand, Piece, State};
 use crate::format::OP;
 

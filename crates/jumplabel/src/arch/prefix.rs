@@ -1,6 +1,6 @@
 //! The kind of a lock prefix: the first byte of an instruction on x86, either `lock` or a prefix that does nothing.
 
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::PREFIX;
 

@@ -8,8 +8,8 @@
 //!  jump      eb rel8   jmp rel8         what the assembler emits, in either case
 //! ```
 
-use super::kind::{Leads, Target};
 use super::pass::Pass;
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::SHORT;
 

@@ -2,7 +2,7 @@
 //! goes on behind it while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
-use super::kind::{Leads, Target};
+use super::state::{Leads, Target};
 use super::{Arch, Code, Piece, State};
 use crate::format::{JUMP, SWITCH};
 

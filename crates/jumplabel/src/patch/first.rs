@@ -1,8 +1,8 @@
 //! Objects whose sites were built as plain jumps, and that `jumplabel link` has not seen: before anybody runs such a site, it is brought to
 //! the state of its key, like one of a key in another object. If that fails, nobody may run it.
 
-use super::edit::{Found, complaint};
 use super::subject;
+use super::subject::{Found, complaint};
 use crate::error::Error;
 use crate::format::Object;
 use crate::site::index;

@@ -23,7 +23,7 @@ use super::{Lock, Request, STATE, State, undo};
 use crate::error::Error;
 use crate::format::process;
 use crate::site::object;
-use crate::text::copies::{self, NOTHING, RUNTIME};
+use crate::text::copies::{NOTHING, RUNTIME};
 use crate::text::list::List;
 use crate::text::{Text, Writer};
 
@@ -109,20 +109,7 @@ pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes what copies of the library had begun.
-///
-/// # Safety
-/// The lock of `text` is held, and nothing that stands for it is in use in this copy.
-pub(super) unsafe fn recover_all(text: &dyn Text) {
-    // SAFETY: by the contract.
-    for runtime in unsafe { copies::from(text.runtimes()) } {
-        if runtime.phase.load(Ordering::Acquire) != NOTHING {
-            runtime.recover();
-        }
-    }
-}
-
-/// The same for this copy. The lock is held.
+/// Undoes or finishes what this copy of the library had begun. The lock is held.
 extern "C" fn recover_here() {
     // SAFETY: whoever takes the lock calls this before anything else.
     let mut lock = unsafe { Lock::borrowed() };

@@ -1,11 +1,12 @@
 //! The process-wide lock, as users and the engine hold it.
 
 use core::mem::ManuallyDrop;
+use core::sync::atomic::Ordering;
 
-use super::in_flight;
 #[cfg(jumplabel_prefixes)]
 use crate::error::Errno;
 use crate::error::Error;
+use crate::text::copies::{self, NOTHING};
 use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 
 /// The process-wide lock, held: nobody else flips, and no object that has sites comes or goes (Linux: `jump_label_lock`).
@@ -36,7 +37,7 @@ impl Lock {
         let text = text::text();
         let token = text.lock()?;
         // SAFETY: the lock is held.
-        unsafe { in_flight::recover_all(text) };
+        unsafe { recover_all(text) };
         #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, none can disagree with its key.
         // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
         let mut lock = unsafe { Lock::new(text, token) };
@@ -91,5 +92,18 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // SAFETY: taken by `take`, on this thread, and released once.
         unsafe { self.text.unlock(self.token) };
+    }
+}
+
+/// Undoes or finishes what copies of the library had begun.
+///
+/// # Safety
+/// The lock of `text` is held, and nothing that stands for it is in use in this copy.
+unsafe fn recover_all(text: &dyn Text) {
+    // SAFETY: by the contract.
+    for runtime in unsafe { copies::from(text.runtimes()) } {
+        if runtime.phase.load(Ordering::Acquire) != NOTHING {
+            runtime.recover();
+        }
     }
 }

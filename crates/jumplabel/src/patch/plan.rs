@@ -1,7 +1,7 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
-use super::edit::{self, Edit, Found, Run, complaint};
-use super::subject::Subject;
+use super::edit::{self, Edit, Run};
+use super::subject::{Found, Subject, complaint};
 use super::work::Work;
 use super::{Request, writes};
 use crate::arch::Demand;

@@ -1,12 +1,15 @@
 //! Keys whose last `dec` waits: rate limit, absorbed decs, whoever comes or goes before the deadline, flush, children of fork.
 
+#[path = "deferred/worker.rs"]
+mod worker;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jumplabel::text::{Held, Summary, Writers, builtin};
 use jumplabel::{Batch, DeferredKey, Error, static_branch_unlikely, static_key};
 
-use crate::scenario::{fork, passes, reap};
+use crate::scenario::passes;
 use crate::twin::{self, Twin};
 
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -217,116 +220,5 @@ fn flush() {
         assert!(NEVER.count() == 1 && never());
         assert_eq!(NEVER.flush().unwrap().unwrap().sites, 1);
         assert!(NEVER.count() == 0 && !never() && NEVER.flush() == Ok(None));
-    });
-}
-
-/// One dec is due; whoever carries it out, the worker or `flush`, it happens once, and a user who came meanwhile stays.
-#[test]
-fn flush_against_the_worker() {
-    passes(|| {
-        let start = Instant::now();
-        let mut rounds = 0;
-        while start.elapsed() < Duration::from_secs(3) {
-            AT_ONCE.inc().unwrap();
-            AT_ONCE.dec_deferred().unwrap();
-            AT_ONCE.inc().unwrap();
-            for _ in 0..rounds % 64 {
-                std::hint::spin_loop();
-            }
-            AT_ONCE.flush().unwrap();
-            assert!(AT_ONCE.count() == 1 && at_once(), "round {rounds}: one dec too many");
-            AT_ONCE.dec().unwrap();
-            assert!(!at_once());
-            rounds += 1;
-        }
-        println!("{rounds} rounds");
-    });
-}
-
-/// When `flush` returns, nothing is due and nothing is on its way: the key is off, whoever carried it out.
-#[test]
-fn flush_waits_for_the_worker() {
-    passes(|| {
-        let start = Instant::now();
-        let (mut rounds, mut late) = (0, 0);
-        while start.elapsed() < Duration::from_secs(3) {
-            AT_ONCE.inc().unwrap();
-            AT_ONCE.dec_deferred().unwrap();
-            let due = Instant::now() + Duration::from_millis(1) + Duration::from_micros(rounds % 256);
-            while Instant::now() < due {
-                std::hint::spin_loop();
-            }
-            late += u32::from(AT_ONCE.flush().unwrap().is_none());
-            assert!(AT_ONCE.count() == 0 && !at_once(), "round {rounds}: flushed, and still on");
-            rounds += 1;
-        }
-        println!("{rounds} rounds, the worker was first in {late}");
-    });
-}
-
-/// A child has the keys that are due, but not the thread that would carry them out.
-#[test]
-fn children_of_fork() {
-    passes(|| {
-        NEVER.inc().unwrap();
-        NEVER.dec_deferred().unwrap();
-        SLOW.inc().unwrap();
-        SLOW.dec_deferred().unwrap();
-        let flushes = fork(|| NEVER.flush().unwrap().is_some() && !never() && NEVER.count() == 0);
-        let waits = fork(|| {
-            assert!(SLOW.count() == 1 && slow());
-            SLOW.dec_deferred().unwrap();
-            wait_until(|| SLOW.count() == 0);
-            !slow()
-        });
-        reap(flushes);
-        reap(waits);
-        assert!(never() && NEVER.count() == 1);
-        NEVER.flush().unwrap().unwrap();
-        wait_until(|| SLOW.count() == 0);
-    });
-}
-
-/// A dec that no worker will carry out is never reported as one that will be: not by a thread either that finds another one in
-/// the middle of starting the worker, in vain.
-#[test]
-fn no_worker_can_be_started() {
-    passes(|| {
-        // SAFETY: drops this process's rights, and then the right to another thread; root would not be bound by it.
-        let forbid = || unsafe {
-            if libc::geteuid() != 0 {
-                println!("skipped: not root");
-                crate::scenario::skip();
-            }
-            assert!(libc::setresgid(65534, 65534, 65534) == 0 && libc::setresuid(65534, 65534, 65534) == 0);
-            let none = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
-            assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &raw const none), 0);
-        };
-        for key in &MANY_LATE {
-            key.inc().unwrap();
-        }
-        let barrier = std::sync::Barrier::new(MANY_LATE.len() + 1);
-        std::thread::scope(|scope| {
-            for key in &MANY_LATE {
-                let barrier = &barrier;
-                scope.spawn(move || {
-                    barrier.wait();
-                    let mut promised = 0;
-                    for _ in 0..2000 {
-                        barrier.wait();
-                        promised += usize::from(key.dec_deferred() != Err(Error::OutOfMemory));
-                    }
-                    assert_eq!(promised, 0, "decs that nobody carries out");
-                });
-            }
-            forbid();
-            barrier.wait();
-            for _ in 0..2000 {
-                barrier.wait();
-            }
-        });
-        for key in &MANY_LATE {
-            assert!(key.is_enabled() && key.flush().unwrap().is_some() && !key.is_enabled());
-        }
     });
 }

@@ -3,15 +3,19 @@
 
 #![allow(clippy::redundant_closure, reason = "a scenario is found by the name of its closure")]
 
+#[path = "forks/handlers.rs"]
+mod handlers;
+#[path = "forks/sharing.rs"]
+mod sharing;
+
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use jumplabel::Lock;
 use jumplabel::text::{Token, Write, Writer};
 use jumplabel::{Errno, Error, set_writer};
 
 use crate::pages::Pages;
-use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness, wait_for};
+use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness};
 use crate::twin::{PrivateLock, Twin, install, write_slowly};
 use crate::writers;
 
@@ -213,77 +217,6 @@ fn fork_inside_a_callback() {
     });
 }
 
-/// A process that shares this one's memory, and flips until it is killed.
-mod sharing {
-    use super::*;
-
-    const STACK: usize = 256 * 1024;
-
-    /// No assertion here: thread-locals are the parent's.
-    extern "C" fn flip(_: *mut libc::c_void) -> i32 {
-        loop {
-            for on in [true, false] {
-                let _ = batch().set(on);
-            }
-        }
-    }
-
-    /// Starts it on a stack of its own, kills it after so many microseconds, and waits for its end before or after `then`.
-    fn killed_after(microseconds: u64, wait_first: bool, then: impl FnOnce()) {
-        // SAFETY: a new mapping; the child lives in it, and is gone when it is unmapped.
-        unsafe {
-            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            let stack = libc::mmap(std::ptr::null_mut(), STACK, protection, flags, -1, 0);
-            assert_ne!(stack, libc::MAP_FAILED);
-            let child = libc::clone(flip, stack.byte_add(STACK), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut());
-            assert!(child > 0);
-            std::thread::sleep(Duration::from_micros(microseconds));
-            assert_eq!(libc::kill(child, libc::SIGKILL), 0);
-            if wait_first {
-                wait_for(child);
-                assert_eq!(libc::munmap(stack, STACK), 0); // What it left behind must not be looked for there.
-                return then();
-            }
-            then();
-            wait_for(child);
-            libc::munmap(stack, STACK);
-        }
-    }
-
-    /// With each writer, in all moments of a flip.
-    pub fn storm(killings: usize) {
-        for number in 0..killings {
-            set_writer(writers::turn(number / 2));
-            killed_after(200 + (number as u64 * 137) % 1500, number % 2 == 0, || {
-                assert!(flips(batch()) && flips(childrens()), "after process {number} was killed");
-                let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-                assert!(!maps.lines().any(|line| line.contains(" rwx")), "process {number} left text open");
-            });
-        }
-    }
-}
-
-#[test]
-fn killed_while_they_share_memory() {
-    passes(|| sharing::storm(rounds(200)));
-}
-
-#[test]
-fn killed_while_they_share_memory_during_slow_batches() {
-    passes(|| {
-        install(Slow);
-        sharing::storm(rounds(100));
-    });
-}
-
-#[test]
-fn broken_twin_waits_for_the_dead() {
-    Scenario::new().hangs(|| {
-        install(Unforked::default());
-        sharing::storm(usize::MAX);
-    });
-}
-
 /// A thread that has the lock for long does not keep another from forking; the child has all to itself.
 #[test]
 fn forks_do_not_wait_for_ever() {
@@ -308,113 +241,4 @@ fn forks_do_not_wait_for_ever() {
         });
         assert!(flips(batch()));
     });
-}
-
-/// A thread that waits for the lock, and is sent signals all the time, finds out nevertheless that the owner does not exist.
-mod interrupted {
-    use super::*;
-
-    static HELD: AtomicBool = AtomicBool::new(false);
-    const STACK: usize = 256 * 1024;
-
-    extern "C" fn hold(_: *mut libc::c_void) -> i32 {
-        let _lock = Lock::take();
-        HELD.store(true, Ordering::Release);
-        loop {
-            // SAFETY: no conditions.
-            unsafe { libc::pause() };
-        }
-    }
-
-    extern "C" fn nothing(_: i32) {}
-
-    pub fn waits_for_the_dead() {
-        assert!(flips(batch()));
-        // SAFETY: a handler that does nothing; a mapping that the child, which is killed, lives in.
-        unsafe {
-            libc::signal(libc::SIGUSR1, nothing as extern "C" fn(i32) as libc::sighandler_t);
-            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            let stack = libc::mmap(std::ptr::null_mut(), STACK, protection, flags, -1, 0);
-            assert_ne!(stack, libc::MAP_FAILED);
-            let child = libc::clone(hold, stack.byte_add(STACK), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut());
-            assert!(child > 0);
-            while !HELD.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-            assert_eq!(libc::kill(child, libc::SIGKILL), 0);
-            wait_for(child);
-        }
-        // SAFETY: no conditions. Musl's is a pointer.
-        let me = unsafe { libc::pthread_self() } as usize;
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    // SAFETY: that thread waits for this one.
-                    unsafe { libc::pthread_kill(me as libc::pthread_t, libc::SIGUSR1) };
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-            });
-            assert!(flips(batch()));
-            done.store(true, Ordering::Relaxed);
-        });
-    }
-}
-
-#[test]
-fn signals_do_not_keep_a_waiter_from_its_judgement() {
-    passes(|| interrupted::waits_for_the_dead());
-}
-
-/// A handler of fork that comes before the library's starts a thread in the child, and that thread has the lock when the
-/// library's handler runs.
-#[cfg(target_env = "gnu")] // musl runs nothing before the first constructor.
-mod restarted {
-    use super::*;
-
-    static WANTED: AtomicBool = AtomicBool::new(false);
-    static INSIDE: AtomicBool = AtomicBool::new(false);
-
-    fn has_the_lock() {
-        let lock = Lock::take().unwrap();
-        INSIDE.store(true, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_millis(300));
-        INSIDE.store(false, Ordering::SeqCst);
-        drop(lock);
-    }
-
-    extern "C" fn child() {
-        if WANTED.load(Ordering::Relaxed) {
-            std::thread::spawn(has_the_lock);
-            while !INSIDE.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-        }
-    }
-
-    extern "C" fn register() {
-        // SAFETY: a function of the program.
-        unsafe { libc::pthread_atfork(None, None, Some(child)) };
-    }
-
-    #[used]
-    #[unsafe(link_section = ".preinit_array")]
-    static REGISTER: extern "C" fn() = register;
-
-    pub fn starts_a_thread() {
-        assert!(flips(batch()));
-        WANTED.store(true, Ordering::Relaxed);
-        reap(fork(|| {
-            let lock = Lock::take().unwrap();
-            let alone = !INSIDE.load(Ordering::SeqCst);
-            drop(lock);
-            alone && flips(batch())
-        }));
-    }
-}
-
-#[test]
-#[cfg(target_env = "gnu")]
-fn a_handler_may_start_a_thread() {
-    passes(|| restarted::starts_a_thread());
 }

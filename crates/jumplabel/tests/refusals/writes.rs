@@ -1,11 +1,14 @@
 //! Writes that are refused for good in mid-batch, that lie, and that stop halfway; protections that cannot be given back.
 //! And a writer that does not undo, which must be found out.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+#[path = "writes/two_writers.rs"]
+mod two_writers;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::arch::{Arch, Native};
-use jumplabel::text::{Held, Summary, Write, Writer, Writers};
-use jumplabel::{Errno, Error, WriterKind, for_each_site, set_writer};
+use jumplabel::text::{Write, Writer};
+use jumplabel::{Errno, Error, WriterKind, set_writer};
 
 use crate::pages::Pages;
 use crate::scenario::{Scenario, passes};
@@ -247,55 +250,5 @@ fn broken_twin_does_not_undo() {
     Scenario::new().fails("changed something", || {
         install(Careless);
         refused_in_mid_batch(FOURTH);
-    });
-}
-
-/// Two writers in turn: the first is refused in the last step, and core sync on the way back; the second is refused its first core
-/// sync. What the first leaves is what the second begins at.
-struct Unlucky;
-
-/// How many writers were opened, and how many writes and core syncs the last one has had.
-static OPENED: AtomicU32 = AtomicU32::new(0);
-static WRITES: AtomicU32 = AtomicU32::new(0);
-static SYNCS: AtomicU32 = AtomicU32::new(0);
-
-impl Twin for Unlucky {
-    fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
-        OPENED.store(0, Ordering::Relaxed);
-        if summary.unsynced { Writers::default() } else { Writers::of(&[WriterKind::Procmem, WriterKind::Mprotect]) }
-    }
-    fn begin(&self) {
-        OPENED.fetch_add(1, Ordering::Relaxed);
-        WRITES.store(0, Ordering::Relaxed);
-        SYNCS.store(0, Ordering::Relaxed);
-    }
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
-        // Once in each of the steps before the last, and then one of six, is what is allowed; the way back is.
-        let calls = WRITES.fetch_add(1, Ordering::Relaxed);
-        if OPENED.load(Ordering::Relaxed) == 1 && calls == u32::from(Native::STEPS) - 1 {
-            // SAFETY: a part of what the writer was opened for.
-            unsafe { writer.write(&writes[..1]) }?;
-            return Err((1, Errno(libc::EIO)));
-        }
-        // SAFETY: called as `Writer::write` is.
-        unsafe { writer.write(writes) }
-    }
-    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
-        let calls = SYNCS.fetch_add(1, Ordering::Relaxed);
-        let allowed = if OPENED.load(Ordering::Relaxed) == 1 { u32::from(Native::STEPS) - 1 } else { 0 };
-        if calls < allowed { writer.sync() } else { Err(Errno(libc::EPERM)) }
-    }
-}
-
-#[test]
-fn what_one_writer_leaves_is_what_the_next_begins_at() {
-    passes(|| {
-        install(Unlucky);
-        let error = sites().set(true).unwrap_err();
-        assert!(matches!(error, Error::MultiThreaded { .. } | Error::Denied { .. }) || Native::STEPS == 1, "{error:?}");
-        for key in &sites().keys[..3] {
-            for_each_site(key, |site| assert!(site.state.is_some(), "{site}")).unwrap();
-        }
-        assert!(sites().all(false) && sites().agree());
     });
 }

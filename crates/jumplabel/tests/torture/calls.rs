@@ -21,8 +21,9 @@ use jumplabel::call::Trampoline;
 use jumplabel::{Batch, Error, Outcome, StaticCall, Visibility};
 
 use crate::cells::{CELLS, Kind};
-use crate::flips::{Flipper, Tally};
+use crate::flips::Flipper;
 use crate::refusing;
+use crate::tally::Tally;
 
 type Function = extern "C" fn(u64) -> u64;
 

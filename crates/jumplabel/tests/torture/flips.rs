@@ -5,74 +5,17 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use jumplabel::arch::{Arch, Code, Native, State};
-use jumplabel::{Batch, Error, Outcome, Visibility, WriterKind, for_each_site, settle};
+use jumplabel::{Error, Outcome, Visibility, WriterKind, for_each_site, settle};
 
 use crate::cells::{CELLS, Kind};
+use crate::change::{Change, batch};
 use crate::readers::{Watch, chunk, seeded};
 use crate::sites::Array;
+use crate::tally::Tally;
 use crate::{clock, promise, refusing, scenario, twins};
 
 /// A visit goes on until readers ran during one of its flips, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// What was done in a cell.
-#[derive(Clone, Copy, Default)]
-pub struct Tally {
-    /// Keys that were flipped.
-    pub flips: u64,
-    /// Sites that were rewritten by these flips.
-    pub site_flips: u64,
-    /// Sites that were brought back to the pristine nop.
-    pub settled: u64,
-    /// Transactions.
-    pub transactions: u64,
-    /// Transactions during which readers executed sites of the cell. A transaction takes longer where it meets readers,
-    /// who have to be interrupted, so there are always more of the others.
-    pub met: u64,
-    /// Nanoseconds of all transactions.
-    pub time: u64,
-    /// Nanoseconds of those that met readers.
-    pub met_time: u64,
-    /// Transactions that were refused in the middle, and undone.
-    pub refused: u64,
-}
-
-impl Tally {
-    pub fn add(&mut self, other: Tally) {
-        self.flips += other.flips;
-        self.site_flips += other.site_flips;
-        self.settled += other.settled;
-        self.transactions += other.transactions;
-        self.met += other.met;
-        self.time += other.time;
-        self.met_time += other.met_time;
-        self.refused += other.refused;
-    }
-}
-
-/// One key that a transaction flips.
-#[derive(Clone, Copy)]
-struct Change {
-    array: &'static Array,
-    key: usize,
-    on: bool,
-}
-
-impl Change {
-    /// To the other state.
-    fn toggle(array: &'static Array, key: usize) -> Change {
-        Change { array, key, on: !array.keys[key].is_enabled() }
-    }
-
-    fn carry_out(self) -> Result<Outcome, Error> {
-        let key = &self.array.keys[self.key];
-        if self.on { key.enable() } else { key.disable() }
-    }
-}
-
-fn batch(changes: &[Change]) -> Batch<'static> {
-    changes.iter().fold(Batch::new(), |batch, change| batch.set(&change.array.keys[change.key], change.on))
-}
 
 /// Visits a cell until the time is over. What the calling thread flips, it flips on the processor that it is on.
 pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Tally {

@@ -1,8 +1,8 @@
 //! What a run prints, and what its parent makes of it: a table, one row for each cell.
 
 use crate::cells::CELLS;
-use crate::flips::Tally;
 use crate::readers::Watch;
+use crate::tally::Tally;
 
 /// What was done in one cell with one writer.
 #[derive(Clone)]

@@ -9,9 +9,10 @@ use jumplabel::WriterKind;
 
 use crate::cells::{CELLS, Cell, Kind};
 use crate::clock;
-use crate::flips::{Tally, visit};
+use crate::flips::visit;
 use crate::readers::{ANY, Watch};
 use crate::report::Row;
+use crate::tally::Tally;
 
 /// A visit of a cell takes so long, or less where there is not the time to visit each of them.
 const VISIT: Duration = Duration::from_millis(250);

@@ -1,78 +1,17 @@
 //! A program without the library, whose plugins have copies of it. Each case is a process of its own: `host <case>`. Prints
 //! `ok`, or dies.
 
-use std::ffi::{CStr, CString, c_void};
-use std::io::{Read, Seek};
-use std::os::fd::{AsRawFd, FromRawFd};
+mod exit;
+#[path = "../../src/pace.rs"]
+mod pace;
+mod plugin;
+
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How many times slower than a processor the machine is, if it is an emulated one (cargo xtask guests).
-fn slowness() -> u32 {
-    std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
-}
-
-/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
-fn rounds(number: u32) -> u32 {
-    number.div_ceil(slowness())
-}
-
-/// A plugin, looked at with C's eyes.
-struct Plugin {
-    handle: *mut c_void,
-    file: String,
-}
-
-// SAFETY: a handle is not tied to a thread.
-unsafe impl Sync for Plugin {}
-// SAFETY: as above.
-unsafe impl Send for Plugin {}
-
-impl Plugin {
-    fn load(name: &str) -> Plugin {
-        let file = format!("{}/lib{name}.so", std::env::current_exe().unwrap().parent().unwrap().display());
-        let path = CString::new(file.clone()).unwrap();
-        // SAFETY: loads one of our plugins.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        // SAFETY: called after an error, on the thread that met it.
-        assert!(!handle.is_null(), "{:?}", unsafe { CStr::from_ptr(libc::dlerror()) });
-        Plugin { handle, file }
-    }
-
-    /// # Safety
-    /// `F` is the type of the plugin's function of that name.
-    unsafe fn function<F: Copy>(&self, name: &CStr) -> F {
-        // SAFETY: a loaded object.
-        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
-        assert!(!address.is_null(), "{name:?}");
-        // SAFETY: by the contract, a function pointer.
-        unsafe { std::mem::transmute_copy(&address) }
-    }
-
-    /// 0, 1, or 2 if the sites of the key disagree.
-    fn check(&self) -> u32 {
-        // SAFETY: as the plugin declares it; so below.
-        unsafe { self.function::<extern "C" fn() -> u32>(c"plugin_check")() }
-    }
-
-    /// 0, or the number of an error.
-    fn try_flip(&self, on: bool) -> i32 {
-        // SAFETY: as declared.
-        unsafe { self.function::<extern "C" fn(bool) -> i32>(c"plugin_flip")(on) }
-    }
-
-    fn flip(&self, on: bool) {
-        assert_eq!(self.try_flip(on), 0);
-        assert_eq!(self.check(), u32::from(on));
-    }
-
-    /// Unloads it. False if it stays.
-    fn unload(self) -> bool {
-        // SAFETY: nobody has a function of it any more.
-        assert_eq!(unsafe { libc::dlclose(self.handle) }, 0);
-        !maps().contains(&self.file)
-    }
-}
+use exit::{exit, exit_in_children};
+use pace::{rounds, slowness};
+use plugin::Plugin;
 
 fn maps() -> String {
     std::fs::read_to_string("/proc/self/maps").unwrap()
@@ -273,86 +212,6 @@ fn handler_that_flips() {
 
 unsafe extern "C" {
     fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
-}
-
-/// A thread goes on flipping while the process ends: whatever the destructors of the plugin have done, a flip reaches its
-/// sites, or fails.
-fn exit() {
-    let plugin: &Plugin = Box::leak(Box::new(Plugin::load("plugin")));
-    plugin.flip(true);
-    let lingers = [Plugin::load("linger")];
-    let flipping: &AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-    std::thread::spawn(move || {
-        for on in [true, false].into_iter().cycle() {
-            let (flipped, state) = (plugin.try_flip(on), plugin.check());
-            if flipped == 0 && state != u32::from(on) {
-                eprintln!("the flip to {on} returned Ok, and the check says {state}");
-                // SAFETY: ends the process.
-                unsafe { libc::_exit(3) };
-            }
-            flipping.store(true, Ordering::Relaxed);
-        }
-    });
-    while !flipping.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    std::mem::forget(lingers);
-}
-
-/// Children of fork end by `exit` while another thread of their parent loads and unloads: what the loader knows is copied in the
-/// middle of that. Nothing of ours may ask it for anything then. glibc itself reads that copy at its end, in `dl-fini.c`: now and
-/// then it hangs, and is ended, or ends the child by an assertion of its own. No other assertion passes.
-fn exit_in_children() {
-    let plugin = Plugin::load("plugin");
-    plugin.flip(true);
-    let stop = AtomicBool::new(false);
-    let mut ended_well = 0;
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                Plugin::load("second").unload();
-            }
-        });
-        for number in 0..rounds(200) {
-            let said = Said::new();
-            // SAFETY: a deadline, and the end of the child.
-            let status = in_child(|| unsafe {
-                said.takes_stderr();
-                libc::alarm(1);
-                libc::exit(0)
-            });
-            let was_ended = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
-            let said = said.text();
-            let by_the_loader_itself = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 127 && said.contains(": dl-fini.c: ");
-            ended_well += u32::from(status == 0);
-            assert!(status == 0 || was_ended || by_the_loader_itself, "child {number}: {status:#x}: {said}");
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-    assert!(ended_well > 0);
-}
-
-/// What a child writes to its standard error.
-struct Said(std::fs::File);
-
-impl Said {
-    fn new() -> Self {
-        // SAFETY: a string with an end; the new descriptor is owned by the file.
-        Self(unsafe { std::fs::File::from_raw_fd(libc::memfd_create(c"said".as_ptr(), libc::MFD_CLOEXEC)) })
-    }
-
-    /// From now on this process writes to it.
-    fn takes_stderr(&self) {
-        // SAFETY: both are descriptors of ours.
-        unsafe { libc::dup2(self.0.as_raw_fd(), libc::STDERR_FILENO) };
-    }
-
-    fn text(mut self) -> String {
-        let mut bytes = Vec::new();
-        self.0.rewind().unwrap();
-        self.0.read_to_end(&mut bytes).unwrap();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
 }
 
 fn main() {

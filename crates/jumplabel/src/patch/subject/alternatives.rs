@@ -1,12 +1,12 @@
 //! The alternatives of an object as a subject: a key, whose sites hold instructions of the program's.
 
 use super::{ALTERNATIVE, Own, Rarer, Subject, examine_all};
+use super::{Found, Look};
 use crate::alternatives::features::is_present;
 use crate::alternatives::raw::RawAlternatives;
 use crate::arch::{Alternative, Code, Native, State};
 use crate::error::Error;
 use crate::format::{Arm, Entry};
-use crate::patch::edit::{Found, Look};
 use crate::text::{Held, Objects};
 
 impl Subject for RawAlternatives {

@@ -13,9 +13,9 @@ use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
     super::Own,
+    super::{Found, Look},
     crate::arch::{Arch, Code, Kind, Native, State},
     crate::format::{CALL_SITE, Runtime},
-    crate::patch::edit::{Found, Look},
     crate::patch::{Request, commit_locked},
     crate::site::index,
     core::ops::Range,

@@ -12,36 +12,30 @@
 #[cfg(jumplabel_alternatives)]
 mod alternatives;
 mod call;
+mod found;
 mod key;
 mod ops;
 mod switch;
 
 use core::fmt;
 
-use super::edit::{Found, Look};
-use crate::arch::{Code, State};
+use crate::arch::Code;
 use crate::error::Error;
 use crate::format::Entry;
 use crate::text::{Held, Objects, Visibility};
+pub(super) use found::complaint;
+pub(crate) use found::{Found, Look};
 #[cfg(jumplabel_sites)]
 use {
     super::Lock,
-    crate::arch::Kind,
+    crate::arch::{Kind, State},
     crate::format::{BRANCH, NAKED, PREFIX},
     crate::site::{index, object},
     crate::text::RUNTIME,
     core::ptr::null_mut,
     core::sync::atomic::{AtomicPtr, Ordering},
+    found::Own,
 };
-
-/// What a site may hold as its entry says.
-#[derive(Clone, Copy)]
-pub(crate) struct Own {
-    pub(super) state: State,
-    pub(super) code: Code,
-    /// What it does then.
-    pub(super) goal: usize,
-}
 
 /// What entries of a table name, and what a transaction changes.
 pub(crate) trait Subject: Sync {

@@ -7,10 +7,10 @@ use crate::ops::raw::RawOps;
 use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
+    super::{Found, Look},
     super::{Own, Rarer, examine_all},
     crate::arch::{Code, Kind, Native, Op, State},
     crate::format::{Arm, NAME, OP},
-    crate::patch::edit::{Found, Look},
 };
 
 impl Subject for RawOps {

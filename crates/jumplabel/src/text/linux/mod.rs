@@ -188,7 +188,7 @@ unsafe impl Text for Linux {
     }
 
     fn place(&self, record: usize) -> Place {
-        segments::place(record)
+        loader::place(record)
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {

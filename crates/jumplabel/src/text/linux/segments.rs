@@ -4,7 +4,6 @@
 
 use super::libc;
 use crate::text::Image;
-use crate::text::Place;
 use crate::text::place::join;
 
 pub(super) const PT_NOTE: u32 = 4;
@@ -85,7 +84,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The bounds of an object, by the words of [`place`].
+/// The bounds of an object, by the words of its [`Place`](crate::text::Place).
 ///
 /// # Safety
 /// They are 0, or the object is still loaded.
@@ -95,43 +94,4 @@ pub(super) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> 
     }
     // SAFETY: the loader keeps them as long as the object is loaded.
     unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
-}
-
-/// The object that `address` lies in. Calls the dynamic loader.
-pub(super) fn place(address: usize) -> Place {
-    use core::ffi::{c_int, c_void};
-
-    struct Search {
-        address: usize,
-        first: bool,
-        found: Place,
-    }
-
-    unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the loader's argument, and that of the call below.
-        let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
-        // SAFETY: during the call.
-        let segments = unsafe { Segments::of(info) };
-        let first = core::mem::take(&mut search.first);
-        if !segments.holds(search.address, 1) {
-            return 0;
-        }
-        // The C library begins with the program. glibc gives it no name; the first object of a namespace of its own
-        // (`dlmopen`) has one.
-        // SAFETY: a string, or nothing.
-        let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
-        let in_program = first && (cfg!(target_env = "musl") || nameless);
-        #[cfg(target_arch = "aarch64")]
-        let guarded = super::bti::is_guarded(segments);
-        #[cfg(not(target_arch = "aarch64"))]
-        let guarded = false;
-        let words = [info.addr, info.headers as usize, usize::from(info.count)];
-        search.found = Place { words, in_program, guarded };
-        1
-    }
-
-    let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false, guarded: false } };
-    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
-    unsafe { libc::dl_iterate_phdr(look, (&raw mut search).cast()) };
-    search.found
 }

@@ -1,0 +1,173 @@
+//! What a kernel in C tells of its machine: functions that stand for those of [`jumplabel_kernel::Machine`]. include/jumplabel/kernel.h says
+//! what each is.
+
+use core::ffi::c_int;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use core::time::Duration;
+
+use jumplabel::Errno;
+use jumplabel_kernel::Machine;
+
+/// `struct jumplabel_machine`.
+#[repr(C)]
+pub struct Functions {
+    pub(crate) cpu: Option<extern "C" fn() -> usize>,
+    pub(crate) interrupts_off: Option<extern "C" fn() -> u64>,
+    pub(crate) restore: Option<extern "C" fn(u64)>,
+    pub(crate) interrupt: Option<extern "C" fn(usize)>,
+    pub(crate) serialise: Option<extern "C" fn()>,
+    pub(crate) map: Option<extern "C" fn(usize, &mut usize) -> c_int>,
+    pub(crate) nanoseconds: Option<extern "C" fn() -> u64>,
+    pub(crate) wait: Option<extern "C" fn()>,
+    pub(crate) unmap: Option<extern "C" fn(usize)>,
+    pub(crate) clean: Option<extern "C" fn(usize, usize, usize)>,
+    patience: u64,
+}
+
+/// The functions that `jumplabel_kernel_start` was given.
+pub(crate) struct Given(AtomicPtr<Functions>);
+
+impl Given {
+    pub(crate) const fn none() -> Given {
+        Given(AtomicPtr::new(null_mut()))
+    }
+
+    pub(crate) fn give(&self, functions: &'static Functions) {
+        self.0.store(core::ptr::from_ref(functions).cast_mut(), Ordering::Release);
+    }
+
+    pub(crate) fn functions(&self) -> Option<&'static Functions> {
+        // SAFETY: null, or a static of the kernel's.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    fn call<T>(&self, which: impl FnOnce(&Functions) -> Option<T>) -> Option<T> {
+        self.functions().and_then(which)
+    }
+}
+
+// SAFETY: what the kernel promises of its functions. Those that must be there were looked at.
+unsafe impl Machine for Given {
+    fn cpu(&self) -> usize {
+        self.call(|of| of.cpu).map_or(0, |cpu| cpu())
+    }
+
+    fn interrupts_off(&self) -> u64 {
+        self.call(|of| of.interrupts_off).map_or(0, |off| off())
+    }
+
+    fn restore(&self, interrupts: u64) {
+        if let Some(restore) = self.call(|of| of.restore) {
+            restore(interrupts);
+        }
+    }
+
+    fn interrupt(&self, cpu: usize) {
+        if let Some(interrupt) = self.call(|of| of.interrupt) {
+            interrupt(cpu);
+        }
+    }
+
+    fn wait(&self) {
+        self.call(|of| of.wait).map_or_else(core::hint::spin_loop, |wait| wait());
+    }
+
+    fn serialise(&self) {
+        if let Some(serialise) = self.call(|of| of.serialise) {
+            serialise();
+        }
+    }
+
+    fn map(&self, address: usize) -> Result<usize, Errno> {
+        let mut alias = 0;
+        match self.call(|of| of.map).map_or(NO_SYSTEM, |map| map(address, &mut alias)) {
+            0 => Ok(alias),
+            error => Err(Errno(error.abs())),
+        }
+    }
+
+    fn unmap(&self, alias: usize) {
+        if let Some(unmap) = self.call(|of| of.unmap) {
+            unmap(alias);
+        }
+    }
+
+    fn clean(&self, address: usize, alias: usize, bytes: usize) {
+        if let Some(clean) = self.call(|of| of.clean) {
+            clean(address, alias, bytes);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.call(|of| of.nanoseconds).map_or(0, |nanoseconds| nanoseconds()))
+    }
+
+    fn patience(&self) -> Duration {
+        let given = self.functions().map_or(0, |of| of.patience);
+        Duration::from_nanos(if given == 0 { 1_000_000_000 } else { given })
+    }
+}
+
+/// ENOSYS.
+const NO_SYSTEM: c_int = 38;
+
+/// What tells CPUs apart.
+static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+/// For a kernel in Rust that has a [`Kernel`] of its own, and C code: `jump_label_lock()` has to tell CPUs apart.
+pub fn set_cpu(cpu: extern "C" fn() -> usize) {
+    CPU.store(cpu as *mut (), Ordering::Release);
+}
+
+pub(crate) fn cpu() -> usize {
+    // SAFETY: null, or from `set_cpu`.
+    let cpu = unsafe { core::mem::transmute::<*mut (), Option<extern "C" fn() -> usize>>(CPU.load(Ordering::Acquire)) };
+    cpu.map_or(0, |cpu| cpu())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    extern "C" fn zero() -> usize {
+        0
+    }
+    extern "C" fn off() -> u64 {
+        0
+    }
+    extern "C" fn restore(_: u64) {}
+    extern "C" fn interrupt(_: usize) {}
+    extern "C" fn serialise() {}
+    extern "C" fn map(_: usize, _: &mut usize) -> c_int {
+        -5
+    }
+
+    pub(crate) fn whole() -> Functions {
+        Functions {
+            cpu: Some(zero),
+            interrupts_off: Some(off),
+            restore: Some(restore),
+            interrupt: Some(interrupt),
+            serialise: Some(serialise),
+            map: Some(map),
+            nanoseconds: Some(off),
+            wait: None,
+            unmap: None,
+            clean: None,
+            patience: 0,
+        }
+    }
+
+    /// What the functions say, and what stands for those that are not there.
+    #[test]
+    fn given() {
+        let functions = whole();
+        let given = Given(AtomicPtr::new((&raw const functions).cast_mut()));
+        assert_eq!(given.map(1), Err(Errno(5)));
+        assert_eq!((given.cpu(), given.patience()), (0, Duration::from_secs(1)));
+        given.wait();
+        let none = Given::none();
+        assert_eq!((none.map(1), none.now()), (Err(Errno(NO_SYSTEM)), Duration::ZERO));
+    }
+}

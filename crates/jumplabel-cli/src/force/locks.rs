@@ -1,0 +1,47 @@
+//! Whether keys may be changed from outside now.
+
+use std::io;
+
+use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, PHASE, SHARED};
+
+use super::live::Live;
+use crate::failure::Failure;
+
+/// What of the library's state decides whether keys may be changed from outside.
+pub struct Locks {
+    /// The word of the lock; 0 if nobody has it.
+    pub owner: u32,
+    /// A flip of the process's own could not be taken back.
+    pub is_stuck: bool,
+    /// Where to store, and what, while sites and counts may not agree; and what to store afterwards.
+    pub marks: Vec<(u64, [u32; 2])>,
+    /// Whether a tool was killed in the middle, or the process was copied in the middle of a flip.
+    pub disagree: bool,
+}
+
+impl Live {
+    /// What the library's copies say.
+    pub fn locks(&self) -> Result<Locks, Failure> {
+        let mut locks = Locks { owner: 0, is_stuck: false, marks: Vec::new(), disagree: false };
+        let lost = |error: io::Error| self.lost(&error);
+        for &runtime in &self.runtimes {
+            let phase = self.memory.word(runtime + PHASE as u64).map_err(lost)?;
+            let shared = self.memory.pointer(runtime + SHARED as u64).map_err(lost)?;
+            locks.is_stuck |= phase != IDLE && phase != FORCED;
+            let (address, marks) = if shared == 0 {
+                (runtime + PHASE as u64, [FORCED, phase])
+            } else {
+                let words = self.memory.pointer(shared).map_err(lost)?;
+                let lock = self.memory.word(words + LOCK as u64).map_err(lost)?;
+                locks.owner = if lock == 0 { locks.owner } else { lock };
+                let address = words + CONSISTENT as u64;
+                (address, [0, self.memory.word(address).map_err(lost)?])
+            };
+            locks.disagree |= marks[0] == marks[1];
+            if !locks.marks.iter().any(|&(known, _)| known == address) {
+                locks.marks.push((address, marks));
+            }
+        }
+        Ok(locks)
+    }
+}

@@ -1,0 +1,107 @@
+//! One thread of a pass, and what it does before and behind it.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::time::Duration;
+
+use jumplabel::{static_branch_likely, static_branch_unlikely};
+
+use crate::hooks::{self, Hooks};
+use crate::lookup::Lookups;
+use crate::operator::{Asked, KEEP, TRACE, VERIFY};
+use crate::word::{Entry, Ready, Word};
+
+/// One thread's index, and what its hooks gathered.
+#[derive(Default)]
+pub struct Worker<'a> {
+    pub index: HashMap<Word<'a>, Entry, BuildHasherDefault<Ready>>,
+    /// Of all passes but for `ran`, which is of the last.
+    pub hooks: Hooks<'a>,
+    /// Of the last pass.
+    pub lookups: Lookups,
+    /// Of the last pass.
+    pub asked: Asked,
+    /// Of the last pass: how long it ran.
+    pub busy: Duration,
+}
+
+impl Worker<'_> {
+    /// Before a pass. What was allocated is kept: a pass measures the loop, not the allocator.
+    pub fn begin(&mut self) {
+        self.asked = Asked::default();
+        if static_branch_unlikely!(TRACE) {
+            self.asked.say("begins a pass", self.index.len());
+        }
+        self.clear_index();
+        self.clear_hooks();
+        self.lookups = Lookups::default();
+    }
+
+    #[inline(never)]
+    fn clear_index(&mut self) {
+        if static_branch_likely!(KEEP) {
+            self.index.values_mut().for_each(|entry| {
+                entry.count = 0;
+                entry.lines.clear();
+            });
+        } else {
+            self.index = HashMap::default();
+            self.asked.dropped += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn clear_hooks(&mut self) {
+        if static_branch_likely!(KEEP) {
+            self.hooks.ran = [0; hooks::COUNT];
+        } else {
+            self.hooks = Hooks::default();
+            self.asked.dropped += 1;
+        }
+    }
+
+    /// Behind a pass.
+    pub fn end(&mut self) {
+        if static_branch_unlikely!(VERIFY) {
+            self.verify();
+        }
+        if static_branch_unlikely!(TRACE) {
+            self.asked.say("ends a pass", self.index.len());
+        }
+    }
+
+    /// Each word is found, occurs on each of its lines at least once, and on lines that ascend.
+    #[cold]
+    fn verify(&mut self) {
+        let is_right = |(word, entry): (_, &Entry)| {
+            self.index.get(word).is_some_and(|found| std::ptr::eq(found, entry))
+                && entry.count >= entry.lines.len() as u64
+                && entry.lines.is_sorted_by(|one, next| one < next)
+        };
+        let wrong = self.index.iter().filter(|&one| !is_right(one)).count();
+        self.asked.verified += self.index.len() as u64;
+        self.asked.failures += wrong as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::hash_of;
+    use crate::word::Word;
+
+    #[test]
+    fn a_wrong_index_is_found() {
+        let word = |text: &'static str| Word { text: text.as_bytes(), hash: hash_of(text.as_bytes()) };
+        let of = |entry: Entry| {
+            let mut worker = Worker::default();
+            worker.index.insert(word("right"), Entry { count: 3, lines: vec![1, 4] });
+            worker.index.insert(word("one"), entry);
+            worker.verify();
+            (worker.asked.verified, worker.asked.failures)
+        };
+        assert_eq!(of(Entry { count: 2, lines: vec![7] }), (2, 0));
+        assert_eq!(of(Entry { count: 1, lines: vec![7, 8] }), (2, 1));
+        assert_eq!(of(Entry { count: 2, lines: vec![8, 7] }), (2, 1));
+    }
+}

@@ -1,0 +1,54 @@
+//! The bounds of the kernel and of its modules.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where an object lies: the kernel, or a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Its code.
+    pub code: Range<usize>,
+    /// All of it: code, tables, data.
+    pub all: Range<usize>,
+}
+
+/// Those of an object that may go: code, all, freed code. Zeroes if there is none.
+pub(crate) struct Slot([AtomicUsize; 6]);
+
+impl Slot {
+    pub(crate) const fn new() -> Self {
+        Slot([const { AtomicUsize::new(0) }; 6])
+    }
+
+    pub(crate) fn set(&self, bounds: &Bounds) {
+        let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
+        // Who reads meanwhile sees a start without its end, which is nothing; an end without its start would be all below it.
+        self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
+    }
+
+    /// Nothing lies there any more.
+    pub(crate) fn clear(&self) {
+        self.0.iter().rev().for_each(|place| place.store(0, Ordering::Release));
+    }
+
+    pub(crate) fn get(&self) -> Bounds {
+        let [a, b, c, d, ..] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
+        Bounds { code: a..b, all: c..d }
+    }
+
+    /// The part of its code that was freed.
+    pub(crate) fn freed(&self) -> Range<usize> {
+        let [.., a, b] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
+        a..b
+    }
+
+    /// The first time: with the lock held.
+    pub(crate) fn free(&self, code: &Range<usize>) -> bool {
+        let is_first = self.freed().is_empty();
+        if let (true, [.., start, end]) = (is_first, &self.0) {
+            start.store(code.start, Ordering::Release);
+            end.store(code.end, Ordering::Release);
+        }
+        is_first
+    }
+}

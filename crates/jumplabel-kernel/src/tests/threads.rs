@@ -1,0 +1,91 @@
+//! Threads in the place of CPUs.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use core::time::Duration;
+use std::sync::OnceLock;
+use std::thread::yield_now;
+use std::thread_local;
+use std::time::Instant;
+
+use jumplabel::Errno;
+
+use crate::Machine;
+
+thread_local! {
+    pub static CPU: Cell<usize> = const { Cell::new(0) };
+    /// How often this one's interrupts were turned off.
+    pub static OFF: Cell<u32> = const { Cell::new(0) };
+}
+
+pub struct Threads {
+    pub patience: Duration,
+    pub serialised: [AtomicU32; 3],
+    pub interrupts: AtomicU32,
+    pub while_interrupting: fn(),
+    /// What is written is 0x1000 further; this page is refused.
+    pub refused: usize,
+    pub mapped: AtomicU32,
+}
+
+impl Threads {
+    pub fn new(patience: Duration) -> Threads {
+        let (serialised, interrupts, mapped) = Default::default();
+        Threads { patience, serialised, interrupts, while_interrupting: || (), refused: 0, mapped }
+    }
+
+    pub fn counts(&self) -> [u32; 3] {
+        self.serialised.each_ref().map(|count| count.load(SeqCst))
+    }
+}
+
+// SAFETY: a thread is a CPU that cannot be interrupted, and looks for itself.
+unsafe impl Machine for Threads {
+    fn cpu(&self) -> usize {
+        CPU.get()
+    }
+
+    fn interrupts_off(&self) -> u64 {
+        OFF.set(OFF.get() + 1);
+        7
+    }
+
+    fn restore(&self, interrupts: u64) {
+        OFF.set(OFF.get() - 1);
+        assert_eq!(interrupts, 7);
+    }
+
+    fn interrupt(&self, _: usize) {
+        self.interrupts.fetch_add(1, SeqCst);
+        (self.while_interrupting)();
+    }
+
+    fn wait(&self) {
+        yield_now();
+    }
+
+    fn serialise(&self) {
+        // Who acknowledges before this is done is found out.
+        (0..20).for_each(|_| yield_now());
+        self.serialised[CPU.get()].fetch_add(1, SeqCst);
+    }
+
+    fn map(&self, address: usize) -> Result<usize, Errno> {
+        self.mapped.fetch_add(1, SeqCst);
+        if address & !0xfff == self.refused { Err(Errno(5)) } else { Ok(address) }
+    }
+
+    fn unmap(&self, _: usize) {
+        self.mapped.fetch_sub(1, SeqCst);
+    }
+
+    fn now(&self) -> Duration {
+        yield_now();
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+}

@@ -1,0 +1,50 @@
+//! A kind and a state, as numbers: what the files of all kinds have in common. The list of kinds says what the numbers mean.
+
+/// A kind of patch points, by the number that is in a table entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind(pub(super) u8);
+
+/// What a site holds. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct State(pub(super) u8);
+
+/// Where a site may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// To the entry's target: that is what the displacement of an instruction is to.
+    ToTarget,
+    /// To the goal of the subject: the displacement is to that.
+    Anywhere,
+    /// To the goal of the subject, if that is in reach, and else to the entry's target.
+    AnywhereInReach,
+}
+
+/// What is at the target of an entry. It must be code of the object, all of it, or the entry is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// So many bytes of code.
+    Code(usize),
+    /// A list of arms.
+    Arms,
+}
+
+impl Kind {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl State {
+    /// The state of a kind with a number of at most 7.
+    pub(super) const fn new(kind: u8, number: u8) -> State {
+        State(kind << 3 | number)
+    }
+
+    /// The kind of the sites that hold it.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        Kind(self.0 >> 3)
+    }
+}

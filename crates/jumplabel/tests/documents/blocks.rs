@@ -1,0 +1,184 @@
+//! What is done with a block of the documents.
+
+use super::{files_of_arch, kernel, listings, manifest, tiny_kernel, tiny_kernel_in_c, without_std};
+
+/// What is done with a block.
+pub(super) enum Rule {
+    /// A whole program in Rust: it is built with the README's manifest, and prints this.
+    Rust(&'static str),
+    /// A whole program in C: it is compiled by the README's command against an installation, and prints this.
+    C(&'static str),
+    /// A whole kernel: it is built of the document's blocks, and booted.
+    Kernel(fn(&str)),
+    /// The same, in C.
+    KernelInC(fn(&str)),
+    /// Commands, one a line: `COMMANDS` says what is done with each.
+    Commands,
+    /// Something of its own.
+    Tried(fn(&str)),
+    /// Nothing prints it, and nothing reads it.
+    Excused(&'static str),
+}
+use Rule::{C, Commands, Excused, Kernel, KernelInC, Rust, Tried};
+
+const FIGURE: Rule = Excused("a figure, drawn by hand");
+const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
+const ENCODINGS: Rule = Excused("tests/encoding.rs decodes each state of each step; tests/naked.rs the function");
+
+const OF_THE_KERNEL: Rule = Excused("a part of the kernel that is built and booted with the program");
+
+/// Document, words that only one of its blocks has, and what is done with that block.
+pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
+    ("README.md", "static TRACE", Rust("work(2)\n")),
+    ("README.md", "before  ", Tried(listings::readme)),
+    ("README.md", "objdump -d", Commands),
+    ("README.md", "static LOG", Rust("2\n")),
+    ("README.md", "static NEW_ROUTE", Rust("")),
+    ("README.md", "static HASH", Rust("")),
+    ("README.md", "static MODE", Rust("7\n")),
+    ("README.md", "tracepoint!", Rust("1500 bytes\n")),
+    ("README.md", "make demo", Commands),
+    ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),
+    ("README.md", "features = [\"linux\"]", Tried(without_std)),
+    ("README.md", "default-features = false }", Tried(kernel)),
+    ("README.md", "#include <jumplabel/jump_label.h>", C("work(3)\n")),
+    ("README.md", "make install PREFIX=/usr/local  ", Commands),
+    ("README.md", "musl-gcc", Commands),
+    ("CONTRIBUTING.md", "make lint unit", Commands),
+    ("CONTRIBUTING.md", "jumplabel-selector xtask", FIGURE),
+    ("docs/benchmarks.md", "-- flips", Commands),
+    ("docs/benchmarks.md", "-- compare", Commands),
+    ("docs/benchmarks.md", "-- machines", Commands),
+    ("docs/benchmarks.md", "--test capi cost", Commands),
+    ("docs/how-it-works.md", "objects come and go: constructors", FIGURE),
+    ("docs/how-it-works.md", "pristine   0f 1f 44 00 00", ENCODINGS),
+    (
+        "docs/how-it-works.md",
+        "later: jumps where enabled != arm",
+        Excused("a truth table: tests/keys.rs checks all of it"),
+    ),
+    ("docs/how-it-works.md", "step 0   opcode := a9       a9 1f", ENCODINGS),
+    ("docs/how-it-works.md", "mov eax, 0    ◄──", FIGURE),
+    ("docs/how-it-works.md", "jmp stub  ◄", FIGURE),
+    ("docs/how-it-works.md", "a legal target of an indirect call", FIGURE),
+    ("docs/how-it-works.md", "first    slot := new", ENCODINGS),
+    ("docs/how-it-works.md", "listed, in reach", Excused("tests/call_sites.rs has calls of all three kinds")),
+    ("docs/how-it-works.md", "emit!(packet", FIGURE),
+    ("docs/how-it-works.md", "__jump_table, 16 bytes an entry", FIGURE),
+    ("docs/how-it-works.md", "no lock: compare-and-swap", FIGURE),
+    ("docs/how-it-works.md", "begin     each counter says", FIGURE),
+    ("docs/how-it-works.md", "lock word   0                free", FIGURE),
+    ("docs/how-it-works.md", "a fork that slept in vain", FIGURE),
+    ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
+    ("docs/how-it-works.md", "Runtime of the program", FIGURE),
+    ("docs/kernels.md", "rustup target add", Commands),
+    ("docs/kernels.md", "jumplabel-kernel = \"0.1\"", OF_THE_KERNEL),
+    ("docs/kernels.md", "[build]", OF_THE_KERNEL),
+    ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
+    ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
+    ("docs/kernels.md", "cargo build --release\nqemu", OF_THE_KERNEL),
+    ("docs/kernels.md", "#include <jumplabel/kernel.h>", KernelInC(tiny_kernel_in_c)),
+    ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
+    ("docs/mutants.md", "--shard", Commands),
+    ("docs/ops.md", "up::enter()    one thread", Excused("tests/up.rs reads the bytes in both modes")),
+    ("docs/operating.md", "--path crates/jumplabel-cli", Commands),
+    (
+        "docs/operating.md",
+        "list ./jumplabel-demo",
+        Excused("crates/jumplabel-demo/tests/operator.rs runs it line by line, of the program itself"),
+    ),
+    ("docs/operating.md", "list ./server\n", OF_THE_TOOL),
+    ("docs/operating.md", "fn:write_back", OF_THE_TOOL),
+    ("docs/operating.md", "sites ./server", OF_THE_TOOL),
+    ("docs/operating.md", "disasm ./server", OF_THE_TOOL),
+    ("docs/operating.md", "check ./server", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel link ./hooked", OF_THE_TOOL),
+    (
+        "docs/operating.md",
+        "linker = \"jumplabel-cc\"",
+        Excused("crates/jumplabel-cli/tests/cli/linker.rs has cargo do it by the variable"),
+    ),
+    ("docs/operating.md", "CC = jumplabel-cc", Excused("crates/jumplabel-cli/tests/cli/linker.rs does what make does")),
+    ("docs/operating.md", "JUMPLABEL=help ./server", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=web", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel apply changes", OF_THE_TOOL),
+    ("docs/operating.md", "jumplabel set --force $(cat server.pid)", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=shop", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=canary", OF_THE_TOOL),
+    ("docs/operating.md", "JUMPLABEL_AGENT=name=vault", OF_THE_TOOL),
+    (
+        "docs/operating.md",
+        "/proc/4711/root",
+        Excused("crates/jumplabel-cli/tests/cli/live.rs does this in a mount namespace"),
+    ),
+    (
+        "docs/operating.md",
+        "MemoryDenyWriteExecute=yes",
+        Excused("crates/jumplabel-cli/tests/cli/live.rs does what systemd does"),
+    ),
+    (
+        "docs/operating.md",
+        "jumplabel fleet unset",
+        Excused("crates/jumplabel-cli/tests/fleet.rs does this with a real etcd"),
+    ),
+    ("docs/operating.md", "--test fleet -- --ignored", Commands),
+    ("docs/operating.md", "--test force figures -- --ignored", Commands),
+    (
+        "docs/operating.md",
+        "jumplabel watch @web",
+        Excused("crates/jumplabel-cli/tests/cli/live.rs reads both kinds of line"),
+    ),
+    ("docs/operating.md", "who is there", Excused("crates/jumplabel-agent/tests/agent/answers.rs sends each request")),
+    ("docs/operating.md", "list ./server net.trace --json", OF_THE_TOOL),
+    ("docs/ops.md", "pub static COUNTER: Counting", Rust("")),
+    ("docs/ops.md", "fn zeros_above", Rust("")),
+    ("docs/ops.md", "--example contention", Commands),
+    ("docs/ops.md", "nobody comes here", Excused("tests/ops.rs has a site in each state")),
+    ("docs/porting.md", "arch/asm/site.rs", Tried(files_of_arch)),
+    ("docs/table-format.md", "first byte of the site", Tried(|text| listings::fields(text, 16).unwrap())),
+    ("docs/table-format.md", "0f 1f 44 00 00   falls through", ENCODINGS),
+    (
+        "docs/how-it-works.md",
+        "cmp byte ptr [shown]",
+        Excused("tests/switches.rs runs sites in between; tests/encoding.rs each step"),
+    ),
+    ("docs/table-format.md", "how many arms", Excused("tests/switches.rs reads the table, and takes each arm")),
+    ("docs/table-format.md", "threads that find their site", Excused("tests/switches.rs stores to it and reads it")),
+    ("docs/table-format.md", "f7 05 rel32", Excused("tests/or_load.rs runs it in every state")),
+    ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
+    (
+        "docs/table-format.md",
+        "66 90     falls through",
+        Excused("tests/encoding/short.rs decodes each, and all steps between them"),
+    ),
+    (
+        "docs/table-format.md",
+        "sites with bit 7",
+        Excused("tests/format.rs compares the numbers; tests/builds/short.rs changes them"),
+    ),
+    (
+        "docs/how-it-works.md",
+        "pristine   66 90",
+        Excused("tests/encoding/short.rs decodes each, and all steps between them"),
+    ),
+    ("docs/table-format.md", "a deferred dec is due", Tried(|text| listings::fields(text, 8).unwrap())),
+    ("docs/table-format.md", "where the trampoline leads while", Tried(|text| listings::fields(text, 32).unwrap())),
+    ("docs/table-format.md", "i32 -> the declaration", Tried(|text| listings::fields(text, 12).unwrap())),
+    ("docs/table-format.md", "module_len  u16", Tried(|text| listings::fields(text, 28).unwrap())),
+    ("docs/table-format.md", "__jump_foreign", Tried(|text| listings::fields(text, 88).unwrap())),
+    ("docs/table-format.md", "n_namesz", Tried(listings::note)),
+    ("docs/table-format.md", "readelf -x", Commands),
+    ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
+    ("docs/table-format.md", "site 0x", Tried(listings::table)),
+];
+
+/// The rule of a block, and its number.
+pub(super) fn rule_of(document: &str, text: &str) -> Result<(usize, &'static Rule), String> {
+    let fits = |row: &&(usize, &(&str, &str, Rule))| row.1.0 == document && text.contains(row.1.1);
+    let found: Vec<_> = BLOCKS.iter().enumerate().filter(|row| fits(&row)).collect();
+    match found[..] {
+        [(number, (_, _, rule))] => Ok((number, rule)),
+        [] => Err(format!("no rule for this block of {document}: run it, or say why not\n{text}")),
+        _ => Err(format!("several rules for this block of {document}\n{text}")),
+    }
+}

@@ -1,0 +1,61 @@
+//! What one writer leaves is what the next begins at.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jumplabel::arch::{Arch, Native};
+use jumplabel::text::{Held, Summary, Write, Writer, Writers};
+use jumplabel::{Errno, Error, WriterKind, for_each_site};
+
+use super::sites;
+use crate::scenario::passes;
+use crate::twin::{Twin, install};
+
+/// Two writers in turn: the first is refused in the last step, and core sync on the way back; the second is refused its first core
+/// sync. What the first leaves is what the second begins at.
+struct Unlucky;
+
+/// How many writers were opened, and how many writes and core syncs the last one has had.
+static OPENED: AtomicU32 = AtomicU32::new(0);
+static WRITES: AtomicU32 = AtomicU32::new(0);
+static SYNCS: AtomicU32 = AtomicU32::new(0);
+
+impl Twin for Unlucky {
+    fn writers(&self, summary: &Summary, _: &mut Held) -> Writers {
+        OPENED.store(0, Ordering::Relaxed);
+        if summary.unsynced { Writers::default() } else { Writers::of(&[WriterKind::Procmem, WriterKind::Mprotect]) }
+    }
+    fn begin(&self) {
+        OPENED.fetch_add(1, Ordering::Relaxed);
+        WRITES.store(0, Ordering::Relaxed);
+        SYNCS.store(0, Ordering::Relaxed);
+    }
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+        // Once in each of the steps before the last, and then one of six, is what is allowed; the way back is.
+        let calls = WRITES.fetch_add(1, Ordering::Relaxed);
+        if OPENED.load(Ordering::Relaxed) == 1 && calls == u32::from(Native::STEPS) - 1 {
+            // SAFETY: a part of what the writer was opened for.
+            unsafe { writer.write(&writes[..1]) }?;
+            return Err((1, Errno(libc::EIO)));
+        }
+        // SAFETY: called as `Writer::write` is.
+        unsafe { writer.write(writes) }
+    }
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+        let calls = SYNCS.fetch_add(1, Ordering::Relaxed);
+        let allowed = if OPENED.load(Ordering::Relaxed) == 1 { u32::from(Native::STEPS) - 1 } else { 0 };
+        if calls < allowed { writer.sync() } else { Err(Errno(libc::EPERM)) }
+    }
+}
+
+#[test]
+fn what_one_writer_leaves_is_what_the_next_begins_at() {
+    passes(|| {
+        install(Unlucky);
+        let error = sites().set(true).unwrap_err();
+        assert!(matches!(error, Error::MultiThreaded { .. } | Error::Denied { .. }) || Native::STEPS == 1, "{error:?}");
+        for key in &sites().keys[..3] {
+            for_each_site(key, |site| assert!(site.state.is_some(), "{site}")).unwrap();
+        }
+        assert!(sites().all(false) && sites().agree());
+    });
+}

@@ -1,0 +1,69 @@
+//! The figure in CONTRIBUTING.md has the order of the crates: a crate uses those below it, and none above or beside it. Its tests may use
+//! jumplabel-testing as well.
+
+use std::path::Path;
+
+use super::CONTRIBUTING;
+use super::figure::rows;
+
+/// The crates of this repository that a manifest names as dependencies, without those of tests.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut is_for_tests = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_for_tests = line.contains("dev-dependencies");
+        }
+        if line.contains("path = \"../") {
+            let name = line.split([' ', '=', '.']).next().unwrap();
+            found.extend((!is_for_tests || name != "jumplabel-testing").then_some(name));
+        }
+    }
+    found
+}
+
+/// What is wrong with a crate.
+fn complaints(rows: &[Vec<&str>], name: &str, manifest: &str) -> Vec<String> {
+    let row = |name: &str| rows.iter().position(|row| row.contains(&name));
+    let Some(own) = row(name) else { return vec![format!("{name} is not in the figure of CONTRIBUTING.md")] };
+    let wrong = dependencies(manifest).into_iter().filter(|other| row(other).is_none_or(|row| row <= own));
+    wrong.map(|other| format!("{name} depends on {other}, which is not below it")).collect()
+}
+
+/// The crates: names and manifests.
+fn crates() -> Vec<(String, String)> {
+    let folder = Path::new(super::ROOT).join("crates");
+    let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.map(|name| (name.clone(), std::fs::read_to_string(folder.join(name).join("Cargo.toml")).unwrap())).collect()
+}
+
+#[test]
+fn dependencies_point_down() {
+    let rows = rows(CONTRIBUTING);
+    let crates = crates();
+    for (name, manifest) in &crates {
+        assert_eq!(complaints(&rows, name, manifest), [""; 0]);
+    }
+    let there: Vec<&str> = crates.iter().map(|(name, _)| &**name).collect();
+    for name in rows.iter().flatten() {
+        assert!(there.contains(name), "{name} is no crate");
+    }
+    assert_eq!(rows.last().unwrap()[..], ["jumplabel"], "the core depends on none");
+}
+
+/// Broken twins: each dependency that is turned around is found.
+#[test]
+fn an_upward_dependency_is_found() {
+    let rows = rows(CONTRIBUTING);
+    let crates = crates();
+    let mut turned = 0;
+    for (name, manifest) in &crates {
+        for other in dependencies(manifest) {
+            let (_, below) = crates.iter().find(|(name, _)| name == other).unwrap();
+            let manifest = format!("{below}\n[dependencies]\n{name} = {{ path = \"../{name}\" }}\n");
+            assert!(!complaints(&rows, other, &manifest).is_empty(), "{other} may depend on {name}");
+            turned += 1;
+        }
+    }
+    assert!(turned > 15, "{turned}");
+}

@@ -1,0 +1,114 @@
+//! The layers of the core, as the figure in docs/how-it-works.md has them, and those of the crates that have a figure at the top of
+//! their own documentation: a module uses those below it, and none above or beside it.
+
+use super::sources::{Source, is_in, paths, sources};
+
+/// The crates with a figure.
+const CRATES: [&str; 3] = ["jumplabel", "jumplabel-cli", "jumplabel-bench"];
+
+/// What the root of a crate itself defines for all of its modules.
+const OF_THE_ROOT: &str = "Result";
+
+/// The document that has the figure of a crate.
+fn document(name: &str) -> String {
+    if name == "jumplabel" {
+        return include_str!("../../../../docs/how-it-works.md").to_owned();
+    }
+    let sources = sources(name);
+    let root = sources.iter().find(|source| source.module.is_empty()).unwrap();
+    let lines = root.text.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+}
+
+/// The rows of a document's first figure, from the top: names of modules.
+pub fn rows(document: &str) -> Vec<Vec<&str>> {
+    let figure = document.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let rows = figure.lines().filter_map(|line| line.strip_prefix("  ").filter(|row| !row.starts_with(' ')));
+    rows.map(|row| row.split("  ").next().unwrap().split(' ').collect()).collect()
+}
+
+/// The name in a figure that a path belongs to, and its row: the longest that it begins with.
+fn place<'name>(rows: &[Vec<&'name str>], path: &str) -> Option<(usize, &'name str)> {
+    let names = rows.iter().enumerate().flat_map(|(row, names)| names.iter().map(move |name| (row, *name)));
+    names.filter(|(_, name)| is_in(path, name)).max_by_key(|(_, name)| name.len())
+}
+
+/// The modules of a crate, but for its root: that is above all.
+fn modules(name: &str) -> Vec<Source> {
+    sources(name).into_iter().filter(|source| !source.module.is_empty()).collect()
+}
+
+/// What is wrong with a module.
+fn complaints(rows: &[Vec<&str>], source: &Source) -> Vec<String> {
+    let module = &source.module;
+    let Some((row, name)) = place(rows, module) else { return vec![format!("{module} is not in the figure")] };
+    let upward = |path: &String| match place(rows, path) {
+        None => Some(format!("{module} uses {path}: name the module that it is in")),
+        Some((other_row, other)) => (other != name && other_row <= row)
+            .then(|| format!("{module} uses {path}, but {other} is not below {name}")),
+    };
+    paths(source, &[]).iter().filter(|path| *path != OF_THE_ROOT).filter_map(upward).collect()
+}
+
+#[test]
+fn imports_point_down() {
+    for name in CRATES {
+        let document = document(name);
+        let rows = rows(&document);
+        let found: Vec<String> = modules(name).iter().flat_map(|source| complaints(&rows, source)).collect();
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+#[test]
+fn the_figure_names_what_there_is() {
+    for name in CRATES {
+        let (document, modules) = (document(name), modules(name));
+        let rows = rows(&document);
+        assert!(rows.len() > 5, "{name}");
+        for named in rows.iter().flatten() {
+            assert!(modules.iter().any(|source| source.module == *named), "{name}: {named} is no module");
+        }
+    }
+}
+
+/// Broken twins: each import that is turned around is found.
+#[test]
+fn an_upward_import_is_found() {
+    for name in CRATES {
+        let (document, modules) = (document(name), modules(name));
+        let rows = rows(&document);
+        let mut turned = 0;
+        for source in &modules {
+            let module = &source.module;
+            let own = place(&rows, module).unwrap();
+            for path in paths(source, &[]).into_iter().filter(|path| path != OF_THE_ROOT) {
+                let (_, other) = place(&rows, &path).unwrap();
+                if other == own.1 {
+                    continue;
+                }
+                for import in
+                    [format!("use crate::{module}::Thing;"), format!("use crate::{{{other}::B, {module}::{{A, B}}}};")]
+                {
+                    let below = Source { text: import, module: other.to_owned() };
+                    assert!(!complaints(&rows, &below).is_empty(), "{name}: {other} may use {module}");
+                    turned += 1;
+                }
+            }
+        }
+        assert!(turned > 100, "{name}: {turned}");
+    }
+}
+
+#[test]
+fn an_import_from_beside_is_found_however_it_is_written() {
+    let document = document("jumplabel");
+    let rows = rows(&document);
+    let is_right =
+        |module: &str, text: &str| complaints(&rows, &Source { module: module.into(), text: text.into() }).is_empty();
+    assert!(!is_right("batch", "use crate::scoped::KeyGuard;"));
+    assert!(!is_right("text::linux::fork", "fn f() { super::super::super::patch::f() }"));
+    assert!(is_right("text::linux::fork", "use super::super::{Held, list::List as L};"));
+    assert!(!is_right("key::raw", "use super::flip;"));
+    assert!(!is_right("key::raw", "use crate::Key;"));
+}
