@@ -6,7 +6,9 @@ use std::vec::Vec;
 
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::patch::Outcome;
+use crate::key::count::Change;
+use crate::key::flip::{change, change_locked};
+use crate::patch::{Lock, Outcome};
 
 /// The keys that have a guard, and the threads that made them.
 static GUARDED: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
@@ -22,13 +24,16 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard<'key> {
     key: &'key RawKey,
-    before: bool,
+    /// `None` as long as there is nothing to give back.
+    before: Option<bool>,
 }
 
 impl RawKey {
     /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key in a process (of this copy of
     /// the library) wait for each other, so tests that need different states of it can run beside each other. `enable`,
     /// `inc` and the like do not wait for a guard.
+    ///
+    /// If a deferred dec is due, the user that has left is counted off by the guard, and does not come back with the old state.
     ///
     /// Costs a flip at each end, if the state is another than before, and a lock and an allocation of the program's
     /// allocator. Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
@@ -47,9 +52,12 @@ impl RawKey {
         }
         guards.push((key, me));
         drop(guards);
-        let guard = KeyGuard { key: self, before: self.is_enabled() };
-        // If this is refused, the guard is dropped, and finds the key as it was.
-        self.set(on)?;
+        // If something is refused, this is dropped, and gives nothing back.
+        let mut guard = KeyGuard { key: self, before: None };
+        let mut lock = Lock::take()?;
+        let before = self.is_held();
+        change_locked(self, Change::to(on), &mut lock)?;
+        guard.before = Some(before);
         Ok(guard)
     }
 }
@@ -59,14 +67,18 @@ impl KeyGuard<'_> {
     ///
     /// # Errors
     /// As [`RawKey::enable`]: then the key stays as it is. A drop cannot report that.
-    pub fn restore(self) -> Result<Outcome, Error> {
-        self.key.set(self.before)
+    pub fn restore(mut self) -> Result<Outcome, Error> {
+        self.give_back()
+    }
+
+    fn give_back(&mut self) -> Result<Outcome, Error> {
+        self.before.take().map_or(Ok(Outcome::default()), |before| change(self.key, Change::to(before)))
     }
 }
 
 impl Drop for KeyGuard<'_> {
     fn drop(&mut self) {
-        let _ = self.key.set(self.before);
+        let _ = self.give_back();
         guarded().retain(|(key, _)| *key != self.key.address());
         GONE.notify_all();
     }

@@ -34,12 +34,6 @@ impl RawKey {
         change(self, Change::Disable)
     }
 
-    /// Turns the key on or off. Not public: the compiler would suggest it to somebody who looks for a `get`.
-    #[cfg(feature = "std")]
-    pub(crate) fn set(&self, on: bool) -> Result<Outcome, Error> {
-        change(self, Change::to(on))
-    }
-
     /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
     /// compare-and-swap. When it returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key went on
     /// without a core sync, later incs report that, too, until one has succeeded.

@@ -31,6 +31,15 @@ impl RawKey {
         self.flags.has(Self::DUE)
     }
 
+    /// Whether a user holds it on that has not left by `dec_deferred`: what the key is once no dec is due any more. Like a count, stale at
+    /// once without the lock.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let leaving = i32::from(self.is_due());
+        self.count() > leaving
+    }
+
     /// Under the lock.
     pub(crate) fn set_due(&self, due: bool) {
         self.flags.set(Self::DUE, due);

@@ -160,6 +160,34 @@ fn sealed_while_a_dec_is_due() {
     });
 }
 
+/// What a guard gives back is the state of those users that there are: the one who has left is counted off, and not for ever on.
+#[test]
+fn guarded_while_a_dec_is_due() {
+    passes(|| {
+        for on in [true, false] {
+            NEVER.inc().unwrap();
+            NEVER.dec_deferred().unwrap();
+            let guard = NEVER.scoped(on).unwrap();
+            assert!(never() == on && NEVER.flush() == Ok(None));
+            drop(guard);
+            assert!(NEVER.count() == 0 && !never(), "on for ever");
+        }
+        NEVER.inc().unwrap();
+        NEVER.dec_deferred().unwrap();
+        NEVER.inc().unwrap();
+        // Refused: the dec is still due, and the user who came still counts.
+        assert_eq!(NEVER.scoped(false).unwrap_err(), Error::Counted { count: 2 });
+        assert!(NEVER.flush().unwrap().is_some() && NEVER.count() == 1);
+        drop(NEVER.scoped(false).unwrap());
+        assert!(NEVER.count() == 1 && never());
+        NEVER.dec_deferred().unwrap();
+        let lock = jumplabel::Lock::take().unwrap();
+        assert_eq!(NEVER.scoped(true).unwrap_err(), Error::Reentrant);
+        drop(lock);
+        assert!(NEVER.flush().unwrap().is_some() && !never(), "a guard that there is not gave something back");
+    });
+}
+
 /// A platform that has no writer while `REFUSES` says so.
 struct Refusing;
 
