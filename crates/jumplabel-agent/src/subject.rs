@@ -15,6 +15,8 @@ pub struct Subject {
     pub sites: usize,
     pub address: usize,
     pub kind: Kind,
+    /// Of a key: whether it is on, and not only until a deferred dec is carried out.
+    pub is_held: bool,
 }
 
 /// What it is, and its state.
@@ -28,7 +30,8 @@ pub enum Kind {
 impl Subject {
     fn of_key(info: KeyInfo) -> Subject {
         let KeyInfo { file, line, column, sites, key, .. } = info;
-        Subject { name: info.to_string(), file, line, column, sites, address: key.address(), kind: Kind::Key(info) }
+        let (name, address, is_held) = (info.to_string(), key.address(), key.is_held());
+        Subject { name, file, line, column, sites, address, kind: Kind::Key(info), is_held }
     }
 
     fn of_call(info: CallInfo) -> Subject {
@@ -37,13 +40,13 @@ impl Subject {
             info.symbol().map_or_else(|| format!("{address:#x}"), |name| name.to_string_lossy().into_owned())
         });
         let (name, address) = (info.path.to_owned(), call.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Call(target) }
+        Subject { name, file, line, column, sites, address, kind: Kind::Call(target), is_held: false }
     }
 
     fn of_mode(info: ModeInfo) -> Subject {
         let ModeInfo { file, line, column, sites, mode, .. } = info;
         let (name, address) = (info.path.to_owned(), mode.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info) }
+        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info), is_held: false }
     }
 
     /// All that are loaded, by their names.

@@ -31,6 +31,8 @@ static_key! {
     static PACKETS: false;
     #[key(name = "auth.strict")]
     static STRICT: true;
+    #[key(name = "late")]
+    static LATE: false, deferred core::time::Duration::from_secs(3600);
 }
 modes! {
     enum Mode { Fast, Checked, Traced }

@@ -42,14 +42,16 @@ impl Change<'_> {
             (_, To::Inc) => To::Dec,
             (_, To::Dec) => To::Inc,
             (Kind::Mode(info), _) => To::Mode(info.number.into()),
-            (Kind::Key(info), _) => To::Key(info.enabled),
+            // A user that has left by a deferred dec does not come back.
+            (Kind::Key(_), _) => To::Key(self.subject.is_held),
             (Kind::Call(_), to) => to, // never chosen
         }
     }
 
     /// Whether it is not so already.
     pub fn is_one(&self) -> bool {
-        self.back() != self.to
+        let shows_otherwise = |on: bool| matches!(&self.subject.kind, Kind::Key(info) if info.enabled != on);
+        self.back() != self.to || matches!(self.to, To::Key(on) if shows_otherwise(on))
     }
 }
 

@@ -38,15 +38,19 @@ fn list() {
                 ("agent::HASH", "call", "default", None),
                 ("agent::MODE", "mode", "1/3", None),
                 ("auth.strict", "key", "on", Some(1)),
+                ("late", "key", "off", Some(0)),
                 ("net.packets", "key", "off", Some(0)),
                 ("net.trace", "key", "off", Some(0)),
             ]
         );
-        assert_eq!(keys.iter().map(|row| row.no_remote).collect::<Vec<_>>(), [false, false, true, false, false]);
+        assert_eq!(keys.iter().map(|row| row.no_remote).collect::<Vec<_>>(), [false, false, true, false, false, false]);
         assert_eq!((keys[4].declared.line, keys[4].declared.file.ends_with("agent.rs")), (LINE, true));
-        assert_eq!(keys[4].sites, usize::from(cfg!(not(jumplabel_fallback))));
+        assert_eq!(keys[5].sites, usize::from(cfg!(not(jumplabel_fallback))));
         let some = client.done(&format!("list net.*,file:agent.rs:{LINE}")).keys.unwrap();
-        assert_eq!(some.iter().map(|row| &*row.key).collect::<Vec<_>>(), ["auth.strict", "net.packets", "net.trace"]);
+        assert_eq!(
+            some.iter().map(|row| &*row.key).collect::<Vec<_>>(),
+            ["auth.strict", "late", "net.packets", "net.trace"]
+        );
         assert!(client.refused("list nobody", 1).contains("nothing matches `nobody`"));
         assert!(client.refused("list fn:x", 2).contains("does not know functions"));
         assert!(client.refused("fetch", 2).contains("no such request"));

@@ -7,7 +7,7 @@ use jumplabel_agent::{Event, Options};
 use jumplabel_testing::scenario::passes;
 
 use crate::client::{Agent, Client};
-use crate::{MODE, Mode, PACKETS, TRACE, now};
+use crate::{LATE, MODE, Mode, PACKETS, TRACE, now};
 
 /// Waits until the agent tells that it has taken something back: what.
 fn taken_back(watcher: &mut Client) -> Vec<String> {
@@ -126,6 +126,29 @@ fn changed_otherwise() {
             lines[3].starts_with("net.packets stays as it is") && lines[3].contains("held by 2 users"),
             "{lines:?}"
         );
+    });
+}
+
+/// A key that is on only because a dec is due: whoever sets it takes that user's place, and does not give it back.
+#[test]
+fn while_a_dec_is_due() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        for state in ["on", "off"] {
+            LATE.inc().unwrap();
+            LATE.dec_deferred().unwrap();
+            let done = client.done(&format!("set late={state} for 1")).set.unwrap();
+            assert_eq!((done.changes.len(), LATE.is_enabled()), (1, state == "on"));
+            assert_eq!(LATE.flush(), Ok(None), "the dec of one that has left");
+            if state == "on" {
+                assert_eq!(taken_back(&mut watcher), ["late"]);
+            } else {
+                assert_eq!(done.reverts_in, None);
+            }
+            assert!(!LATE.is_enabled(), "on for ever");
+        }
     });
 }
 
