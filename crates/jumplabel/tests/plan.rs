@@ -5,7 +5,7 @@ mod model;
 
 use std::sync::Mutex;
 
-use jumplabel::{Batch, static_key};
+use jumplabel::{Batch, for_each_site, static_branch_unlikely, static_key};
 use model::{CAPACITY, Case, KEYS, Op, Rules};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
@@ -76,4 +76,56 @@ fn a_large_batch() {
     for (at, key) in MANY.iter().enumerate() {
         assert_eq!((key.is_enabled(), key.count()), (at.is_multiple_of(2), i32::from(at.is_multiple_of(2))));
     }
+}
+
+static_key! { static SPREAD: [false; 48]; }
+
+/// Functions with a site each, several on a page, on pages with even and odd numbers.
+macro_rules! spread {
+    ($($number:literal)*) => {
+        fn checks() -> [fn() -> bool; 48] {
+            $({
+                #[inline(never)]
+                fn check() -> bool {
+                    if std::hint::black_box(false) {
+                        // SAFETY: never executed.
+                        unsafe { std::arch::asm!(".skip 400") };
+                    }
+                    static_branch_unlikely!(SPREAD[$number])
+                }
+                CHECKS.lock().unwrap().push(check as fn() -> bool);
+            })*
+            let mut checks = CHECKS.lock().unwrap();
+            std::mem::take(&mut *checks).try_into().unwrap()
+        }
+    };
+}
+static CHECKS: Mutex<Vec<fn() -> bool>> = Mutex::new(Vec::new());
+spread! {
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
+}
+
+/// What an outcome says of pages, whichever sites a flip changes: so many as those begin on.
+#[test]
+#[cfg_attr(miri, ignore = "no sites")]
+fn pages_are_counted_once() {
+    let _free = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // SAFETY: no condition.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let checks = checks();
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut most = 0;
+    for _ in 0..200 {
+        let wanted: Vec<bool> = SPREAD.iter().map(|key| key.is_enabled() ^ (random.u8(..3) == 0)).collect();
+        let mut pages = std::collections::BTreeSet::new();
+        for (key, _) in SPREAD.iter().zip(&wanted).filter(|(key, on)| key.is_enabled() != **on) {
+            for_each_site(key, |site| _ = pages.insert(site.address / page)).unwrap();
+        }
+        let batch =
+            SPREAD.iter().zip(&wanted).fold(Batch::<48>::with_capacity(), |batch, (key, on)| batch.set(key, *on));
+        assert_eq!(batch.commit().unwrap().pages, pages.len());
+        assert!(checks.iter().zip(&wanted).all(|(check, on)| check() == *on));
+        most = most.max(pages.len());
+    }
+    assert!(most > 3 || page > 4096 || cfg!(not(jumplabel_sites)), "all on {most} pages");
 }
