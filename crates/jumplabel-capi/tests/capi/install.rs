@@ -52,6 +52,21 @@ fn for_musl() {
     }
 }
 
+/// What a package is made of can be used where it lies, before it is where it says.
+#[test]
+fn used_below_destdir() {
+    let stage = scratch("destdir");
+    make(&["install", &format!("DESTDIR={}", stage.display()), "PREFIX=/opt/c++"]);
+    let build = scratch("destdir-cmake");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
+    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}/opt/c++", stage.display())));
+    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    for program in ["shared", "static"] {
+        assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
+    }
+}
+
 /// A directory that cargo is told of by its configuration (this variable is `build.target-dir`), and one in which something else
 /// lies where a build of the release profile would be.
 #[test]
