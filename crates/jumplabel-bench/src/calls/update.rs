@@ -42,12 +42,25 @@ pub fn counted() -> Option<Counted> {
     Some(Counted { instructions: all.instructions - nothing.instructions, ..all })
 }
 
+/// How many bytes of code an update changes: the linker decides. One alone needs one core sync, and more need three on x86.
+fn changed_bytes() -> Result<usize> {
+    let code = |target| -> Result<[u8; 16]> {
+        ANSWER.update(target)?;
+        // SAFETY: the trampoline, and what is behind it in the same section; nobody writes there now.
+        Ok(unsafe { (*ANSWER as *const [u8; 16]).read_volatile() })
+    };
+    let [old, new] = [code(no)?, code(yes)?];
+    ANSWER.update(no)?;
+    Ok(old.iter().zip(new).filter(|(old, new)| *old != new).count())
+}
+
 pub fn run(report: &mut Report, counted: Option<Counted>, quick: bool) -> Result<()> {
     if let Err(error) = open_floor() {
         report.note(format!("an update is not measured here, for want of a floor beside it: {error}"));
         return Ok(());
     }
     let call = Functions { first: *ANSWER as *const () as usize, count: 1, apart: 0 };
+    let changed_bytes = changed_bytes()?;
     let executor = Executor::start(vec![floor_of_one(), call]);
     let mut rows = [Work::Floor, Work::CoreSync, Work::Update].map(|work| (work, Samples::default()));
     let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 2 } else { 10 }));
@@ -94,6 +107,7 @@ pub fn run(report: &mut Report, counted: Option<Counted>, quick: bool) -> Result
             "core_sync_us": sync,
             "update_us": update,
             "core_syncs": counted.map(|counted| counted.core_syncs),
+            "changed_bytes": changed_bytes,
             "instructions": counted.map(|counted| counted.instructions),
             "writer": writer.map(|writer| writer.name()),
             "target": target.json(),
