@@ -1,6 +1,12 @@
 //! A measurement, and the quantiles of many.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long rounds go on, of which there is one at least: so many seconds. A tenth where the build is not optimised: it is there to be run
+/// by tests, and nobody looks at its times.
+pub fn budget(seconds: u64) -> Duration {
+    Duration::from_secs(seconds) / if cfg!(debug_assertions) { 10 } else { 1 }
+}
 
 /// Nanoseconds that `work` takes.
 pub fn time(work: impl FnOnce()) -> f64 {

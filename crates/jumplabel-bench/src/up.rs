@@ -9,7 +9,6 @@
 
 use std::arch::asm;
 use std::hint::black_box;
-use std::time::Duration;
 
 use jumplabel::{lock_prefix, up};
 use serde_json::json;
@@ -113,7 +112,7 @@ pub fn run(quick: bool) -> Result<Report> {
         switch(*in_up)?;
         *count = step::instructions_of_turn(loops[0]).unwrap_or(f64::NAN);
     }
-    placed::rounds(Duration::from_secs(if quick { 2 } else { 20 }), VARIANTS.len(), |placement, at| {
+    placed::rounds(crate::samples::budget(if quick { 2 } else { 20 }), VARIANTS.len(), |placement, at| {
         let (_, loops, in_up) = &VARIANTS[at];
         switch(*in_up)?;
         if placed::run(loops, placement, 1) != 0 {

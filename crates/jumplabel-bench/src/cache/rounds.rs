@@ -3,7 +3,7 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jumplabel_testing::clock::{move_to, processors};
 
@@ -59,7 +59,7 @@ fn rows() -> Vec<Row> {
 
 /// Measures on these processors at once.
 pub fn measure(on: &[usize], quick: bool) -> Measured {
-    let budget = Duration::from_secs(if quick { 2 } else { 40 });
+    let budget = crate::samples::budget(if quick { 2 } else { 40 });
     let (barrier, stop, seed) = (Barrier::new(on.len()), AtomicBool::new(false), fastrand::u64(..));
     let (start, nanoseconds) = (Instant::now(), loops::nanoseconds());
     let work = |processor: usize| {

@@ -12,8 +12,6 @@ mod prepare;
 mod update;
 mod ways;
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::Result;
@@ -65,7 +63,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let counted = update::counted();
     let mut rows: Vec<Row> =
         (0..SHAPES.len()).flat_map(|shape| WAYS.iter().map(move |&way| Row::new(way, shape))).collect();
-    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+    placed::rounds(crate::samples::budget(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
         rows[at].sample(placement);
         Ok(())
     })?;

@@ -8,8 +8,6 @@
 
 mod ways;
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::Result;
@@ -40,7 +38,7 @@ pub fn run(quick: bool) -> Result<Report> {
         }
     }
     rows.iter().try_for_each(|row| row.assert_code(&rows))?;
-    let budget = Duration::from_secs(if quick { 3 } else { 30 });
+    let budget = crate::samples::budget(if quick { 3 } else { 30 });
     placed::rounds(budget, rows.len(), |placement, at| rows[at].sample(placement))?;
     let mut report = Report::new("layers", quick);
     (0..LOOPS.len()).for_each(|shape| report_shape(&mut report, &rows, shape));

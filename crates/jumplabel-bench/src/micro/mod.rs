@@ -9,8 +9,6 @@
 
 mod cases;
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::Result;
@@ -33,7 +31,7 @@ struct Row {
 pub fn run(quick: bool) -> Result<Report> {
     cases::begin();
     let mut rows = rows()?;
-    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+    placed::rounds(crate::samples::budget(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
         let Row { case, samples, .. } = &mut rows[at];
         (case.prepare)()?;
         let nanoseconds = placed::nanoseconds(&case.loops, placement, TURNS);

@@ -159,7 +159,7 @@ fn measure(cells: &mut [Cell], prefixes: &Prefixes, quick: bool) -> Result<usize
     let mut turns: Vec<(usize, usize)> =
         (0..cells.len()).flat_map(|cell| (0..LAYOUTS).map(move |layout| (cell, layout))).collect();
     let mut backends = BACKENDS;
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 40 }));
+    let (start, budget) = (Instant::now(), crate::samples::budget(if quick { 3 } else { 40 }));
     let mut rounds = 0;
     while start.elapsed() < budget || rounds == 0 {
         fastrand::shuffle(&mut turns);

@@ -13,7 +13,6 @@ pub mod loops;
 mod targets;
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use perf_event::events::Hardware;
 use serde_json::{Value, json};
@@ -205,7 +204,7 @@ fn assert_code(rows: &[Row]) -> Result<()> {
 
 fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
     let mut sweep = cold::Sweep::new();
-    placed::rounds(Duration::from_secs(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
+    placed::rounds(crate::samples::budget(if quick { 3 } else { 30 }), rows.len(), |placement, at| {
         rows[at].prepare()?;
         rows[at].sample(&mut sweep, placement);
         Ok(())

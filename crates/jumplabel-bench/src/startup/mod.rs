@@ -9,7 +9,7 @@ mod programs;
 mod trace;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ pub fn run(quick: bool) -> Result<Report> {
             faults: Samples::default(),
         });
     }
-    let budget = Duration::from_secs(if quick { 2 } else { 20 });
+    let budget = crate::samples::budget(if quick { 2 } else { 20 });
     let start = Instant::now();
     let mut turns = [0, 1];
     while start.elapsed() < budget {

@@ -9,8 +9,6 @@
 
 mod choices;
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::Result;
@@ -40,7 +38,7 @@ pub fn run(quick: bool) -> Result<Report> {
             rows.push(Row::new(shape, choice, arm)?);
         }
     }
-    let budget = Duration::from_secs(if quick { 3 } else { 30 });
+    let budget = crate::samples::budget(if quick { 3 } else { 30 });
     placed::rounds(budget, rows.len(), |placement, at| rows[at].sample(placement))?;
     let mut report = Report::new("switch", quick);
     for shape in 0..LOOPS.len() {

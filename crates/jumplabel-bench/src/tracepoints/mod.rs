@@ -3,7 +3,7 @@
 mod dormant;
 mod live;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let stepped = LIVE.iter().map(Live::instructions).collect::<Result<Vec<_>>>()?;
     let mut sweep = Sweep::new();
     let mut turns: Vec<usize> = (0..STATES.len() * NUMBERS.len() * WAYS.len() + LIVE.len()).collect();
-    let (start, budget) = (Instant::now(), Duration::from_secs(if quick { 3 } else { 40 }));
+    let (start, budget) = (Instant::now(), crate::samples::budget(if quick { 3 } else { 40 }));
     while start.elapsed() < budget || live[0].len() == 0 {
         fastrand::shuffle(&mut turns);
         for &turn in &turns {
