@@ -82,18 +82,18 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
+	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
-	RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/profile" cargo test --target-dir target/instrumented -p jumplabel --test keys
+	RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/profile --cfg jumplabel_portable_tests" cargo test --target-dir target/instrumented -p jumplabel --test keys
 
 # The counter and the lock under loom: all interleavings of small programs, bounded ones of larger.
 model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 
 miri:
-	cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test switches --test scoped --test threads --test tracepoints
+	RUSTFLAGS="--cfg jumplabel_portable_tests" cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test switches --test scoped --test threads --test tracepoints
 
 fuzz:
 	cargo xtask fuzz 15

@@ -24,11 +24,13 @@ pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &s
         Compiler::Zig(_, needs) => (&["+nightly", "-Zbuild-std=std,panic_unwind,proc_macro,test"], needs),
     };
     let rust = target.rust;
+    // The set `up` decodes x86.
+    let portable = if rust.starts_with(['x', 'i']) { "" } else { "--cfg jumplabel_portable_tests" };
     cmd!(sh, "cargo {toolchain...} {subcommand} --target-dir target/arches --target {rust}")
         .env(variable(target, "LINKER"), target.cc())
         // It costs more to link than the tests take.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("RUSTFLAGS", format!("{rustflags} {needs}"))
+        .env("RUSTFLAGS", format!("{rustflags} {needs} {portable}"))
         .quiet()
 }
 
