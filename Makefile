@@ -10,7 +10,9 @@ export PATH := $(dir $(CARGO)):$(PATH)
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo
 
-# Every check, in the order in which they are cheap to fail.
+# Every check, in the order in which they are cheap to fail. What helps to compile the same crate again costs more than it saves where
+# all is compiled once.
+test: export CARGO_INCREMENTAL := 0
 test: setup lint unit torture-short
 	cargo xtask beside $(foreach goal,arches kernels fuzz miri model fallback instrumented package,"make $(goal)")
 	@echo "all checks passed"
@@ -38,7 +40,7 @@ lint:
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
-	cargo clippy -p jumplabel-capi --features kernel --all-targets -- -D warnings
+	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
