@@ -2,7 +2,6 @@
 
 use jumplabel::arch::{Arch, Code, Kind, Native, State};
 use jumplabel::format::{self, BRANCH};
-use jumplabel::text::builtin;
 use jumplabel::{Batch, Error, for_each_site, set_writer};
 
 use super::{WRITERS, sites};
@@ -126,7 +125,8 @@ fn foreign_bytes_on_two_pages() {
     passes(|| {
         let pages = crossing();
         let watch = Watch::new(pages.raw());
-        assert_eq!(pages.site(1) % builtin().page_size(), builtin().page_size() - 2);
+        let page_size = jumplabel::text::builtin().page_size();
+        assert_eq!(pages.site(1) % page_size, page_size - 2);
         // SAFETY: the bytes of a function of ours.
         let good = unsafe { *(pages.site(1) as *const [u8; Native::SIZE]) };
         let mut bad = good;
