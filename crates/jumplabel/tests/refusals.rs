@@ -27,5 +27,7 @@ mod switches;
 #[cfg(target_arch = "x86_64")]
 #[path = "refusals/trap.rs"]
 mod trap;
+#[path = "refusals/two_mappings.rs"]
+mod two_mappings;
 #[path = "refusals/writes.rs"]
 mod writes;

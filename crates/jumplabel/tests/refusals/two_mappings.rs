@@ -1,0 +1,41 @@
+//! A site that lies across the cut between two mappings.
+#![cfg(target_arch = "x86_64")] // where a site can lie on two pages
+
+use jumplabel::{Errno, Error, WriterKind, set_writer};
+
+use crate::pages::PAGE;
+use crate::scenario::passes;
+use crate::state::Watch;
+
+crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
+
+/// A site that lies on two pages of different mappings: `swap` would move its halves one after the other.
+#[test]
+fn a_site_on_two_mappings() {
+    passes(|| {
+        let sites = sites();
+        let second = (sites.site(3) & !(PAGE - 1)) + PAGE;
+        assert!(sites.site(3) + 5 > second);
+        // SAFETY: the page becomes a copy of itself that has no file; no other thread is there to run it meanwhile.
+        unsafe {
+            let code = std::slice::from_raw_parts(second as *const u8, PAGE).to_vec();
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            let page = libc::mmap(second as *mut _, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            assert_eq!(page as usize, second);
+            page.cast::<u8>().copy_from(code.as_ptr(), PAGE);
+            assert_eq!(libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC), 0);
+        }
+        let watch = Watch::new(sites.raw());
+        set_writer(Some(WriterKind::Swap));
+        let error = watch.refused(|| sites.set(true));
+        let Error::Denied { refused } = error else { panic!("{error:?}") };
+        assert!(refused.iter().eq([(WriterKind::Swap, Errno(libc::EFAULT))]), "{error}");
+        for writer in [Some(WriterKind::Procmem), Some(WriterKind::Mprotect), None] {
+            set_writer(writer);
+            for on in [true, false] {
+                sites.set(on).unwrap();
+                assert!(sites.all(on));
+            }
+        }
+    });
+}
