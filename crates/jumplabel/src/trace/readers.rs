@@ -129,7 +129,8 @@ fn know() {
         // SAFETY: by the contract of the field.
         leave: |words, text| unsafe { text.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>()) },
     };
-    NEEDS.store((&raw const THESE).cast_mut(), Ordering::Release);
+    // If the compiler knew the only value, it would call these functions wherever `NEEDS` is looked at: in every program.
+    NEEDS.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
 }
 
 fn new_generation() -> u32 {
