@@ -29,5 +29,7 @@ mod switches;
 mod trap;
 #[path = "refusals/two_mappings.rs"]
 mod two_mappings;
+#[path = "refusals/way_back.rs"]
+mod way_back;
 #[path = "refusals/writes.rs"]
 mod writes;
