@@ -9,6 +9,33 @@ use crate::state::Watch;
 
 crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
 
+/// Sites of one run on two pages, of which one has another mapping: nothing is cut.
+crate::pages::pages! { neighbours: 1 keys, 2 sites, every 1 pages, at 0 }
+
+fn part_from_its_file(second: usize) {
+    // SAFETY: the page becomes a copy of itself that has no file; no other thread is there to run it meanwhile.
+    unsafe {
+        let code = std::slice::from_raw_parts(second as *const u8, PAGE).to_vec();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        let page = libc::mmap(second as *mut _, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        assert_eq!(page as usize, second);
+        page.cast::<u8>().copy_from(code.as_ptr(), PAGE);
+        assert_eq!(libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC), 0);
+    }
+}
+
+#[test]
+fn sites_on_two_mappings() {
+    passes(|| {
+        part_from_its_file(neighbours().site(1));
+        set_writer(Some(WriterKind::Swap));
+        for on in [true, false] {
+            neighbours().set(on).unwrap();
+            assert!(neighbours().all(on));
+        }
+    });
+}
+
 /// A site that lies on two pages of different mappings: `swap` would move its halves one after the other.
 #[test]
 fn a_site_on_two_mappings() {
@@ -16,15 +43,7 @@ fn a_site_on_two_mappings() {
         let sites = sites();
         let second = (sites.site(3) & !(PAGE - 1)) + PAGE;
         assert!(sites.site(3) + 5 > second);
-        // SAFETY: the page becomes a copy of itself that has no file; no other thread is there to run it meanwhile.
-        unsafe {
-            let code = std::slice::from_raw_parts(second as *const u8, PAGE).to_vec();
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-            let page = libc::mmap(second as *mut _, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-            assert_eq!(page as usize, second);
-            page.cast::<u8>().copy_from(code.as_ptr(), PAGE);
-            assert_eq!(libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC), 0);
-        }
+        part_from_its_file(second);
         let watch = Watch::new(sites.raw());
         set_writer(Some(WriterKind::Swap));
         let error = watch.refused(|| sites.set(true));
