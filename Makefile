@@ -107,7 +107,7 @@ mutants: cargo
 	@mkdir -p target/mutants
 	cargo mutants --jobs 1 -p jumplabel -o target/mutants/core $(MUTANTS) -- --lib $(MUTANT_TESTS:%=--test %)
 	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
-MUTANT_TESTS := contract encoding instant keys naked or_load plan process refusals threads
+MUTANT_TESTS := calls contract encoding instant keys naked ops or_load plan process refusals threads
 
 package:
 	cargo package -p jumplabel --allow-dirty --quiet
