@@ -1,9 +1,9 @@
 //! Flips where a program is not quite itself: in signal handlers that interrupt flips, in constructors, in handlers at exit.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use jumplabel::text::Token;
-use jumplabel::{Error, set_writer, static_key};
+use jumplabel::text::{Token, Writer};
+use jumplabel::{Errno, Error, set_writer, static_branch_unlikely, static_key};
 
 use crate::scenario::{Scenario, fork, passes, reap, rounds, slowness};
 use crate::twin::{PrivateLock, Twin, install};
@@ -252,4 +252,43 @@ fn exit() {
         assert_eq!(unsafe { libc::atexit(destructor) }, 0);
         sites().set(true).unwrap();
     });
+}
+
+/// In the middle of a flip all signals are blocked, but for SIGSYS and those that the C library keeps for itself; afterwards, those that were.
+#[test]
+fn blocked_in_mid_flip() {
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    struct Looks;
+    impl Twin for Looks {
+        fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+            SEEN.store(mask(), Ordering::Relaxed);
+            writer.sync()
+        }
+    }
+    fn mask() -> u64 {
+        let mut now = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: only asks.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), now.as_mut_ptr());
+            (1..=64)
+                .fold(0, |mask, signal| mask | (libc::sigismember(now.as_ptr(), signal).max(0) as u64) << (signal - 1))
+        }
+    }
+    passes(|| {
+        install(Looks);
+        let before = mask();
+        MASKED.enable().unwrap();
+        assert!(masked());
+        // The kernel's own, SIGSYS, and the first real-time signals.
+        let never = [libc::SIGKILL, libc::SIGSTOP, libc::SIGSYS, 32, 33, 34].map(|signal| 1_u64 << (signal - 1));
+        let free = !SEEN.load(Ordering::Relaxed) & !never.iter().sum::<u64>();
+        assert_eq!(free, 0, "signals that interrupt a flip");
+        assert_eq!(mask(), before);
+    });
+}
+
+static_key! { static MASKED: false; }
+
+fn masked() -> bool {
+    static_branch_unlikely!(MASKED)
 }
