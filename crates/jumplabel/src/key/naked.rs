@@ -180,6 +180,7 @@ macro_rules! naked_key {
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
+        #[allow(non_camel_case_types)]
         pub mod __type {
             pub enum $key {}
         }
@@ -202,6 +203,7 @@ macro_rules! __naked_function {
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
+        #[allow(non_camel_case_types)]
         pub mod __type {
             pub enum $key {}
         }
