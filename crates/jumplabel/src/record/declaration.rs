@@ -229,7 +229,7 @@ macro_rules! __key_record_asm {
     ($($meta:ident)?) => {
         ::core::concat!(
             ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
-            $crate::__key_word_asm!(),
+            $crate::__key_word_asm!("key"),
             "\n.long {declaration} - .\n.long 0" $(, "+{", ::core::stringify!($meta), "} - .")?,
             "\n.popsection"
         )

@@ -117,9 +117,6 @@ macro_rules! __site_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
-    () => {
-        $crate::__key_word_asm!("key")
-    };
     ($operand:literal) => {
         ::core::concat!(".long {", $operand, "} - .")
     };
@@ -130,9 +127,6 @@ macro_rules! __key_word_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
-    () => {
-        $crate::__key_word_asm!("key")
-    };
     ($operand:literal) => {
         ::core::concat!(".long {", $operand, "}@GOTPCREL")
     };
