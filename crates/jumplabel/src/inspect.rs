@@ -1,4 +1,4 @@
-//! What there is: keys by their records, sites by the tables.
+//! Lists what there is: keys by their records, sites by the tables.
 
 use core::fmt;
 use core::ops::Range;

@@ -1,4 +1,4 @@
-//! Alternatives: instructions that others take the place of if the processor has a feature, decided once, at the start of the program (Linux:
+//! Alternatives: instructions that are replaced by others if the processor has a feature. The program decides once, at its start (Linux:
 //! `ALTERNATIVE`, `apply_alternatives`). x86-64.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Static calls: calls whose target is a choice at run time, at the price of a direct call.
+//! Static calls: calls whose target is chosen at run time, at the price of a direct call.
 //!
 //! ```text
 //!   static_call! { static HASH: fn(&[u8]) -> u64 = portable; }
@@ -27,8 +27,8 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A static call carries code and no data: what a new target reads must have been published before the update, and what the old
-//! one reads must stay until no thread is in it any more.
+//! A static call carries code and no data: publish what a new target reads before the update, and keep what the old target
+//! reads until no thread is in it any more.
 
 mod declare;
 pub(crate) mod info;

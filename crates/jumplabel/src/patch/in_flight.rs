@@ -1,5 +1,5 @@
-//! The transaction that is being carried out, for whoever finds it unfinished: a child that was copied in the middle of it; or,
-//! if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
+//! The transaction that is being carried out. If it is interrupted, others find it unfinished: a child that was copied in the
+//! middle of it; or, if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
 //!
 //! ```text
 //!            begin                  writing              publishing             end
@@ -7,7 +7,7 @@
 //!                    to be dropped          to be undone          to be finished
 //! ```
 //!
-//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
+//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until an undo succeeds.
 //!
 //! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. The lists
 //! that are needed for that are in memory of the copy's own: the stack of the thread that flipped may be gone.

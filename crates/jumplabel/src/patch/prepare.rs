@@ -1,4 +1,4 @@
-//! What a program can have done before its first flip.
+//! Work of the first flip that a program can have done before it.
 
 use super::carry_out::refusal;
 use super::{Lock, STATE, State, in_flight};

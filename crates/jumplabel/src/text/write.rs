@@ -1,4 +1,4 @@
-//! What writers are given: addresses and bytes, and nothing of what they mean.
+//! What writers get: addresses and bytes, without their meaning.
 
 /// Bytes to be written at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Writers, as the engine sees them: which are to be tried, what they do, and what came of it.
+//! Writers, as the engine sees them: which ones to try, what they do, and their results.
 
 use super::Write;
 use crate::error::{Errno, Error, WriterKind};

@@ -1,4 +1,4 @@
-//! Readers that are counted, in two words of which new ones take the one whose turn it is.
+//! Counts readers in two words; new readers take the word whose turn it is.
 //!
 //! ```text
 //!   word    generation (32) │ count (32)       0 in a process that was copied: the system wipes the words there
@@ -7,8 +7,8 @@
 //! A reader counts itself and then loads a list. Whoever has taken a list away and then sees each of the readers' words at 0 once knows
 //! that nobody is in that list any more. The words take turns, so that readers who come cannot keep both from being 0.
 //!
-//! A child of fork, and of a raw `clone`, has one thread. If that was in a probe, it has counted itself in another generation, and
-//! does not count itself off.
+//! A child of fork, and of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation,
+//! so it does not count itself off.
 //!
 //! Nothing here allocates or knows of threads, so the model check can run it as it is.
 

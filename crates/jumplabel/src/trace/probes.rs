@@ -1,4 +1,5 @@
-//! The probes of a tracepoint: a list that never changes. Another takes its place, and it is freed when nobody can be in it any more.
+//! The probes of a tracepoint: a list that never changes. A new list takes its place, and it is freed when no thread
+//! can be in it any more.
 //!
 //! ```text
 //!   Probes ──► List: probe, probe, ...             who emits loads this once

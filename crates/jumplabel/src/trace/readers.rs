@@ -1,5 +1,5 @@
-//! Who is in the probes of a list, and who frees lists: the process's words ([`counting`](super::counting)), and what each thread knows of
-//! itself.
+//! Counts the threads that are in probes, and those that free lists: in words of the process ([`counting`](super::counting)), and in each
+//! thread.
 
 use core::cell::Cell;
 use core::marker::PhantomData;

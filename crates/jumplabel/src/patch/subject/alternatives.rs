@@ -1,4 +1,4 @@
-//! The alternatives of an object as a subject: a key, whose sites hold instructions of the program's.
+//! The alternatives of an object as a subject: a key whose sites hold instructions of the program.
 
 use super::{ALTERNATIVE, Own, Rarer, Subject, examine_all};
 use super::{Found, Look};

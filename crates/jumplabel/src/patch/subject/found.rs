@@ -1,4 +1,4 @@
-//! What a site holds, what it shall hold if its subject does what it is told, and what is wrong if it holds neither.
+//! What a site holds, what it shall hold if its subject has reached its aim, and the error if it holds neither.
 
 use super::Subject;
 use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State};

@@ -1,4 +1,4 @@
-//! Tables of operations as subjects: modes, of which the sites may hold instructions of the program's.
+//! Tables of operations as subjects: modes whose sites may hold instructions of the program.
 
 use super::Subject;
 use crate::error::Error;
