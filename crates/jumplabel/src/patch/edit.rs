@@ -1,6 +1,6 @@
 //! The change of one site, and of many sites that change alike.
 
-use crate::arch::{self, Arch, Change, Code, Native, State, Template};
+use crate::arch::{self, Arch, Code, Native, Rewrite, State, Template};
 use crate::format::Entry;
 use crate::site::index::Entries;
 use crate::text::list::List;
@@ -9,7 +9,7 @@ use crate::text::list::List;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) address: usize,
-    pub(super) change: Change,
+    pub(super) change: Rewrite,
 }
 
 impl Edit {
@@ -68,7 +68,7 @@ impl Run {
                 return None;
             }
             at += 1;
-            Some(Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+            Some(Edit { address, change: Rewrite { old, new: self.to.fill::<Native>(displacement) } })
         });
         at
     }

@@ -1,7 +1,7 @@
 //! Work of the first flip that a program can have done before it.
 
 use super::carry_out::refusal;
-use super::{Lock, STATE, State, in_flight};
+use super::{Lock, TRANSACTION, Transaction, in_flight};
 use crate::error::{Error, Refusals};
 use crate::site::{index, object};
 use crate::text::{Held, Summary, WriterKind};
@@ -22,7 +22,7 @@ use crate::text::{Held, Summary, WriterKind};
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
     let text = lock.text();
-    let State { plan, in_flight } = STATE.get(&mut lock.patch);
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }

@@ -2,7 +2,7 @@
 
 use super::edit::Edit;
 use super::writes;
-use crate::arch::{Change, Demand};
+use crate::arch::{Demand, Rewrite};
 use crate::error::Error;
 use crate::sort::sort_unstable_by;
 use crate::text::list::List;
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
                 return Work::of(edits, extents, text);
             }
             if pattern != like {
-                like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                like = if Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
                 let (steps, more) = writes::look(edit.change);
                 all_steps |= steps;
                 several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.

@@ -57,7 +57,7 @@ pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
 }
 
 /// This copy of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
-pub(super) fn leave(held: &mut Held) {
+pub(super) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
         spans.list.free(&super::TEXT);
