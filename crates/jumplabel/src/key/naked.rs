@@ -113,7 +113,7 @@ impl<F> Settable for NakedKey<F> {
     }
 }
 
-/// The function of one key, as a type: what [`naked_key!`](crate::naked_key) makes for each.
+/// The type that [`naked_key!`](crate::naked_key) makes for the function of each key.
 ///
 /// # Safety
 /// `call` calls a function whose table entry names the one key with this type, made with `DEFAULT`.

@@ -52,7 +52,7 @@ mod portable;
 #[cfg(not(jumplabel_linux))]
 use portable as platform;
 
-/// What [`Text::lock`] hands to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
+/// What [`Text::lock`] passes to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
 /// What a platform tells the library, from [`Text::start`] on.
@@ -64,7 +64,7 @@ pub struct Callbacks {
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
-/// What the patcher needs of the place that it runs in.
+/// What the patcher needs from the system that it runs on.
 ///
 /// [`Held`] stands for the lock: a method that is given one is called with the lock held.
 ///

@@ -16,7 +16,7 @@ use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const GENERATION_SHIFT: u32 = 32;
 
-/// Those who are inside, by a word of their own.
+/// How many readers are inside, in a word on a cache line of its own.
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
@@ -32,7 +32,8 @@ pub struct Readers {
 pub const BOTH: u8 = 3;
 
 impl Word {
-    /// Counts one in. The generation that it is counted in; `new_generation` yields another one, if nobody is inside.
+    /// Counts one in, and returns the generation in which it is counted. If nobody is inside, that is a new one, from
+    /// `new_generation`.
     ///
     /// One instruction counts and looks at the generation: a process may be copied anywhere else.
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
@@ -69,7 +70,8 @@ impl Readers {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Under the lock: which of the words are 0 now. If the one that nobody takes is, it has its turn.
+    /// Under the lock: which of the words are 0 now. If the one that new readers do not take is 0, it has its turn from
+    /// now on.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

@@ -73,7 +73,7 @@ pub use info::{TracepointInfo, for_each_tracepoint};
 use probes::Entry;
 pub use probes::Probes;
 
-/// What is traced, as a type: what [`tracepoint!`](crate::tracepoint) makes for each.
+/// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
 /// # Safety
 /// The default of the trampoline, which is its `Target`, goes through the list of its tracepoint.
@@ -233,9 +233,9 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
 /// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and the data
 /// of probes that were removed before are dropped. Of this copy of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. Threads that come into closures
-/// meanwhile are not waited for. Costs a few system calls, and as long as the probes take. Not for signal handlers. In a child
-/// of `fork`, only its own threads count.
+/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. It does not wait for threads
+/// that enter closures meanwhile. Costs a few system calls, and takes as long as the probes. Not for signal handlers. In a child of
+/// `fork`, only its own threads count.
 ///
 /// # Errors
 /// [`Error::Reentrant`] from a closure of a tracepoint, or from what drops one: it would wait for itself. Also if this thread holds the

@@ -142,7 +142,7 @@ pub(super) fn is_freeing() -> bool {
     words().is_some_and(|words| !words.freeing.is_empty())
 }
 
-/// This thread is counted. Not to be sent to another.
+/// This thread is counted. Must not be sent to another.
 pub struct Inside {
     word: &'static Word,
     generation: u64,
