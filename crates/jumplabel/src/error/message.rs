@@ -24,7 +24,7 @@ impl fmt::Display for Error {
             Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
             Error::NoWriter => f.write_str(
                 "the platform has nothing to write this code with: a kernel's Text::writers must choose one of its own; procmem \
-                 cannot change calls that a table lists; a build without sites writes none",
+                 cannot change calls that a table lists; a build without sites writes no code",
             ),
             Error::UnknownWriter => f.write_str(
                 "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
@@ -54,12 +54,12 @@ impl fmt::Display for Error {
             Error::UnfitOp { op } => write!(
                 f,
                 "the operation {op} cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
-                 pointer, jump, call or return; or leave its template out, and it is a static call"
+                 pointer, jump, call or return; or leave its template out, so that it is a static call"
             ),
             Error::UnfitAlternative { address } => write!(
                 f,
                 "the alternative at {address:#x} has an instruction that cannot be moved there, or that is not known: write it in another \
-                 way, or make it longer than 7 bytes, and it is jumped to"
+                 way, or make it longer than 7 bytes, so that the site jumps to it"
             ),
             Error::OutOfRange { address } => write!(
                 f,
@@ -77,7 +77,7 @@ impl fmt::Display for Error {
             ),
             Error::DamagedTable { entry } => write!(
                 f,
-                "the table entry at {entry:#x}, which is or may be of this key, leads out of its object: rebuild the \
+                "the table entry at {entry:#x}, which belongs or may belong to this key, leads out of its object: rebuild the \
                  binary, or teach the tool that rewrote it about the section __jump_table"
             ),
             Error::NoBounds { object } => write!(
@@ -102,7 +102,7 @@ impl fmt::Display for Error {
             }
             Error::NoRecords => f.write_str(
                 "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
-                 list of keys yourself, of KEY.raw()",
+                 list of each KEY.raw() yourself",
             ),
             Error::OutOfMemory => f.write_str(
                 "the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap \
@@ -114,7 +114,7 @@ impl fmt::Display for Error {
             Error::RollbackFailed { address } => write!(
                 f,
                 "writing code was refused in mid-batch and could not be undone from {address:#x} on: allow it again \
-                 and flip again: the first flip, of any key, restores them"
+                 and flip again: the next flip, of any key, restores the sites"
             ),
         }
     }
