@@ -27,39 +27,18 @@ pub enum Machine {
 /// Evaluates `$body` with `$A` as the instruction set's encoder.
 macro_rules! with_encoder {
     ($machine:expr, $A:ident => $body:expr) => {
+        with_encoder! {
+            $machine, $A => $body;
+            X86: X86<32>, X86_64: X86<64>, Aarch64: Aarch64, Arm: Arm, Riscv64: Riscv64, Powerpc64: Powerpc64, S390x: S390x,
+            Loongarch64: Loongarch64
+        }
+    };
+    ($machine:expr, $A:ident => $body:expr; $($name:ident: $encoder:ty),*) => {
         match $machine {
-            Machine::X86 => {
-                type $A = X86<32>;
+            $(Machine::$name => {
+                type $A = $encoder;
                 $body
-            }
-            Machine::X86_64 => {
-                type $A = X86<64>;
-                $body
-            }
-            Machine::Aarch64 => {
-                type $A = Aarch64;
-                $body
-            }
-            Machine::Arm => {
-                type $A = Arm;
-                $body
-            }
-            Machine::Riscv64 => {
-                type $A = Riscv64;
-                $body
-            }
-            Machine::Powerpc64 => {
-                type $A = Powerpc64;
-                $body
-            }
-            Machine::S390x => {
-                type $A = S390x;
-                $body
-            }
-            Machine::Loongarch64 => {
-                type $A = Loongarch64;
-                $body
-            }
+            })*
         }
     };
 }
