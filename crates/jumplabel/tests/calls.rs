@@ -8,7 +8,7 @@ mod reach;
 #[path = "calls/refused.rs"]
 mod refused;
 
-use jumplabel::{Batch, Error, static_call, static_key};
+use jumplabel::{Batch, Error, Lock, static_call, static_key};
 
 /// Of a call.
 const SITES: usize = cfg!(jumplabel_trampolines) as usize;
@@ -211,6 +211,19 @@ fn by_address() {
     // SAFETY: its default.
     unsafe { HOOK.raw().update(0) }.unwrap();
     assert_eq!(HOOK(1), 2);
+}
+
+/// By a caller that holds the lock, whom `update` refuses.
+#[test]
+fn under_the_lock() {
+    static_call! { static HOOK: fn(u64) -> u64 = first; }
+    let mut lock = Lock::take().unwrap();
+    assert_eq!(HOOK.update(second), Err(Error::Reentrant));
+    assert_eq!(HOOK(1), 2);
+    assert_eq!(HOOK.update_locked(second, &mut lock).unwrap().sites, SITES);
+    assert_eq!(HOOK(1), 101);
+    drop(lock);
+    assert_eq!(HOOK.update(first).unwrap().sites, SITES);
 }
 
 /// Together with keys: both, or, if one is refused, neither.
