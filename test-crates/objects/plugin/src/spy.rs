@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jumplabel::text::{
-    self, Body, Extent, Failure, Held, Callbacks, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
+    self, Body, Callbacks, Extent, Failure, Held, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
 };
 use jumplabel::{Errno, Error, RawKey, WriterKind, set_text};
 
