@@ -23,15 +23,17 @@ use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::record::declaration::offset_in;
 
-/// What the assembler is told of a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the table, says
-/// whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a function.
+/// The number that the assembler gets for a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the
+/// table, says whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a
+/// function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
     word::<K>(arm, 0)
 }
 
-/// The same of a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or not.
+/// The same for a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or
+/// not.
 ///
 /// # Safety
 /// `key` lies in `symbol`.

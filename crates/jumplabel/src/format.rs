@@ -270,9 +270,9 @@ pub struct Runtime {
     pub(crate) version: u32,
     /// Whether the copy is on the platform's list of copies.
     pub(crate) membership: AtomicU32,
-    /// 1 if the copy is never unloaded, and is told of forks and of the end of the process for all.
+    /// 1 if the copy is never unloaded, and hears of forks and of the end of the process for all copies.
     pub(crate) stays: AtomicU32,
-    /// What its transaction has come to; see `patch::in_flight`. Changed under the lock.
+    /// The phase of its transaction; see `patch::in_flight`. Changed under the lock.
     pub(crate) phase: AtomicU32,
     pub(crate) objects: AtomicPtr<Object>,
     /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.

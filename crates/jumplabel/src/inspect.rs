@@ -111,7 +111,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
     collect(fill, visit)
 }
 
-/// Nothing has to be collected: who loads and unloads objects takes no lock for that.
+/// Nothing has to be collected: loading and unloading of objects takes no lock then.
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;

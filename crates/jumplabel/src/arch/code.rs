@@ -107,7 +107,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What a piece asks of whoever writes it. Each asks all that those before it do.
+/// What a piece demands of its writer. Each demand includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Nothing: its bytes may be written one by one.
@@ -128,7 +128,7 @@ pub struct Piece {
     pub len: u8,
     /// The bytes.
     pub bytes: [u8; 8],
-    /// What whoever writes them must see to.
+    /// What the writer of the bytes must guarantee.
     pub demand: Demand,
 }
 

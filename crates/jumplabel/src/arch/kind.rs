@@ -77,7 +77,7 @@ impl Template {
     }
 }
 
-/// A site's way from what it holds to what it shall hold.
+/// A site's way from the bytes that it holds to those that it shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     /// What it holds.

@@ -90,8 +90,8 @@ pub trait Arch {
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
     /// What step `number` writes on the way from `old` to `new`; `None` if it has nothing to do. Whatever a thread executes meanwhile
-    /// must do what the one or the other does. If nothing but the first byte changes, the steps and what they write depend on that
-    /// byte only; the rest of a whole word is the exception.
+    /// must do what `old` or `new` does. If nothing but the first byte changes, the steps and what they write depend on that byte
+    /// only; the rest of a whole word is the exception.
     #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {

@@ -217,7 +217,8 @@ impl Instruction {
         Ok(Instruction { len: next + immediate, relative, short: None, fault })
     }
 
-    /// Has it, in `bytes`, mean what it means so much farther on. False if it does not reach so far, as it always does in one object.
+    /// Adjusts it in `bytes`, so that it means the same when the instruction is so much farther on. False if it does
+    /// not reach; within one object it always does.
     fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
         let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
         let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::flags::Flags;
 
-/// To a transaction, that the target goes with its object: no address of code, and nobody else's to say.
+/// Tells a transaction that the target goes with its object. No address of code, so nobody else uses it.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// A static call without its type: what table entries and batches refer to.

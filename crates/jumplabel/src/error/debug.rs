@@ -4,7 +4,8 @@ use core::fmt;
 
 use super::Error;
 
-/// As derived. `unwrap` brings it into every program; what is derived is twice as large, because it has code for each name.
+/// As a derived one prints it. `unwrap` brings it into every program, and a derived one is twice as large, because it
+/// has code for each name.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct(self.name());

@@ -63,14 +63,14 @@ pub type StaticKeyFalse = StaticKey<false>;
 /// count. Declare it with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. For libraries, which cannot know
 /// what the program may do.
 ///
-/// A check that was never patched costs a jump, a load, a test and a jump. So does one that jumps, patched or not: a check
-/// costs nothing once it was patched and the key has its arm in line. Checks begin unpatched; those that are to fall through are patched by
-/// [`prepare()`](crate::prepare), by [`settle`](crate::settle) of the key, and by the first flip of the key to that state.
-/// Each costs some 20 bytes of code beside.
+/// A check that was never patched costs a jump, a load, a test and a jump. So does one that jumps, patched or not. A check costs nothing if
+/// it was patched and falls through. Checks begin unpatched; those that are to fall through are patched by [`prepare()`](crate::prepare),
+/// by [`settle`](crate::settle) of the key, and by the first flip of the key to that state. Each check also costs some 20 bytes of code out
+/// of line.
 ///
-/// If patching is refused, `enable` and the like still succeed, and say in [`Outcome::loading`](crate::Outcome::loading) how many sites go on loading.
-/// They fail where patching worked before: a check that was patched to fall through cannot be made to load again. Then nothing changes, as with
-/// any error.
+/// If patching is refused, `enable` and the like still succeed, and say in [`Outcome::loading`](crate::Outcome::loading) how many sites go
+/// on loading. They fail if patching worked before: a check that was patched to fall through cannot be made to load again. Then nothing
+/// changes, as with any error.
 ///
 /// There is no naked key of this sort: an atomic costs less than a call of a function that loads.
 pub type OrLoadKey<const DEFAULT: bool> = StaticKey<DEFAULT, true>;

@@ -10,9 +10,10 @@
 
 /// Declares a table of operations: its backends, of which the first is the native one, and what each of them does for each operation.
 ///
-/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`) on the operation's arguments and, by `{ret}`, its result.
-/// Its `unsafe` is a promise: it does what the function beside it does, writes nothing but memory that the operation's contract gives it, the
-/// result and the flags, names no stack pointer, and comes to its end. `docs/ops.md` has the rules of what is native, and of `else call`.
+/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`) on the operation's arguments and, by `{ret}`, its
+/// result. Its `unsafe` is a promise: it does what the function beside it does, writes nothing but memory that the operation's contract
+/// gives it, the result and the flags, names no stack pointer, and ends. `docs/ops.md` has the rules for native instructions and for
+/// `else call`.
 ///
 /// ```
 /// jumplabel::ops! {
@@ -213,7 +214,8 @@ macro_rules! __op_call {
     };
 }
 
-/// The operation as a type: each backend has an arm, all arms are functions of one type, and what is requested for the function of one.
+/// The type of an operation: each backend has an arm, all arms are functions of one type; and the request for the
+/// function of an arm.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operation {

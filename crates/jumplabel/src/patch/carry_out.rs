@@ -9,7 +9,7 @@ use crate::arch::Demand;
 use crate::error::{Errno, Error, Refusals};
 use crate::text::{Failure, Held, Warnings, Writer, WriterKind, Writers};
 
-/// Writes what is planned. If the system refuses, and every site does what is wanted as it is, by loading, leaves the sites as they are.
+/// Writes the plan. If the system refuses, and every site does what is wanted by loading, leaves the sites as they are.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
     let text = held.text();
@@ -74,7 +74,7 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
     }
 }
 
-/// Whether other threads run that must not witness what is written.
+/// Whether other threads run, and must not witness the writes.
 #[inline(never)] // Rare.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::NoWitness && !held.text().is_alone(held)

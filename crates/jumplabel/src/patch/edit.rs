@@ -22,7 +22,8 @@ impl Edit {
     }
 }
 
-/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, and so does what its subject says, whatever that is.
+/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, so it does what its subject says, whatever
+/// that is.
 pub(super) fn loads(entry: &Entry, state: State) -> bool {
     entry.loads() && state == State::JUMP
 }

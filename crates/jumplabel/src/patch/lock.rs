@@ -49,7 +49,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// The lock that another holds for this copy of the library. Not to be dropped.
+    /// The lock that another copy of the library holds for this one. It must not be dropped.
     ///
     /// # Safety
     /// It is held as long as this is used, and nothing else that stands for it is in use in this copy.

@@ -112,17 +112,17 @@ fn begin_all(
     plan.collect(requests, shortcuts, held)
 }
 
-/// Brings the sites of an object that was just loaded to the state of their keys. Beside threads, those that nobody may see change are left
-/// as they are, if they cannot be changed.
+/// Brings the sites of an object that was just loaded to the state of their keys. If other threads run, and a site may not change before
+/// their eyes and cannot be changed in another way, it is left as it is.
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Once in a program is enough.
 pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, false, held))
 }
 
-/// In a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts and the
-/// sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next flip of
-/// the key meets the same error.
+/// Repairs a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts
+/// and the sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next
+/// flip of the key meets the same error.
 #[cfg(jumplabel_sites)]
 #[cold]
 fn repair_copy(lock: &mut Lock) {
@@ -130,7 +130,8 @@ fn repair_copy(lock: &mut Lock) {
     tell_others(lock);
 }
 
-/// Has other copies of the library bring them to it, if they have changed something else than keys: those alone have what is needed for that.
+/// Lets other copies of the library bring these sites to their states, if they have changed something other than keys:
+/// only such copies have the code for that.
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Once in a program is enough.
 pub(crate) fn tell_others(lock: &Lock) {
@@ -180,8 +181,8 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(text);
 }
 
-/// The object at `addresses`, which is in no list any more, is about to be unloaded: what could not be restored in it has not to be
-/// restored any more.
+/// The object at `addresses`, which is in no list any more, is about to be unloaded: forgets the sites in it that could not be
+/// restored.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|edit| !addresses.contains(&edit.address));

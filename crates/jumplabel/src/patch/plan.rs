@@ -44,7 +44,7 @@ pub(super) struct Plan {
     extents: List<Extent>,
     /// Some site loads its key, once the plan is carried out.
     loads: bool,
-    /// All sites do what is wanted without it: each edit is of one that loads, and shall fall through.
+    /// All sites do what is wanted without the plan: each edit is for a site that loads and shall fall through.
     spare: bool,
     /// Some sites could stay as they are, and do what is wanted by a longer way.
     shortcuts: bool,
@@ -77,7 +77,7 @@ impl Plan {
         self.loads
     }
 
-    /// The plan was refused. If every site of it does what is wanted as it is, by loading: how many they are.
+    /// The plan was refused. The number of its sites, if each of them does what is wanted without it, by loading.
     pub(super) fn do_without(&mut self) -> Option<usize> {
         self.loads |= self.spare;
         self.spare.then_some(self.edits.len())
@@ -117,15 +117,15 @@ impl Plan {
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (What those that load do, as
-    /// long as they were not patched, is more than they have to.)
+    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (Sites that load because
+    /// they were never patched do more than that.)
     pub(super) fn collect_emitted(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
         self.add(subject, subject.aim(), true, held)
     }
 
     /// The edits that bring the sites of `object` to what their subjects say: those of sites that are wrong now, or, if `loading`, of
-    /// the others, which load. If a site cannot be brought there, the others are all the same; the next change of its subject says
-    /// what is wrong.
+    /// the others, which load. If a site cannot be brought there, the others still are; the next change of its subject reports the
+    /// error.
     #[cfg(jumplabel_sites)]
     pub(super) fn collect_object(
         &mut self,

@@ -110,8 +110,8 @@ impl Probes {
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Puts an edited copy in the place of the list, after `lead` has had the key and the call do what its probes need. `edit` is told a
-    /// copy with room for one more.
+    /// Replaces the list by an edited copy, after `lead` has changed the key and the call for its probes. `edit` gets a copy with room
+    /// for one more.
     ///
     /// # Safety
     /// It is a tracepoint's with such entries.

@@ -66,12 +66,12 @@ pub(super) fn is_inside() -> bool {
     DEPTH.get() != 0
 }
 
-/// A twin that is broken: it says that nobody is in a list.
+/// A broken twin: it says that nobody is in a list.
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Under the lock: which of the readers' words are 0 now. None for a thread that is inside itself: in a copy of its process, the words may be
-/// wiped.
+/// Under the lock: which of the readers' words are 0 now. For a thread that is inside itself, none: if its process is a copy, the words may
+/// be wiped.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
@@ -97,8 +97,9 @@ fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
     unsafe { PROBE_CODE.load(Ordering::Acquire).as_ref() }.zip(words())
 }
 
-/// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts. (Nobody
-/// is told of forks without sites, nor of a raw clone: a thread that goes on from there in a probe must not let others change lists.)
+/// In a child of fork: the system has wiped the words. If this thread is inside, threads that the child starts must know that. (In builds
+/// without sites, and of a raw clone, nobody hears of a fork: a thread that goes on from there in a probe must not let others change
+/// lists.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
     if let Some((code, words)) = probe_code() {

@@ -16,7 +16,8 @@
 //!  key, meta
 //! ```
 //!
-//! The arms are in the section of their site, so that they live and die with it. [`site`](super::site) says what is as at a check.
+//! The arms are in the section of their site, so that they live and die with it. The rest is as at a check: see
+//! [`site`](super::site).
 
 /// A switch of `$mode`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
 /// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is behind the site and the stub. `$once` and `$key`

@@ -138,8 +138,8 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// Static calls that lead into an object that goes lead to their defaults. Those of which that is refused are left as they are; nobody
-/// could be told.
+/// Leads static calls that lead into an object to their defaults, because the object goes. If that is refused, a call is left as it
+/// is: there is no caller to tell.
 #[cfg(jumplabel_sites)]
 pub(super) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     let mut refused = 0;

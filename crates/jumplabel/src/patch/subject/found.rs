@@ -19,7 +19,7 @@ pub(crate) struct Own {
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub(in crate::patch) state: State,
-    /// What it shall have.
+    /// What it shall hold.
     pub(in crate::patch) to: State,
     /// What brings it there; `None` if it is there.
     pub(in crate::patch) edit: Option<Edit>,
@@ -32,7 +32,7 @@ impl Found {
     /// for that if `as_emitted`. `otherwise` may know more of what it holds.
     ///
     /// # Errors
-    /// The aim that the site cannot do: it holds none of its states, or there is none for what it shall do.
+    /// The site cannot reach the aim: it holds none of its states, or has no state for the aim.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.

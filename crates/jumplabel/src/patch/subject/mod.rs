@@ -102,14 +102,15 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
 #[cfg(jumplabel_sites)]
 const ALTERNATIVE: u8 = u8::MAX;
 
-/// What is linked into a program only if it changes subjects of such a kind.
+/// A kind whose code is linked only into programs that change subjects of the kind.
 #[cfg(jumplabel_sites)]
 pub(super) struct OptionalKind {
     kind: u8,
     next: AtomicPtr<OptionalKind>,
     /// The subject at an address.
     of: unsafe fn(usize) -> &'static dyn Subject,
-    /// The state of a site in a process that was copied in mid-change; `None` if the kind's `decode` knows all that it can hold then.
+    /// The state of a site in a process that was copied in mid-change; `None` if the kind's `decode` knows all that the
+    /// site can hold then.
     in_copy: fn(Kind, Code) -> Option<State>,
 }
 

@@ -1,7 +1,7 @@
 //! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, without a slow way, because there is no
 //! stub that keeps registers and calls. If an arm has no template, the operation is a static call.
 
-/// Chooses what is written for a template of this instruction set, or of another one.
+/// Chooses the text for a template of this instruction set, or of another one.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]

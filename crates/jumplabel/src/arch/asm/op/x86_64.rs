@@ -1,7 +1,7 @@
 //! Operations in place on x86-64: stubs and their unwind information. The code that keeps registers for backends that
 //! are called is in `thunk`.
 
-/// Chooses what is written for a template of this instruction set, or of another one.
+/// Chooses the text for a template of this instruction set, or of another one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
