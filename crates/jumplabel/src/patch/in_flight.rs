@@ -2,7 +2,7 @@
 //! middle of it; or, if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
 //!
 //! ```text
-//!            begin                  writing              publishing             end
+//!            begin                  writing              publishing             done
 //!   NOTHING ───────► COLLECTING ──────────► WRITING ────────────► PUBLISHING ───────► NOTHING
 //!                    to be dropped          to be undone          to be finished
 //! ```
@@ -100,7 +100,7 @@ pub(super) fn writing() {
 }
 
 /// Done, one way or the other.
-pub(super) fn end() {
+pub(super) fn done() {
     set_phase(NOTHING);
 }
 
@@ -114,7 +114,7 @@ extern "C" fn recover_here() {
     // SAFETY: whoever takes the lock calls this before anything else.
     let mut lock = unsafe { Lock::borrowed() };
     if finish(RUNTIME.phase.load(Ordering::Acquire), &mut lock) {
-        end();
+        done();
     }
 }
 

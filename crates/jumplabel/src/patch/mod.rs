@@ -241,7 +241,7 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
         in_flight.stuck();
         return outcome;
     }
-    in_flight::end();
+    in_flight::done();
     plan.shrink(text);
     outcome
 }
