@@ -64,6 +64,13 @@ impl Template {
         self.state.kind()
     }
 
+    /// Whether the two differ in the same bytes, by the same, whatever the displacement is.
+    #[must_use]
+    #[inline]
+    pub const fn is_like(self, other: Template) -> bool {
+        self.tail == other.tail
+    }
+
     /// As [`State::encode`].
     #[must_use]
     #[inline]
