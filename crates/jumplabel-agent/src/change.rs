@@ -1,4 +1,4 @@
-//! What is to change, by what selectors say. All of it is one transaction.
+//! The changes that selectors ask for. All of them are one transaction.
 
 use jumplabel::{Outcome, RawChange};
 use jumplabel_selector::{Assignment, Selector};

@@ -1,4 +1,4 @@
-//! What an operator does with the keys of a program from outside, if the program allows it.
+//! Lets an operator list and set the keys of a program from outside, if the program allows it.
 //!
 //! [`startup!`] has the environment variable `JUMPLABEL` set keys before `main`:
 //!

@@ -1,5 +1,5 @@
-//! What a tool finds in the memory of a process that this library is in, whether an agent runs there or not. So `jumplabel set --force`
-//! asks an agent that it finds, wherever that has its socket, and changes nothing that the program lets nobody change from outside.
+//! What a tool finds in the memory of a process with this library, whether an agent runs there or not. It tells `jumplabel set --force`
+//! where the socket of the agent is, and which keys nobody may change from outside.
 //!
 //! ```text
 //!   0   MAGIC, VERSION          in data that the program may write, at a multiple of 8

@@ -1,4 +1,4 @@
-//! Cargo builds what a measurement looks at, in the same way whatever the caller builds itself with.
+//! Builds by cargo what a measurement looks at, in the same way however the caller itself was built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,7 @@
-//! Measures jumplabel, beside what stands in its place: `flips` (latency), `scaling` (its growth), `peers` (that of other crates), `site` (the cost of a check), `cache` (that of a check while caches are filled), `calls`
-//! (the cost of a call and of an update), `switch` (the cost of a choice among three arms), `micro` (twelve small cases), `ops` (that of tables of operations),
-//! `pipe` and `sqlite` (that of a whole program's keys), `tracepoints` (that of those that nobody looks at, and of probes), `up` (`lock` prefixes), `startup` (what a
+//! Measures jumplabel, beside other ways to do the same: `flips` (latency), `scaling` (its growth), `peers` (that of other crates), `site`
+//! (the cost of a check), `cache` (that of a check while caches are filled), `calls` (the cost of a call and of an update), `switch` (the
+//! cost of a choice among three arms), `micro` (twelve small cases), `ops` (that of tables of operations), `pipe` and `sqlite` (that of a
+//! whole program's keys), `tracepoints` (that of tracepoints without probes and with them), `up` (`lock` prefixes), `startup` (what a
 //! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
 //! in one page; `compare` sets two reports beside each other.
 //!

@@ -1,4 +1,4 @@
-//! The warning hook: what Linux says with a WARN, and what a function without a result has to say.
+//! The warning hook: for what Linux says with a WARN, and for the errors of functions without a result.
 
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};

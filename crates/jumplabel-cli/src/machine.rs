@@ -4,7 +4,7 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Alternative as _, Arch as _, Change, Code, Kind, Leads, Op, Piece, Sites, State, Target};
+use jumplabel::arch::{Alternative as _, Arch as _, Code, Kind, Leads, Op, Piece, Rewrite, Sites, State, Target};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -158,7 +158,7 @@ impl Machine {
     /// the other does.
     #[cfg(target_os = "linux")]
     pub fn steps(self, old: Code, new: Code) -> Vec<Piece> {
-        with_encoder!(self, A => (0..A::STEPS).filter_map(|number| Change { old, new }.step::<A>(number)).collect())
+        with_encoder!(self, A => (0..A::STEPS).filter_map(|number| Rewrite { old, new }.step::<A>(number)).collect())
     }
 
     /// The instruction at a site that holds `state`; on x86, whatever the bytes are.

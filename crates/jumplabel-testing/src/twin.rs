@@ -159,9 +159,9 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
         builtin().unload(addresses, held);
     }
-    unsafe fn leave(&self, held: &mut Held) {
+    unsafe fn stop(&self, held: &mut Held) {
         // SAFETY: by the contract.
-        unsafe { builtin().leave(held) }
+        unsafe { builtin().stop(held) }
     }
     fn runtimes(&self) -> *const Runtime {
         builtin().runtimes()

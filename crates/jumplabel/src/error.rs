@@ -2,8 +2,8 @@
 //!
 //! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the
 //! counts are as before, and the protections of the pages are as before. The exception says so in its name:
-//! [`Error::RollbackFailed`]. Two details can differ. If the system took core sync away in mid-flip, a site that falls
-//! through may do so by another encoding than before. If it took `mprotect` away, a page may stay open until the next flip.
+//! [`Error::RollbackFailed`]. Two details can differ. If the system refused core sync in mid-flip, a site that falls
+//! through may have another encoding than before. If it refused `mprotect`, a page may stay open until the next flip.
 
 mod debug;
 mod message;
@@ -134,15 +134,15 @@ pub enum Error {
         /// What it holds.
         found: Code,
     },
-    /// A static call was to lead to itself: to its trampoline, which `*CALL` is the address of, and not what it leads to.
+    /// A static call was to lead to itself: to its trampoline, whose address `*CALL` is.
     Circular {
         /// Address of the trampoline.
         address: usize,
     },
     /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
     NoText,
-    /// The platform has no writer for this: a kernel's chooses none, only `procmem` may write and a call that a table lists has to change,
-    /// or the build has no sites.
+    /// The platform has no writer for this: a kernel's platform chooses none; or only `procmem` may write, and a call that a table lists
+    /// has to change; or the build has no sites.
     NoWriter,
     /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
     UnknownWriter,
@@ -170,7 +170,7 @@ pub enum Error {
         /// How many modes there are.
         count: u8,
     },
-    /// A mode was to be set that is a table of operations, whose calls change with it: [`Ops::set`](crate::Ops::set) does that.
+    /// The mode belongs to a table of operations, whose calls change with it: use [`Ops::set`](crate::Ops::set).
     IsTable,
     /// An instruction that an operation has in place is unfit for that: [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
@@ -187,28 +187,28 @@ pub enum Error {
         /// Address of the site.
         address: usize,
     },
-    /// Other threads run, and what has to change under them takes more than they allow: pristine sites several steps, between which
-    /// core sync was refused, or an operation in place a whole instruction at once, and `swap` did not work; or lock prefixes were to be
-    /// taken out.
+    /// Other threads run, and this change is not safe beside them. Pristine sites change in several steps, and core sync was refused
+    /// between them; or an operation in place is a whole instruction that must change at once; in both cases, `swap` did not work. Or
+    /// lock prefixes were to be taken out.
     MultiThreaded {
         /// Why core sync was refused; [`Errno::NONE`] if it would be no help.
         core_sync: Errno,
         /// Why `swap` was; [`Errno::NONE`] if it was not tried.
         swap: Errno,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry is of this key,
-    /// or does not say whose it is; flips of other keys work.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to this
+    /// key, or does not say to which; flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// Nobody knows the bounds of an object in a kernel, or of its table: the kernel gave none, or the linker's script put the sections
-    /// `__jump_table` and `__jump_keys` into another one. All flips are refused, because sites that nobody knows would stay as they are.
+    /// The bounds of an object in a kernel, or of its table, are not known: the kernel gave none, or the linker's script put the
+    /// sections `__jump_table` and `__jump_keys` into another one. All flips are refused, because unknown sites would not change.
     NoBounds {
         /// Address of the object's record.
         object: usize,
     },
-    /// An entry of this key's is of a kind that this version of the library does not know: the object was built with a later
+    /// An entry of this key has a kind that this version of the library does not know: the object was built with a later
     /// one. Flips of other keys work.
     UnknownKind {
         /// Address of the entry.

@@ -1,4 +1,4 @@
-//! The flags of a key, a static call, a mode. What each bit means, their types say.
+//! The flags of a key, a static call or a mode. Their types say what each bit means.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

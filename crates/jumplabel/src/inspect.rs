@@ -1,4 +1,4 @@
-//! What there is: keys by their records, sites by the tables.
+//! Lists what there is: keys by their records, sites by the tables.
 
 use core::fmt;
 use core::ops::Range;
@@ -22,7 +22,7 @@ use crate::text::{Held, Objects};
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
 /// It looks at the keys under the lock, and visits them after it: `visit` may flip. Do not unload an object while its keys
-/// are visited, nor while you use what `visit` kept of them. Costs one binary search for each key and object.
+/// are visited, nor while you use anything that `visit` kept. Costs one binary search for each key and object.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
@@ -201,7 +201,7 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 }
 
 /// [`for_each_site`] for a mode: its switches; or, for that of a table of operations ([`RawOps::mode`](crate::RawOps::mode)), the
-/// operations in place. What is not of a key's sites is empty: [`Site::target`] is the table of arms, and [`Site::state`] is `None`.
+/// operations in place. [`Site::target`] is the table of arms then, and [`Site::state`] is `None`.
 ///
 /// # Errors
 /// As for [`for_each_site`].

@@ -25,33 +25,32 @@
 //! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
 //! | call a function that is chosen at run time | [`static_call!`], [`StaticCall::update`] |
 //! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
-//! | have tiny operations done in another way, native in place | [`ops!`], [`Ops::set`] |
+//! | change how tiny operations are done, with the native instruction in place | [`ops!`], [`Ops::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several, all or nothing | [`Batch`], [`set_all`] |
 //! | have one that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold one in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
-//! | have the first flip cost what a later one costs | [`prepare()`] |
+//! | make the first flip as cheap as a later one | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
-//! | have keys found that are fields or elements | [`record_key!`] |
-//! | add something to a key | [`static_key!`], [`KeyInfo::meta`] |
+//! | make keys that are fields or elements known by name | [`record_key!`] |
+//! | attach data to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
 //! | have instructions that depend on the processor's features | [`alternative!`], [`alternatives`] |
-//! | have others look on at a place in the code | [`tracepoint!`], [`emit!`] |
+//! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`text::Text`], [`set_text`] |
 //!
 //! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
 //! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
-//! says what is promised and what is trusted.
+//! has the promises and their limits.
 //!
-//! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) is
-//! that and what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate has no dependency, and needs a
-//! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a
-//! load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through
-//! the GOT.
+//! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) adds
+//! what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate has no dependency, and needs a
+//! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a load, a test
+//! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
 
 #![no_std]
 

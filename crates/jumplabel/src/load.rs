@@ -13,7 +13,7 @@ use {
     crate::format::{IN_PROGRAM, Object, STAYS, VERSION},
     crate::patch::{self, Lock},
     crate::site::{index, object},
-    crate::text::{Hooks, copies::RUNTIME, text},
+    crate::text::{Callbacks, copies::RUNTIME, text},
     core::sync::atomic::Ordering,
 };
 
@@ -29,15 +29,15 @@ pub unsafe fn set_text(text: &'static &'static dyn Text) {
         RUNTIME.objects().for_each(|object| object.locate(*text));
         if !RUNTIME.is_empty() {
             let in_program = RUNTIME.objects().any(|object| object.has(IN_PROGRAM));
-            // SAFETY: the library's hooks.
-            unsafe { text.start(in_program, &HOOKS) };
+            // SAFETY: the library's callbacks.
+            unsafe { text.start(in_program, &CALLBACKS) };
         }
         register_own();
     }
 }
 
 #[cfg(jumplabel_sites)]
-static HOOKS: Hooks = Hooks { forked, ending };
+static CALLBACKS: Callbacks = Callbacks { forked, ending };
 
 /// Links `object` into the list. The object's constructor calls this: no allocation, no lock, no system call. There is one exception. If
 /// the object has sites of keys in other objects, or if anybody has flipped before, this brings its sites to the state of their keys
@@ -57,8 +57,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
     record.locate(text());
     if RUNTIME.is_empty() {
-        // SAFETY: the library's hooks.
-        unsafe { text().start(record.has(IN_PROGRAM), &HOOKS) };
+        // SAFETY: the library's callbacks.
+        unsafe { text().start(record.has(IN_PROGRAM), &CALLBACKS) };
     }
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
@@ -142,9 +142,9 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     if RUNTIME.is_empty() {
         patch::release_lists(&mut lock);
         #[cfg(feature = "std")]
-        crate::trace::readers::leave(lock.text());
+        crate::trace::readers::stop(lock.text());
         // SAFETY: the last object of this copy goes, and so does the copy.
-        unsafe { lock.text().leave(&mut lock.platform) };
+        unsafe { lock.text().stop(&mut lock.platform) };
     }
 }
 

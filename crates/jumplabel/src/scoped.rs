@@ -18,7 +18,7 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds a key in a state. When it is dropped, also by a panic, the key gets the state back that it had before. From
+/// Holds a key in a state. When it is dropped, also by a panic, the key gets its old state back. From
 /// [`RawKey::scoped`].
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]

@@ -39,7 +39,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Change, Code, Kind, Piece, Sites, State, Template};
+use jumplabel::arch::{Arch, Code, Kind, Piece, Rewrite, Sites, State, Template};
 use properties::{any_addresses, any_bytes, any_displacement, in_reach, wrapped};
 use retargets::{call_sites, retargets, switches};
 use walk::{follow, mixtures, walk, written};
@@ -56,7 +56,7 @@ enum Effect {
 }
 
 /// One way of changing a site: the piece that a step writes.
-type Steps = fn(u8, Change) -> Option<Piece>;
+type Steps = fn(u8, Rewrite) -> Option<Piece>;
 
 /// What is known of an instruction set.
 trait Machine {
@@ -109,15 +109,15 @@ fn decode<M: Machine>(kind: Kind, bytes: &[u8], displacement: i32) -> Option<Sta
     kind.decode::<M::A>(Code::new(kind.number(), bytes), Some(displacement))
 }
 
-fn change<M: Machine>(from: State, to: State, displacement: i32) -> Change {
-    Change { old: from.encode::<M::A>(displacement), new: to.encode::<M::A>(displacement) }
+fn change<M: Machine>(from: State, to: State, displacement: i32) -> Rewrite {
+    Rewrite { old: from.encode::<M::A>(displacement), new: to.encode::<M::A>(displacement) }
 }
 
-fn step<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+fn step<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
     change.step::<M::A>(number)
 }
 
-fn undo<M: Machine>(number: u8, change: Change) -> Option<Piece> {
+fn undo<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
     change.undo::<M::A>(number)
 }
 
@@ -246,7 +246,7 @@ fn reach<M: Machine>() {
 
 /// Broken twins: each must be found out by the walk above.
 fn broken_steps_are_found_out<M: Machine>() {
-    fn nothing(_: u8, _: Change) -> Option<Piece> {
+    fn nothing(_: u8, _: Rewrite) -> Option<Piece> {
         None
     }
     let (from, to) = (State::NOP, State::JUMP);

@@ -1,7 +1,7 @@
-//! Who made what it is: the last change of each key and mode that the agent has made.
+//! The last change of each key and mode that the agent has made, and who asked for it.
 //!
-//! It is told as long as the key is what it was made then. The agent does not see what the program changes: if that turns a key off and on
-//! again, the change before it is told.
+//! It is shown while the key has the value of that change. The agent does not see what the program changes: if the program turns a key off
+//! and on again, the earlier change is still shown.
 
 use std::collections::VecDeque;
 use std::time::Instant;

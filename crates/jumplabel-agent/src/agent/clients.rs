@@ -1,4 +1,4 @@
-//! Clients: what each has sent and was not answered yet, and what it was answered and has not read. Nothing here waits.
+//! Clients: the requests of each that are not answered yet, and the answers that it has not read. Nothing here waits.
 //!
 //! ```text
 //!   input    up to a line; nothing is read while an answer is unsent: who does not read is not served

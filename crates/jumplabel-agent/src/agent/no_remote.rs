@@ -1,4 +1,5 @@
-//! Keys that nobody may change by the agent: a list that only grows. Looking at it takes no lock, so that a process may fork meanwhile.
+//! Keys that the agent must not change: a list that only grows. Looking at it takes no lock, so that a process may fork
+//! meanwhile.
 
 use std::sync::atomic::Ordering;
 

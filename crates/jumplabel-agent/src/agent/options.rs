@@ -1,4 +1,4 @@
-//! How an agent is to be.
+//! The options of an agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The socket: made so that nobody else can connect, and in the place of those that dead processes have left.
+//! Makes the socket so that nobody else can connect, and removes those that dead processes have left.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the agent answers. Each looks at what is loaded now.
+//! The answers of the agent. Each looks at the objects that are loaded now.
 
 use std::time::Instant;
 

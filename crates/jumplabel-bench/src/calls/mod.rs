@@ -1,5 +1,4 @@
-//! `calls`: what a call costs whose target is a choice at run time, as a static call and as what stands in its place; and what
-//! one update costs.
+//! `calls`: the cost of a call whose target is chosen at run time, as a static call and in other ways; and that of an update.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a call

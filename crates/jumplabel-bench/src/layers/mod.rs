@@ -1,4 +1,4 @@
-//! `layers`: what diagnostics cost that are switched off, by what programs guard them with today.
+//! `layers`: the cost of diagnostics that are switched off, for each guard that programs use today.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a guard; a site is one, and nothing else is less than two

@@ -1,4 +1,4 @@
-//! `sqlite`: a large program with a check at each of its assertions, some 8,000, and by what they cost.
+//! `sqlite`: a large program with a check at each of its assertions, some 8,000, and where their cost comes from.
 //!
 //! ```text
 //!   constant       the compiler knows that they are off

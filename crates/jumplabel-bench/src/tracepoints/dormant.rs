@@ -1,4 +1,4 @@
-//! Tracepoints that nobody looks at, so many in a row.
+//! Tracepoints without probes, many in a row.
 //!
 //! ```text
 //!   nothing          lea                     3 bytes

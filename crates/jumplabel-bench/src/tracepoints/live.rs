@@ -1,4 +1,4 @@
-//! Emissions that somebody sees.
+//! Emissions with probes.
 
 use std::hint::black_box;
 use std::sync::Arc;

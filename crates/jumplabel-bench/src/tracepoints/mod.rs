@@ -1,4 +1,5 @@
-//! `tracepoints`: what tracepoints cost that nobody looks at, by their number, warm and cold, and what an emission costs that somebody sees.
+//! `tracepoints`: the cost of tracepoints without probes, by their number, warm and cold, and that of an emission with
+//! probes.
 
 mod dormant;
 mod live;

@@ -1,4 +1,4 @@
-//! `check`: whether keys are what they are to be, and whether code and tables agree.
+//! `check`: whether keys have the expected values, and whether code and tables agree.
 
 use jumplabel_selector::Assignment;
 

@@ -1,4 +1,4 @@
-//! What is generated of the command line's description: completions, and manual pages.
+//! Completions and manual pages, generated from the description of the command line.
 
 use clap::CommandFactory as _;
 

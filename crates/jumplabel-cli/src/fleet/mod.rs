@@ -9,7 +9,7 @@
 //!   fleet list ◄─range── etcd ◄──put── follow
 //! ```
 //!
-//! etcd orders and keeps; nothing here agrees on anything.
+//! etcd keeps the wishes and their order; there is no consensus of our own.
 
 pub mod etcd;
 mod follow;

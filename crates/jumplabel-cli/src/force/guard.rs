@@ -1,5 +1,5 @@
-//! A change is made by a process of its own, which this one watches. If that is killed in the middle, this one makes sites and counts agree. If
-//! this one is killed, or the terminal goes, that one finishes.
+//! A second process makes the change, and this one watches it. If the second is killed in the middle, this one makes sites and counts
+//! agree. If this one is killed, or the terminal goes, the second finishes.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};

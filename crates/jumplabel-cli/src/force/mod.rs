@@ -9,7 +9,7 @@
 //!   memory     of the other process                         outside    what its agent library says
 //! ```
 //!
-//! Of x86-64: what is written between a stop and a start is seen by all threads there without more.
+//! On x86-64 only: there, all threads see what is written between a stop and a start, without further steps.
 
 mod change;
 mod guard;

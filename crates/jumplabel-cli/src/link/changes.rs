@@ -1,4 +1,4 @@
-//! What the passes want of a file, and how it is made: all or nothing.
+//! The changes that passes ask for, and how they are made: all or nothing.
 
 use super::elf::{Elf, damaged, put};
 use super::program::{Entry, Program};

@@ -1,4 +1,4 @@
-//! The step behind the linker: what only the whole program shows, written into the file.
+//! The step after the linker: it writes into the file what only the whole program shows.
 //!
 //! ```text
 //!   save       reads the file, and puts another into its place
@@ -10,8 +10,8 @@
 //!   elf        headers, symbols, relocations
 //! ```
 //!
-//! Passes look, and change nothing. All that they want is made together, and then read again as any file is: what the tool itself would
-//! call damaged is no result. Between reading and that there is no file: [`link`] is a function of bytes.
+//! Passes look, and change nothing. All their changes are made together, and the result is read again like any file: if the tool itself
+//! would call it damaged, it is refused. In between there is no file: [`link`] is a function of bytes.
 
 mod calls;
 mod changes;

@@ -7,8 +7,9 @@
 //!                                strip, if it was to be stripped
 //! ```
 //!
-//! GNU ld, gold and lld refuse to strip and to leave relocations at once, and mold crashes; gold crashes if it is to drop sections, too. If the linker
-//! fails, it runs again as it was called, so that what it says is of no concern of ours. What has no keys comes out as it would without this.
+//! GNU ld, gold and lld refuse to strip and to leave relocations at once, and mold crashes; gold crashes if it is to drop sections, too. If
+//! the linker fails, it runs again as it was called, so that its messages have nothing to do with us. A file without keys comes out as
+//! without this.
 
 mod words;
 

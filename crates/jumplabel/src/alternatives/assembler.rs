@@ -7,7 +7,8 @@
 //!    .subsection 1 8807: old  8808:               what it holds in a file, once more
 //! ```
 //!
-//! A site of more than seven bytes, or with an arm of more, changes its first five: they become a jump to the arm.
+//! If a site or one of its arms has more than seven bytes, only the first five bytes change: they become a jump to the
+//! arm.
 
 /// Instructions, or others in their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)` (Linux:
 /// `ALTERNATIVE`). The processor executes the first ones until [`alternatives::apply`](crate::alternatives::apply), and then, of the features

@@ -1,4 +1,4 @@
-//! Alternatives: instructions that others take the place of if the processor has a feature, decided once, at the start of the program (Linux:
+//! Alternatives: instructions that are replaced by others if the processor has a feature. The program decides once, at its start (Linux:
 //! `ALTERNATIVE`, `apply_alternatives`). x86-64.
 //!
 //! ```text
@@ -21,9 +21,9 @@ use crate::error::Error;
 use crate::patch::Outcome;
 
 /// Puts the instructions for the features that this processor has in their places, in all objects that are loaded: one transaction, all or
-/// nothing. Call it before the first thread starts: an alternative may be several instructions, and a thread may be between two of them.
-/// Nothing to do in objects where it was done already; so it may be called again behind `dlopen`. An object for which it is not called goes on
-/// with its old instructions, which are right everywhere.
+/// nothing. Call it before the first thread starts: an alternative may be several instructions, and a thread may be between two of them. In
+/// objects where it was done already there is nothing to do, so you may call it again after `dlopen`. An object for which it is not called
+/// keeps its old instructions, which are right everywhere.
 ///
 /// Costs a flip, and some `cpuid`.
 ///

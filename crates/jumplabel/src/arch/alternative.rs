@@ -1,6 +1,6 @@
-//! What an alternative holds: instructions of the program's, or others in their place if the processor has a feature, or a jump to these. So
-//! its site is one of an operation in place ([`op`](super::op)), but that there may be several instructions, and its entry says how many
-//! bytes change. A thread may be between two of them: it changes while there is one thread.
+//! What an alternative holds: instructions of the program, or others in their place if the processor has a feature, or a jump to these. Its
+//! site is like that of an operation in place ([`op`](super::op)), except that it may have several instructions, and that its entry says
+//! how many bytes change. A thread may be between two instructions, so the site may change only while there is one thread.
 
 use super::Code;
 

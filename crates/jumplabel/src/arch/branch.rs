@@ -1,7 +1,7 @@
 //! The kind of a check: it falls through or jumps to its other arm.
 
-use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::state::{Leads, Target, steps_of_arch};
+use super::{Arch, Code, State};
 use crate::format::BRANCH;
 
 impl State {
@@ -63,16 +63,5 @@ pub trait Branch: Arch {
         usize::from(state == State::JUMP)
     }
 
-    /// [`Arch::step`] at a site of this kind.
-    #[doc(hidden)]
-    #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::step(number, old, new)
-    }
-
-    /// [`Arch::undo`] at a site of this kind.
-    #[doc(hidden)]
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::undo(number, old, new)
-    }
+    steps_of_arch! { #[doc(hidden)] }
 }

@@ -1,5 +1,5 @@
 //! The kind of a call that a table lists: four bytes, the displacement of an instruction that calls a static call, or jumps to it. It
-//! leads straight to the target, if that is in reach and one store can say so; else to the trampoline, as in the file.
+//! leads straight to the target if that is in reach and one store can write it; if not, to the trampoline, as in the file.
 //!
 //! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
 

@@ -2,8 +2,8 @@
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
-use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::state::{Leads, Target, steps_of_arch};
+use super::{Arch, Code, State};
 use crate::format::JUMP;
 
 impl State {
@@ -62,14 +62,5 @@ pub trait Jump: Branch {
         0
     }
 
-    /// [`Arch::step`] at a site of this kind.
-    #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::step(number, old, new)
-    }
-
-    /// [`Arch::undo`] at a site of this kind.
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::undo(number, old, new)
-    }
+    steps_of_arch! {}
 }

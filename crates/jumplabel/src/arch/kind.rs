@@ -86,14 +86,14 @@ impl Template {
 
 /// A site's way from what it holds to what it shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct Rewrite {
     /// What it holds.
     pub old: Code,
     /// What it shall hold.
     pub new: Code,
 }
 
-impl Change {
+impl Rewrite {
     /// What changes, from which first byte, as a number. If it is small, nothing but the first byte changes. Two changes with one small
     /// number take the same steps, and write the same, unless they write a whole word ([`Arch::step`]).
     #[inline]
@@ -190,7 +190,7 @@ macro_rules! kinds {
             }
         }
 
-        impl Change {
+        impl Rewrite {
             /// What step `number` writes; `None` if it has nothing to do at this site.
             #[must_use]
             #[inline]

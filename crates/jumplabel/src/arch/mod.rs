@@ -59,7 +59,7 @@ pub use code::{Demand, Piece};
 pub use jump::Jump;
 pub use kind::Sites;
 #[doc(hidden)]
-pub use kind::{Change, Template};
+pub use kind::{Rewrite, Template};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.

@@ -1,8 +1,8 @@
 //! The kind of the function of a naked key: it returns whether the key is on.
 
 use super::branch::Branch;
-use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::state::{Leads, Target, steps_of_arch};
+use super::{Arch, Code, State};
 use crate::format::NAKED;
 
 impl State {
@@ -61,16 +61,5 @@ pub trait Naked: Branch {
         usize::from(state == State::TRUE)
     }
 
-    /// [`Arch::step`] at a site of this kind.
-    #[doc(hidden)]
-    #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::step(number, old, new)
-    }
-
-    /// [`Arch::undo`] at a site of this kind.
-    #[doc(hidden)]
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::undo(number, old, new)
-    }
+    steps_of_arch! { #[doc(hidden)] }
 }

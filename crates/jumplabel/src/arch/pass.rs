@@ -1,5 +1,5 @@
-//! How a site changes whose bytes are not written by one store: by way of a byte under which the rest of the instruction does not
-//! matter, so that the bytes behind it may change one by one.
+//! How a site changes if one store cannot write its bytes: first a byte is written behind which the other bytes do not matter,
+//! and then those may change one by one.
 //!
 //! ```text
 //!  step 0   the byte := pass       unless it is that already
@@ -7,8 +7,8 @@
 //!  step 2   the byte := new        unless that is pass; the one byte that differs, if it is one
 //! ```
 //!
-//! A change of one byte cannot tear, and is step 2 alone: also that of one byte of a displacement. If more than one byte of a site may
-//! change, a thread may execute the passing instruction there, and the kind must allow that.
+//! A change of one byte cannot tear, and takes step 2 alone, also if it is a byte of a displacement. If more than one byte of a site
+//! may change, a thread may execute the passing instruction there, and the kind must allow that.
 
 use super::{Code, Piece};
 

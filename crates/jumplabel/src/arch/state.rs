@@ -28,6 +28,25 @@ pub enum Target {
     Arms,
 }
 
+/// In the trait of a kind: its sites take the steps of the instruction set.
+macro_rules! steps_of_arch {
+    ($($attribute:tt)*) => {
+        /// [`Arch::step`] at a site of this kind.
+        $($attribute)*
+        #[inline]
+        fn step(number: u8, old: Code, new: Code) -> Option<crate::arch::Piece> {
+            <Self as Arch>::step(number, old, new)
+        }
+
+        /// [`Arch::undo`] at a site of this kind.
+        $($attribute)*
+        fn undo(number: u8, old: Code, new: Code) -> Option<crate::arch::Piece> {
+            <Self as Arch>::undo(number, old, new)
+        }
+    };
+}
+pub(super) use steps_of_arch;
+
 impl Kind {
     /// Its number.
     #[must_use]

@@ -2,8 +2,8 @@
 //! goes on behind it while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
-use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::state::{Leads, Target, steps_of_arch};
+use super::{Arch, Code, State};
 use crate::format::{JUMP, SWITCH};
 
 impl State {
@@ -61,16 +61,7 @@ pub trait Switch: Jump {
         0
     }
 
-    /// [`Arch::step`] at a site of this kind.
-    #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::step(number, old, new)
-    }
-
-    /// [`Arch::undo`] at a site of this kind.
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
-        <Self as Arch>::undo(number, old, new)
-    }
+    steps_of_arch! {}
 }
 
 impl<A: Jump> Switch for A {}

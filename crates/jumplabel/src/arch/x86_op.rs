@@ -1,5 +1,5 @@
-//! Instructions of the program's on x86-64, at the sites of operations and alternatives: how long one is, what in it counts from its own
-//! place, and what makes it unfit for an operation (Intel SDM volume 2, chapter 2 and appendix A).
+//! Instructions of the program's on x86-64, at the sites of operations and alternatives: the length of one, the part that is relative to
+//! its own place, and what makes it unfit for an operation (Intel SDM volume 2, chapter 2 and appendix A).
 
 use super::Code;
 use super::alternative::{Alternative, NOPS};

@@ -1,4 +1,4 @@
-//! Static calls: calls whose target is a choice at run time, at the price of a direct call.
+//! Static calls: calls whose target is chosen at run time, at the price of a direct call.
 //!
 //! ```text
 //!   static_call! { static HASH: fn(&[u8]) -> u64 = portable; }
@@ -27,8 +27,8 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A static call carries code and no data: what a new target reads must have been published before the update, and what the old
-//! one reads must stay until no thread is in it any more.
+//! A static call carries code and no data: publish what a new target reads before the update, and keep what the old target
+//! reads until no thread is in it any more.
 
 mod declare;
 pub(crate) mod info;
@@ -54,7 +54,7 @@ pub struct StaticCall<T> {
     trampoline: PhantomData<fn() -> T>,
 }
 
-/// The trampoline of one call, as a type: what [`static_call!`](crate::static_call) makes for each.
+/// The type that [`static_call!`](crate::static_call) makes for the trampoline of each call.
 ///
 /// # Safety
 /// `Function` is a type of function pointers. `FUNCTION` is the trampoline, whose table entry names the one call with this type, and
@@ -109,10 +109,10 @@ impl<T: Trampoline> StaticCall<T> {
     /// `target` may be another static call's function, `*OTHER`: then the calls follow that one. Do not lead several to each other in a
     /// ring, because whoever calls then never arrives; only a call that is led to itself is refused.
     ///
-    /// When it returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for
-    /// the one exception, which is reported). While it runs, calls go to the one or the other. Threads may be in the old target
-    /// for as long as that takes: what it uses must stay. Costs what the first flip of a key costs. Blocks while another thread flips. Safe
-    /// in signal handlers, in the target itself, and before and after `fork`.
+    /// When it returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for the one
+    /// exception, which is reported). While it runs, calls go to the one or the other. Threads may stay in the old target for any time:
+    /// keep what it uses. Costs what the first flip of a key costs. Blocks while another thread flips. Safe in signal handlers, in the
+    /// target itself, and before and after `fork`.
     ///
     /// # Errors
     /// [`Error::Sealed`], and everything that a transaction can meet. On any error, nothing has changed.

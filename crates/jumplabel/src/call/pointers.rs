@@ -1,6 +1,6 @@
-//! Static calls in builds without trampolines: a call goes by way of a pointer to a pointer, because
-//! `Deref` must return a reference to what does not
-//! change. Each target has one such word for good, however often calls are led there.
+//! Static calls in builds without trampolines: a call loads a pointer to a pointer, because `Deref`
+//! must return a reference to something that does not change. Each target has one such word for
+//! ever, however often calls are led there.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -1,4 +1,4 @@
-//! What changes a key.
+//! The functions that change a key.
 
 use super::Key;
 use super::count::{self, Change};

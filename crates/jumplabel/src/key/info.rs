@@ -61,8 +61,9 @@ impl KeyInfo {
         }
     }
 
-    /// What the declaration adds: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or something of
-    /// another type, or if the key is of an object with another copy of the library: types of the same name can differ there.
+    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or
+    /// something of another type, or if the key is of an object with another copy of the library: types of the same name can
+    /// differ there.
     ///
     /// Costs a call of a function of the object that declares the key, which must not be unloaded meanwhile, nor while the result is
     /// used. Safe anywhere, signal handlers included, if the expression behind `meta` is a reference to a static.

@@ -113,7 +113,7 @@ impl<F> Settable for NakedKey<F> {
     }
 }
 
-/// The function of one key, as a type: what [`naked_key!`](crate::naked_key) makes for each.
+/// The type that [`naked_key!`](crate::naked_key) makes for the function of each key.
 ///
 /// # Safety
 /// `call` calls a function whose table entry names the one key with this type, made with `DEFAULT`.
@@ -167,22 +167,23 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
+            // In a module of its own, so that it can have the name that messages and the documentation of the user's crate show.
+            #[allow(non_camel_case_types)]
+            pub mod __type {
+                pub enum $name {}
+            }
             $crate::__naked_function!($name, $default);
         }
         $crate::naked_key! { $($rest)* }
     };
 }
 
-/// The function, and the type that stands for it: in a module of its own, so that it can have the name that messages and the
-/// documentation of the user's crate show.
+/// The function of a naked key.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        pub mod __type {
-            pub enum $key {}
-        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: the entry of the function below names the key, whose type has this one in it.
         unsafe impl $crate::key::naked::Function for __type::$key {
@@ -202,9 +203,6 @@ macro_rules! __naked_function {
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
-        pub mod __type {
-            pub enum $key {}
-        }
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: nothing is called.
         unsafe impl $crate::key::naked::Function for __type::$key {

@@ -31,8 +31,8 @@ impl RawKey {
         self.flags.has(Self::DUE)
     }
 
-    /// Whether a user holds it on that has not left by `dec_deferred`: what the key is once no dec is due any more. Like a count, stale at
-    /// once without the lock.
+    /// Whether a user that has not left by `dec_deferred` holds it on: its state once no dec is due any more. Like a count, stale at once
+    /// without the lock.
     #[doc(hidden)]
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -72,8 +72,8 @@ impl RawKey {
     }
 
     /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
-    /// sites are on, and false after all sites are off. Another thread may flip the key as soon as this returns,
-    /// unless the caller keeps it from that.
+    /// sites are on, and false after all sites are off. Another thread may flip the key as soon as this returns, unless
+    /// the caller prevents that.
     #[must_use]
     #[inline]
     pub fn is_enabled(&self) -> bool {

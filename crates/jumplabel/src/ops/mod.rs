@@ -63,7 +63,7 @@ impl<D> Keys for Ops<D> {
     const WHAT: u32 = MODE;
 }
 
-/// One table, as a type: what [`ops!`](crate::ops) makes for each.
+/// The type that [`ops!`](crate::ops) makes for each table.
 ///
 /// # Safety
 /// `requests` are those of the table's calls.
@@ -123,7 +123,7 @@ pub const fn names_call(template: &str) -> bool {
     false
 }
 
-/// What a backend has done beside its operations.
+/// The functions that a backend has beside its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
@@ -153,8 +153,8 @@ impl<D: Table> Ops<D> {
         RawOps::of(self.mode.raw())
     }
 
-    /// Has all operations done by `backend` from now on: one transaction, all or nothing. Calls the backend's `init` first. If it does them
-    /// already, looks whether it does them in all objects, also those that were loaded since.
+    /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If the backend is in force
+    /// already, looks at all objects, and changes those loaded since that have another one.
     ///
     /// Operations in place change whole instructions. So, while other threads run, only the writer `swap` can do that; before the first one
     /// starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
@@ -200,8 +200,8 @@ impl<D: Table> Ops<D> {
         self.mode.is_sealed()
     }
 
-    /// Tells the backend that this thread begins, and, when what this returns is dropped, that it ends: each thread that uses the
-    /// operations calls this first, and again behind a change of the backend. Without hooks, a load.
+    /// Tells the backend that this thread begins; dropping the result tells it that the thread ends. Each thread that uses the
+    /// operations calls this first, and again after a change of the backend. Without hooks, this costs a load.
     pub fn thread(&self) -> Thread {
         let hooks = Self::hooks(self.query());
         if let Some(start) = hooks.thread_start {

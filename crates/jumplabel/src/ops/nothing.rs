@@ -1,5 +1,5 @@
-//! What an arm called `nothing` names: functions that do nothing, by the number of their arguments; they return the first, where they return
-//! something.
+//! The functions of arms called `nothing`, one for each number of arguments: they do nothing. If the operation has a result, they return
+//! the first argument.
 
 macro_rules! nothing {
     ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(

@@ -1,4 +1,4 @@
-//! What of `ops!` does not compile, and what the compiler then says.
+//! Uses of `ops!` that must not compile, and their messages.
 
 /// What does not compile: a name that is taken; a template without `unsafe` (or where unsafe code is forbidden), or for an instruction set
 /// that has none; an arm, or a template, that is there twice.

@@ -1,4 +1,4 @@
-//! A plan that is carried out: with the first writer that can, or by what its sites can do without being written.
+//! Carries out a plan: with the first writer that can write, or without writing, if its sites can load instead.
 
 use core::time::Duration;
 

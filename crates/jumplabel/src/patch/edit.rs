@@ -1,6 +1,6 @@
 //! The change of one site, and of many sites that change alike.
 
-use crate::arch::{self, Arch, Change, Code, Native, State, Template};
+use crate::arch::{self, Arch, Code, Native, Rewrite, State, Template};
 use crate::format::Entry;
 use crate::site::index::Entries;
 use crate::text::list::List;
@@ -9,7 +9,7 @@ use crate::text::list::List;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) address: usize,
-    pub(super) change: Change,
+    pub(super) change: Rewrite,
 }
 
 impl Edit {
@@ -45,7 +45,7 @@ impl Run {
         Some(Run { traits: entry.traits(), from, to })
     }
 
-    /// Whether all sites have one [`pattern`](Change::pattern).
+    /// Whether all sites have one [`pattern`](Rewrite::pattern).
     pub(super) fn is_alike(&self) -> bool {
         self.from.is_like(self.to)
     }
@@ -77,7 +77,7 @@ impl Run {
                 return None;
             }
             (at, last) = (at + 1, address);
-            Some(Edit { address, change: Change { old, new: self.to.fill::<Native>(displacement) } })
+            Some(Edit { address, change: Rewrite { old, new: self.to.fill::<Native>(displacement) } })
         });
         at
     }
@@ -85,7 +85,7 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, State, Template};
+    use super::{Rewrite, State, Template};
 
     type X86 = crate::arch::x86::X86<64>;
 
@@ -95,10 +95,10 @@ mod tests {
         let template = |state| Template::of::<X86>(state).unwrap();
         let pattern = |from, to, displacement| {
             let [old, new] = [from, to].map(|state| template(state).fill::<X86>(displacement));
-            Change { old, new }.pattern()
+            Rewrite { old, new }.pattern()
         };
-        assert!(Change::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441f)));
-        assert!(!Change::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441e)));
+        assert!(Rewrite::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441f)));
+        assert!(!Rewrite::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441e)));
         let states = [State::NOP, State::PRIMING, State::TEST, State::JUMP];
         for (from, to) in states.iter().flat_map(|from| states.iter().map(move |to| (*from, *to))) {
             let displacements = [0, 1, -1, 0x441f, i32::MIN, i32::MAX];

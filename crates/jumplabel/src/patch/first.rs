@@ -1,5 +1,5 @@
 //! Objects whose sites were built as plain jumps, and that `jumplabel link` has not seen: before anybody runs such a site, it is brought to
-//! the state of its key, like one of a key in another object. If that fails, nobody may run it.
+//! the state of its key, as the sites of keys in other objects are. If that fails, nobody may run it.
 
 use super::subject;
 use super::subject::{Found, complaint};

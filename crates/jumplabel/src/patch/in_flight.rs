@@ -1,5 +1,5 @@
-//! The transaction that is being carried out, for whoever finds it unfinished: a child that was copied in the middle of it; or,
-//! if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
+//! The transaction that is being carried out. If it is interrupted, others find it unfinished: a child that was copied in the
+//! middle of it; or, if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
 //!
 //! ```text
 //!            begin                  writing              publishing             end
@@ -7,7 +7,7 @@
 //!                    to be dropped          to be undone          to be finished
 //! ```
 //!
-//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until somebody can.
+//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until an undo succeeds.
 //!
 //! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. The lists
 //! that are needed for that are in memory of the copy's own: the stack of the thread that flipped may be gone.
@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering;
 
 use super::plan::Plan;
 use super::work::Work;
-use super::{Lock, Request, STATE, State, undo};
+use super::{Lock, Request, TRANSACTION, Transaction, undo};
 use crate::error::Error;
 use crate::format::process;
 use crate::site::object;
@@ -33,7 +33,7 @@ const PUBLISHING: u32 = 3;
 // The phase that a tool leaves is none of these.
 const _: () = assert!(PUBLISHING < process::FORCED);
 
-fn enter(phase: u32) {
+fn set_phase(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }
 
@@ -47,7 +47,7 @@ impl InFlight {
 
     /// Copies `requests` to the list.
     #[inline(never)] // Once in a program is enough.
-    fn list(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
+    fn copy(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
         if cfg!(not(jumplabel_sites)) {
             return Ok(()); // A flip is one store; the platform may have no memory to give.
         }
@@ -63,9 +63,9 @@ impl InFlight {
 
     /// A transaction begins, with an empty plan.
     pub(super) fn begin(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
-        self.list(requests, text)?;
+        self.copy(requests, text)?;
         RUNTIME.set_recover(recover_here);
-        enter(COLLECTING);
+        set_phase(COLLECTING);
         Ok(())
     }
 
@@ -76,15 +76,15 @@ impl InFlight {
 
     /// All sites are written.
     pub(super) fn publishing(&mut self, requests: &[Request<'_>], text: &dyn Text) {
-        let listed = self.list(requests, text); // There is room since `begin`.
+        let listed = self.copy(requests, text); // There is room since `begin`.
         debug_assert!(listed.is_ok());
-        enter(PUBLISHING);
+        set_phase(PUBLISHING);
     }
 
     /// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
     pub(super) fn stuck(&mut self) {
         self.0.truncate(0);
-        enter(WRITING);
+        set_phase(WRITING);
     }
 
     /// Gives back what the list holds.
@@ -96,12 +96,12 @@ impl InFlight {
 
 /// The plan is complete.
 pub(super) fn writing() {
-    enter(WRITING);
+    set_phase(WRITING);
 }
 
 /// Done, one way or the other.
 pub(super) fn end() {
-    enter(NOTHING);
+    set_phase(NOTHING);
 }
 
 /// The address of a site that could still not be restored.
@@ -123,7 +123,7 @@ extern "C" fn recover_here() {
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let text = lock.text();
     // The thread that was changing the lists does not exist here.
-    let State { plan, in_flight } = STATE.get(&mut lock.patch);
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
         return true;

@@ -9,9 +9,10 @@ use crate::error::Error;
 use crate::text::copies::{self, NOTHING};
 use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 
-/// The process-wide lock, held: nobody else flips, and no object that has sites comes or goes (Linux: `jump_label_lock`).
+/// The process-wide lock, held: nobody else flips, and no object that has sites is loaded or unloaded (Linux:
+/// `jump_label_lock`).
 ///
-/// Take it for several flips and looks with nobody in between. (If a set of changes shall be all or nothing, use a
+/// Take it for several flips and queries, with nobody in between. (If a set of changes shall be all or nothing, use a
 /// [`Batch`](crate::Batch).) While you hold it, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
 /// Functions that take the lock themselves return [`Error::Reentrant`] on this thread, and wait on others.
 ///
@@ -69,7 +70,7 @@ impl Lock {
         self.text
     }
 
-    /// What the platform says of the bounds of objects ([`Text::image`]) has changed: their tables are read anew. Code was freed, say, whose
+    /// Reads the tables of all objects again, because their bounds ([`Text::image`]) have changed: for example, code was freed, and its
     /// sites must not be written any more.
     ///
     /// Costs as much as the first flip: the index of each object is built again. Frees memory, and takes none.

@@ -49,12 +49,13 @@ pub use subject::{Request, Settable};
 pub(crate) use together::commit_all;
 
 /// What is kept between transactions, and what an unfinished one leaves.
-struct State {
+struct Transaction {
     plan: Plan,
     in_flight: in_flight::InFlight,
 }
 
-static STATE: Guarded<State, Patch> = Guarded::new(State { plan: Plan::new(), in_flight: in_flight::InFlight::new() });
+static TRANSACTION: Guarded<Transaction, Patch> =
+    Guarded::new(Transaction { plan: Plan::new(), in_flight: in_flight::InFlight::new() });
 
 /// What a flip did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +93,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     loop {
         let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, shortcuts, held));
         let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
-        if !(refused && shortcuts && STATE.get(&mut lock.patch).plan.has_shortcuts()) {
+        if !(refused && shortcuts && TRANSACTION.get(&mut lock.patch).plan.has_shortcuts()) {
             return outcome;
         }
         shortcuts = false;
@@ -174,7 +175,7 @@ pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibilit
 /// This copy of the library is about to be unloaded: gives back what its lists hold.
 #[cfg(jumplabel_sites)]
 pub(crate) fn release_lists(lock: &mut Lock) {
-    let (text, state) = (lock.text(), STATE.get(&mut lock.patch));
+    let (text, state) = (lock.text(), TRANSACTION.get(&mut lock.patch));
     state.plan.free(text);
     state.in_flight.free(text);
 }
@@ -183,7 +184,7 @@ pub(crate) fn release_lists(lock: &mut Lock) {
 /// restored any more.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
-    STATE.get(&mut lock.patch).plan.retain(&|edit| !addresses.contains(&edit.address));
+    TRANSACTION.get(&mut lock.patch).plan.retain(&|edit| !addresses.contains(&edit.address));
     if addresses.start != 0 {
         // What a copy makes of it borrows nothing of what is borrowed here by way of this lock.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
@@ -198,7 +199,7 @@ type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Resu
 fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
     let text = lock.text();
     let start = text.now();
-    let State { plan, in_flight } = STATE.get(&mut lock.patch);
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     let (objects, platform) = (&lock.objects, &mut lock.platform);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });

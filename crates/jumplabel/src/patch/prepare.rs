@@ -1,19 +1,19 @@
-//! What a program can have done before its first flip.
+//! Work of the first flip that a program can have done before it.
 
 use super::carry_out::refusal;
-use super::{Lock, STATE, State, in_flight};
+use super::{Lock, TRANSACTION, Transaction, in_flight};
 use crate::error::{Error, Refusals};
 use crate::site::{index, object};
 use crate::text::{Held, Summary, WriterKind};
 
-/// Does ahead what the first flip of a process does beside flipping: the shared pages, the registration for core sync
+/// Does in advance what the first flip of a process does beside flipping: the shared pages, the registration for core sync
 /// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of edits, and the trial of
 /// the writers that are chosen for few and for many sites. No flip needs it; it is for programs that have no time at their
-/// first flip. It also patches the sites of keys declared `or_load` that load, as the compiler emitted them, and need not: from
-/// then on they cost what others do.
+/// first flip. It also patches the sites of keys declared `or_load` that still load and should fall through: from then on they
+/// cost as much as others.
 ///
-/// What is left to a first flip is a private copy of each page that it changes. Call it again in a child of `fork`, which has
-/// all but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
+/// A first flip then only makes a private copy of each page that it changes. Call it again in a child of `fork`, which has all
+/// but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
@@ -22,7 +22,7 @@ use crate::text::{Held, Summary, WriterKind};
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
     let text = lock.text();
-    let State { plan, in_flight } = STATE.get(&mut lock.patch);
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
@@ -45,9 +45,9 @@ pub fn prepare() -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the writer that a flip of one site would take, after that has shown that it works. It shows that on a function of the
-/// library's own, so no site changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the
-/// first time, and next to nothing later.
+/// Tries the writer that a flip of one site would take, and returns it if it works. The trial is on a function of the library, so
+/// no site changes. For programs that want to know in advance whether the system lets them flip. Costs two flips the first time,
+/// and next to nothing later.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the

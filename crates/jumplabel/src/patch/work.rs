@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::edit::Edit;
 use super::writes;
-use crate::arch::{Change, Demand};
+use crate::arch::{Demand, Rewrite};
 use crate::error::Error;
 use crate::sort::sort_unstable_by;
 use crate::text::list::List;
@@ -48,7 +48,7 @@ impl<'a> Work<'a> {
             }
             let pattern = edit.change.pattern();
             if pattern != like {
-                like = if Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                like = if Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
                 let (these, needed) = writes::look(edit.change);
                 steps |= these;
                 several += usize::from(these & these.wrapping_sub(1) != 0); // None of a first byte.

@@ -1,7 +1,7 @@
 //! Edits become [`Write`]s, step by step: a writer knows nothing of steps.
 
 use super::edit::Edit;
-use crate::arch::{self, Arch, Change, Demand, Native, Piece};
+use crate::arch::{self, Arch, Demand, Native, Piece, Rewrite};
 use crate::error::Errno;
 use crate::text::{Write, Writer};
 
@@ -10,17 +10,17 @@ const BLOCK: usize = 32;
 
 /// What a change writes in a step, or on the way back from it.
 #[inline(never)] // Most edits of a large batch write what the one before does.
-fn piece(change: Change, number: u8, back: bool) -> Option<Piece> {
+fn piece(change: Rewrite, number: u8, back: bool) -> Option<Piece> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
 /// A bit for each step that a change takes.
-pub(super) fn steps_of(change: Change) -> u8 {
+pub(super) fn steps_of(change: Rewrite) -> u8 {
     look(change).0
 }
 
 /// The same, and what they need.
-pub(super) fn look(change: Change) -> (u8, Demand) {
+pub(super) fn look(change: Rewrite) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
     for number in 0..Native::STEPS {
         if let Some(piece) = piece(change, number, false) {
@@ -46,7 +46,7 @@ pub(super) fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Wri
             let pattern = edit.change.pattern();
             if pattern != like {
                 // A whole word has other bytes, too.
-                like = if !Native::WHOLE && Change::is_of_first_byte(pattern) { pattern } else { 0 };
+                like = if !Native::WHOLE && Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
                 let piece = piece(edit.change, number, back);
                 count = usize::from(piece.is_some());
                 template = piece.map_or(Write::NONE, |Piece { offset, len, bytes, demand }| {

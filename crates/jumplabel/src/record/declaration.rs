@@ -1,4 +1,5 @@
-//! What `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program for those who list and find keys and calls.
+//! What `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program, so that keys and calls can be
+//! listed and found.
 //!
 //! ```text
 //!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
@@ -11,9 +12,9 @@
 //!                                                └─────────────────────────────────────────┘
 //! ```
 //!
-//! All that is constant is in the declaration, which the compiler lays out: the assembler is told of addresses and of no
-//! number, because each operand costs its compiler as much as a function. Without sites there is no assembler, and a
-//! constructor links a node with the same three into a list: see `record`.
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses, and no number,
+//! because each operand costs the compiler as much as a function. Without sites there is no assembler, and a constructor
+//! links a node with the same three into a list: see `record`.
 
 use crate::format::{Declaration, shape};
 
@@ -229,7 +230,7 @@ macro_rules! __key_record_asm {
     ($($meta:ident)?) => {
         ::core::concat!(
             ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
-            $crate::__key_word_asm!(),
+            $crate::__key_word_asm!("key"),
             "\n.long {declaration} - .\n.long 0" $(, "+{", ::core::stringify!($meta), "} - .")?,
             "\n.popsection"
         )

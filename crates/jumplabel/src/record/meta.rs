@@ -1,4 +1,4 @@
-//! What declarations add to keys: `static K: false, meta &META;`.
+//! Data that declarations attach to keys: `static K: false, meta &META;`.
 //!
 //! The record leads to a function that returns the address with the `TypeId`: no relocation, and nothing at start-up. Only the copy
 //! of the library that was compiled with the function calls it, because a `TypeId` says nothing across builds.

@@ -1,4 +1,4 @@
-//! Records of declarations, as they are found in a process: in the section `__jump_keys` of each object, where tools find them in a
+//! Records of declarations, where a process finds them: in the section `__jump_keys` of each object, where tools find them in a
 //! stripped binary, too; without sites, in a list.
 //!
 //! ```text

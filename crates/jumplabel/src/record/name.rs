@@ -1,4 +1,4 @@
-//! The names that declarations are shown and found by.
+//! The names by which declarations are shown and found.
 
 use core::fmt;
 use core::ops::Range;

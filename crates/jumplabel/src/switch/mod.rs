@@ -62,7 +62,7 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
     fn index(self) -> u8;
 }
 
-/// One static mode, as a type: what [`static_mode!`](crate::static_mode) makes for each.
+/// The type that [`static_mode!`](crate::static_mode) makes for each static mode.
 ///
 /// # Safety
 /// `DEFAULT` is the number of one of the modes.
@@ -74,7 +74,7 @@ pub unsafe trait Declared: 'static {
     fn record();
 }
 
-/// How many modes there are, as a number that a program compiled for: at least two, and so few that a byte counts them.
+/// How many modes there are. With fewer than two, or more than a byte can count, it does not compile.
 #[doc(hidden)]
 #[must_use]
 pub const fn count_of<M: Modes>() -> u8 {

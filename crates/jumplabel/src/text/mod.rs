@@ -52,19 +52,19 @@ mod portable;
 #[cfg(not(jumplabel_linux))]
 use portable as platform;
 
-/// What [`Text::lock`] hands to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
+/// What [`Text::lock`] passes to [`Text::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
 /// What a platform tells the library, from [`Text::start`] on.
 #[derive(Clone, Copy, Debug)]
-pub struct Hooks {
+pub struct Callbacks {
     /// This process is a child, a copy of the process before. `in_mid_flip`: somebody may have been flipping while it was copied.
     pub forked: fn(in_mid_flip: bool),
     /// The process ends, while other threads go on. Asks `keep` to keep each object that could be unloaded, by its record.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
-/// What the patcher needs of the place that it runs in.
+/// What the patcher needs from the system that it runs on.
 ///
 /// [`Held`] stands for the lock: a method that is given one is called with the lock held.
 ///
@@ -166,8 +166,8 @@ pub unsafe trait Text: Sync {
     /// loaded after the last one went. A platform that is set later is started then.
     ///
     /// # Safety
-    /// `hooks` are the library's: only the library calls this, or a platform that passes it on.
-    unsafe fn start(&self, _in_program: bool, _hooks: &'static Hooks) {}
+    /// `callbacks` are the library's: only the library calls this, or a platform that passes it on.
+    unsafe fn start(&self, _in_program: bool, _callbacks: &'static Callbacks) {}
 
     /// Where the object of the record at this address lies, in words that [`image`](Self::image) understands; words of 0 if the platform
     /// cannot tell. Called without the lock, when the object is loaded, or the platform is set.
@@ -201,7 +201,7 @@ pub unsafe trait Text: Sync {
     ///
     /// # Safety
     /// Nobody uses anything of this copy any more.
-    unsafe fn leave(&self, _held: &mut Held) {}
+    unsafe fn stop(&self, _held: &mut Held) {}
 
     /// The first copy of the library; the others follow. A kernel has one. Called with the lock held.
     fn runtimes(&self) -> *const Runtime {

@@ -42,7 +42,8 @@ impl Image {
         all.map(|all| Image { all, segments: known, freed: (0, 0) })
     }
 
-    /// The same, but that the code at these addresses was freed (Linux: init text). No site of which a byte lies there is written any more.
+    /// The same without the code at these addresses, which was freed (Linux: init text). A site with a byte there is
+    /// not written any more.
     #[must_use]
     pub fn without(self, code: core::ops::Range<usize>) -> Image {
         Image { freed: (code.start, code.end), ..self }

@@ -1,4 +1,4 @@
-//! What writers are given: addresses and bytes, and nothing of what they mean.
+//! What writers get: addresses and bytes, without their meaning.
 
 /// Bytes to be written at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Write {
     }
 }
 
-/// What has to be opened together: a page with sites that change, or several pages, if a site lies across two of them.
+/// Pages that must be opened together: one with sites that change, or several, if a site lies across two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Address of the first site in it.

@@ -1,4 +1,4 @@
-//! Writers, as the engine sees them: which are to be tried, what they do, and what came of it.
+//! Writers, as the engine sees them: which ones to try, what they do, and their results.
 
 use super::Write;
 use crate::error::{Errno, Error, WriterKind};
@@ -16,7 +16,7 @@ pub enum Visibility {
     Eventual,
 }
 
-/// What went less than well in a flip that succeeded.
+/// What went wrong in a flip that succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warnings {
@@ -54,7 +54,7 @@ pub enum Failure {
 /// each of which interrupts the other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// What the choice of a writer goes by.
+/// The facts by which a writer is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Sites to change.
@@ -72,7 +72,7 @@ pub struct Summary {
     pub unsynced: bool,
 }
 
-/// Writers in the order in which they are to be tried. If there is none, flips fail with [`Error::NoWriter`].
+/// Writers in the order in which to try them. If there is none, flips fail with [`Error::NoWriter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writers {
     kinds: [Option<WriterKind>; 3],
@@ -80,7 +80,7 @@ pub struct Writers {
 }
 
 impl Writers {
-    /// None: what names the writer to take is the name of none. Flips fail with [`Error::UnknownWriter`].
+    /// None, because the name that picks the writer is unknown. Flips fail with [`Error::UnknownWriter`].
     #[must_use]
     pub const fn unknown() -> Writers {
         Writers { kinds: [None; 3], unknown: true }
@@ -122,5 +122,5 @@ pub trait Writer {
     fn sync(&mut self) -> Result<(), Errno>;
 }
 
-/// What is done with a [`Writer`] while it is open.
+/// The work that is done with a [`Writer`] while it is open.
 pub type Body<'a> = dyn FnMut(&mut dyn Writer) -> Result<(), Failure> + 'a;

@@ -1,4 +1,4 @@
-//! Readers that are counted, in two words of which new ones take the one whose turn it is.
+//! Counts readers in two words; new readers take the word whose turn it is.
 //!
 //! ```text
 //!   word    generation (32) │ count (32)       0 in a process that was copied: the system wipes the words there
@@ -7,8 +7,8 @@
 //! A reader counts itself and then loads a list. Whoever has taken a list away and then sees each of the readers' words at 0 once knows
 //! that nobody is in that list any more. The words take turns, so that readers who come cannot keep both from being 0.
 //!
-//! A child of fork, and of a raw `clone`, has one thread. If that was in a probe, it has counted itself in another generation, and
-//! does not count itself off.
+//! A child of fork, and of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation,
+//! so it does not count itself off.
 //!
 //! Nothing here allocates or knows of threads, so the model check can run it as it is.
 
@@ -16,7 +16,7 @@ use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const GENERATION_SHIFT: u32 = 32;
 
-/// Those who are inside, by a word of their own.
+/// How many readers are inside, in a word on a cache line of its own.
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
@@ -32,7 +32,8 @@ pub struct Readers {
 pub const BOTH: u8 = 3;
 
 impl Word {
-    /// Counts one in. The generation that it is counted in; `new_generation` yields another one, if nobody is inside.
+    /// Counts one in, and returns the generation in which it is counted. If nobody is inside, that is a new one, from
+    /// `new_generation`.
     ///
     /// One instruction counts and looks at the generation: a process may be copied anywhere else.
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
@@ -69,7 +70,8 @@ impl Readers {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Under the lock: which of the words are 0 now. If the one that nobody takes is, it has its turn.
+    /// Under the lock: which of the words are 0 now. If the one that new readers do not take is 0, it has its turn from
+    /// now on.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

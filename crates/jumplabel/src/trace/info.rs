@@ -15,7 +15,8 @@ pub struct TracepointInfo {
 }
 
 impl TracepointInfo {
-    /// The tracepoint that a key belongs to; `None` if it is not one's, or one of an object with another copy of the library.
+    /// The tracepoint that a key belongs to; `None` if it belongs to none, or to one of an object with another copy of
+    /// the library.
     #[must_use]
     pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
         Some(TracepointInfo { key, probes: key.meta::<Probes>()?.count() })

@@ -1,4 +1,4 @@
-//! Tracepoints: places in the code that others can look on at. As long as nobody does, such a place is one instruction.
+//! Tracepoints: places in the code that probes can watch. While it has no probe, such a place is one instruction.
 //!
 //! ```text
 //!   emit!(packet, len(), port())      the site of a key; its arguments are evaluated if it is on
@@ -33,22 +33,22 @@
 //! # Why no probe is called with the data of another, and nothing is called that is not there
 //!
 //! Linux changes a function and its data at two moments, and had to wait between them (commits 231264d6927f, 352384d5c84e, f7ec41212563):
-//! with one probe after none after one (1, 0, 1), and with one after several (N, 2, 1), a thread could call the one's function with the
-//! data of the other. Here the static call leads to two sorts of functions only:
+//! if one probe took the place of another (1, 0, 1 probes), or if one of several was left (N, 2, 1), a thread could call the function of
+//! one with the data of another. Here the static call leads to two sorts of functions only:
 //!
-//! * A plain `fn`, which has no data. Whoever comes to it late, by whatever way, calls it with its arguments.
-//! * The walk. It has nothing of its own either: it loads one pointer, to a list in which each probe and its data are one object, and
-//!   which never changes. Whoever comes to it late finds a later list, or none.
+//! * A plain `fn`, which has no data. A thread that comes late still calls it with the right arguments.
+//! * The walk. It has no data either: it loads one pointer, to a list that never changes, and in which each probe and its data are
+//!   one object. A thread that comes late finds a later list, or none.
 //!
-//! So the order of the steps matters only for what is promised. To add a probe: key and call in one transaction, then the list. If the
-//! transaction is refused, no thread has seen the probe. Until the list is there, the walk goes through the old one, which has all probes
-//! that were added before. To remove one: the same. The last probe turns the key off.
+//! So the order of the steps matters only for these promises. To add a probe, one transaction changes key and call; then the list
+//! changes. If the transaction is refused, no thread has seen the probe. Until the list is there, the walk goes through the old one,
+//! which has all probes that were added before. A removal takes the same steps. The removal of the last probe turns the key off.
 //!
 //! # When data are freed
 //!
 //! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
-//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If what it holds
-//! panics then, the panic arrives there; if that is where a probe is added, the probe is not.
+//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If its drop panics,
+//! the panic comes out of that call; if that call was adding a probe, the probe is not added.
 
 mod counting;
 mod declare;
@@ -73,7 +73,7 @@ pub use info::{TracepointInfo, for_each_tracepoint};
 use probes::Entry;
 pub use probes::Probes;
 
-/// What is traced, as a type: what [`tracepoint!`](crate::tracepoint) makes for each.
+/// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
 /// # Safety
 /// The default of the trampoline, which is its `Target`, goes through the list of its tracepoint.
@@ -233,9 +233,9 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
 /// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and the data
 /// of probes that were removed before are dropped. Of this copy of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. Threads that come into closures
-/// meanwhile are not waited for. Costs a few system calls, and as long as the probes take. Not for signal handlers. In a child
-/// of `fork`, only its own threads count.
+/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. It does not wait for threads
+/// that enter closures meanwhile. Costs a few system calls, and takes as long as the probes. Not for signal handlers. In a child of
+/// `fork`, only its own threads count.
 ///
 /// # Errors
 /// [`Error::Reentrant`] from a closure of a tracepoint, or from what drops one: it would wait for itself. Also if this thread holds the

@@ -1,8 +1,9 @@
-//! The probes of a tracepoint: a list that never changes. Another takes its place, and it is freed when nobody can be in it any more.
+//! The probes of a tracepoint: a list that never changes. A new list takes its place, and it is freed when no thread
+//! can be in it any more.
 //!
 //! ```text
-//!   Probes ──► List: probe, probe, ...             who emits loads this once
-//!   RETIRED ──► List ──► List                      each has seen which of the readers' words were 0 since it was retired
+//!   Probes ──► ProbeList: probe, probe, ...        who emits loads this once
+//!   RETIRED ──► ProbeList ──► ProbeList            each has seen which of the readers' words were 0 since it was retired
 //! ```
 
 use core::ptr::null_mut;
@@ -32,7 +33,7 @@ struct Header {
 }
 
 #[repr(C)]
-struct List<E> {
+struct ProbeList<E> {
     header: Header,
     probes: Vec<E>,
 }
@@ -54,14 +55,14 @@ impl<S: Signature> Clone for Entry<S> {
 type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
 
 /// The only list of its slice. `None` if it is empty.
-type New<E> = Option<Box<[List<E>]>>;
+type New<E> = Option<Box<[ProbeList<E>]>>;
 
-impl<E> List<E> {
+impl<E> ProbeList<E> {
     fn new(probes: Vec<E>) -> Result<New<E>, Error> {
         /// Drops a list, and with it each closure that is in no other. What a closure holds may panic then; the first panic.
         unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
             // SAFETY: by the caller, a list with this function, which nobody else has; the first and only one of its slice.
-            let list = unsafe { Box::from_raw(list.cast::<List<E>>()) };
+            let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
             let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
             dropped.fold(Ok(()), Result::and)
         }
@@ -69,7 +70,7 @@ impl<E> List<E> {
             return Ok(None);
         }
         let mut list = with_room(1)?;
-        list.push(List { header: Header { next: null_mut(), seen: 0, free: free::<E> }, probes });
+        list.push(ProbeList { header: Header { next: null_mut(), seen: 0, free: free::<E> }, probes });
         Ok(Some(list.into_boxed_slice()))
     }
 
@@ -77,7 +78,7 @@ impl<E> List<E> {
     ///
     /// # Safety
     /// It stays as long as what is returned is used.
-    unsafe fn probes<'a>(list: *const List<E>) -> &'a [E] {
+    unsafe fn probes<'a>(list: *const ProbeList<E>) -> &'a [E] {
         // SAFETY: by the contract.
         if list.is_null() { &[] } else { unsafe { &(*list).probes } }
     }
@@ -96,7 +97,7 @@ impl Probes {
     ///
     /// # Safety
     /// It is a tracepoint's with such entries.
-    unsafe fn list<E>(&self) -> *mut List<E> {
+    unsafe fn list<E>(&self) -> *mut ProbeList<E> {
         self.list.load(Ordering::SeqCst).cast()
     }
 
@@ -106,7 +107,7 @@ impl Probes {
     /// It is a tracepoint's with such entries, and this thread is counted as long as what is returned is used.
     pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
         // SAFETY: by the contract. It is freed after this thread has counted itself off.
-        unsafe { List::probes(self.list()) }
+        unsafe { ProbeList::probes(self.list()) }
     }
 
     /// Puts an edited copy in the place of the list, after `lead` has had the key and the call do what its probes need. `edit` is told a
@@ -126,12 +127,12 @@ impl Probes {
             // SAFETY: by the contract. This thread is counted, so that it stays, and no other gets its address.
             let old = unsafe { self.list::<E>() };
             // SAFETY: the same.
-            let probes = unsafe { List::probes(old) };
+            let probes = unsafe { ProbeList::probes(old) };
             let mut copy = with_room(probes.len() + 1)?;
             copy.extend_from_slice(probes);
             edit(&mut copy)?;
             // Not dropped under the lock: that is taken later.
-            let new = List::new(copy)?;
+            let new = ProbeList::new(copy)?;
             let mut lock = Lock::take()?;
             // SAFETY: the same.
             if unsafe { self.list() } != old {

@@ -50,7 +50,7 @@ pub struct Lead<'call> {
 }
 
 impl RawTracepoint {
-    /// Puts an edited copy of the probes in their place. `edit` is told a copy with room for one more.
+    /// Replaces the probes by an edited copy. `edit` gets a copy with room for one more.
     ///
     /// # Errors
     /// Those of `edit`; otherwise as [`Tracepoint::add`](crate::Tracepoint::add): then nothing has changed.

@@ -1,5 +1,5 @@
-//! Who is in the probes of a list, and who frees lists: the process's words ([`counting`](super::counting)), and what each thread knows of
-//! itself.
+//! Counts the threads that are in probes, and those that free lists: in words of the process ([`counting`](super::counting)), and in each
+//! thread.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -40,7 +40,7 @@ pub(super) fn make() -> Result<(), Error> {
         return Ok(());
     }
     #[cfg(jumplabel_sites)]
-    know();
+    register();
     let text = text::text();
     let new = text.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
@@ -80,46 +80,46 @@ pub(super) fn empty() -> u8 {
     words().map_or(BOTH, |words| if is_inside() { 0 } else { words.readers.empty() })
 }
 
-/// What is linked into a program only if it has probes.
+/// Code that is linked into a program only if it has probes.
 #[cfg(jumplabel_sites)]
-struct Needs {
+struct ProbeCode {
     forked: fn(&'static Words),
-    leave: unsafe fn(&Words, &dyn text::Text),
+    release: unsafe fn(&Words, &dyn text::Text),
 }
 
 /// Null as long as there has never been a list.
 #[cfg(jumplabel_sites)]
-static NEEDS: AtomicPtr<Needs> = AtomicPtr::new(null_mut());
+static PROBE_CODE: AtomicPtr<ProbeCode> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
-fn needs() -> Option<(&'static Needs, &'static Words)> {
+fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
     // SAFETY: null, or a static.
-    unsafe { NEEDS.load(Ordering::Acquire).as_ref() }.zip(words())
+    unsafe { PROBE_CODE.load(Ordering::Acquire).as_ref() }.zip(words())
 }
 
 /// In a child of fork: the system has wiped the words. If this thread is inside, that has to be known to those that the child starts. (Nobody
 /// is told of forks without sites, nor of a raw clone: a thread that goes on from there in a probe must not let others change lists.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
-    if let Some((needs, words)) = needs() {
-        (needs.forked)(words);
+    if let Some((code, words)) = probe_code() {
+        (code.forked)(words);
     }
 }
 
 /// This copy of the library is unloaded: nobody is inside, and nobody comes.
 #[cfg(jumplabel_sites)]
-pub(crate) fn leave(text: &dyn text::Text) {
-    if let Some((needs, words)) = needs() {
+pub(crate) fn stop(text: &dyn text::Text) {
+    if let Some((code, words)) = probe_code() {
         WORDS.store(null_mut(), Ordering::Release);
         // SAFETY: from `make`, and nobody finds them any more.
-        unsafe { (needs.leave)(words, text) };
+        unsafe { (code.release)(words, text) };
     }
 }
 
 /// Under way to the first list.
 #[cfg(jumplabel_sites)]
-fn know() {
-    static THESE: Needs = Needs {
+fn register() {
+    static THESE: ProbeCode = ProbeCode {
         forked: |words| {
             if is_inside() {
                 let word = words.readers.word();
@@ -127,10 +127,10 @@ fn know() {
             }
         },
         // SAFETY: by the contract of the field.
-        leave: |words, text| unsafe { text.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>()) },
+        release: |words, text| unsafe { text.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>()) },
     };
-    // If the compiler knew the only value, it would call these functions wherever `NEEDS` is looked at: in every program.
-    NEEDS.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
+    // If the compiler knew the only value, it would call these functions wherever `PROBE_CODE` is looked at: in every program.
+    PROBE_CODE.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
 }
 
 fn new_generation() -> u32 {
@@ -142,7 +142,7 @@ pub(super) fn is_freeing() -> bool {
     words().is_some_and(|words| !words.freeing.is_empty())
 }
 
-/// This thread is counted. Not to be sent to another.
+/// This thread is counted. Must not be sent to another.
 pub struct Inside {
     word: &'static Word,
     generation: u64,

@@ -32,8 +32,8 @@ macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
         ///
-        /// As [`core::sync::atomic`]'s of that name, but that its instructions have no `lock` in [UP mode](crate::up), whose rules it is
-        /// under. Only for memory of this process alone. What changes it is of the strongest ordering, whatever is asked for.
+        /// Like the type of that name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up), whose
+        /// rules apply. Only for memory that this process does not share. All changes have the strongest ordering, whatever you ask for.
         pub struct $Atomic(atomic::$Atomic);
 
         impl $Atomic {
@@ -203,7 +203,7 @@ macro_rules! number {
     };
     ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $doc:literal) => {
         #[doc = $doc]
-        /// One instruction, because nobody wants the value before.
+        /// One instruction, because it does not return the value before.
         #[inline]
         pub fn $name(&self, value: $value, order: Ordering) {
             #[cfg(jumplabel_prefixes)]

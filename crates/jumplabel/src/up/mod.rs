@@ -58,10 +58,10 @@ pub use prefix::META;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts all `lock` prefixes in. When it returns, atomics of this module are what those of the standard library are. Call it while the
-/// process has one thread.
+/// Puts all `lock` prefixes in. When it returns, the atomics of this module work like those of the standard library. Call it while
+/// the process has one thread.
 ///
-/// In UP mode it costs a flip; otherwise it takes the library's lock and looks. Safe anywhere where a flip is.
+/// In UP mode it costs a flip; otherwise it only takes the library's lock and looks. Safe wherever a flip is.
 ///
 /// # Errors
 /// What a flip can meet: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
@@ -75,9 +75,9 @@ pub fn leave() -> Result<Outcome, Error> {
 /// Costs a flip. In a kernel: while one processor runs.
 ///
 /// # Safety
-/// Until [`leave`] has returned `Ok`, nobody runs code beside this thread that changes numbers of this module or has a
-/// [`lock_prefix!`](crate::lock_prefix): threads are started by [`spawn`], or behind `leave`, and no process shares this one's memory
-/// (`clone(CLONE_VM)`). Nothing behind a `lock_prefix!` is in memory that others change.
+/// Until [`leave`] has returned `Ok`, no other thread runs code that changes numbers of this module or has a
+/// [`lock_prefix!`](crate::lock_prefix): threads are started by [`spawn`], or after `leave`, and no process shares this one's memory
+/// (`clone(CLONE_VM)`). No instruction behind a `lock_prefix!` works on memory that others change.
 ///
 /// # Errors
 /// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). A thread that was just joined may count
@@ -86,14 +86,13 @@ pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the prefixes are out. False where there are none to be taken out, and inside a flip, where the lock is not to be had. Safe
-/// anywhere where a flip is.
+/// Whether the prefixes are out. False if there are none, and inside a flip, where the lock cannot be taken. Safe wherever a flip is.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()
 }
 
-/// [`leave`], and then a thread: as [`std::thread::spawn`], but for the errors.
+/// Calls [`leave`], and then starts a thread like [`std::thread::spawn`], but returns errors.
 ///
 /// # Errors
 /// If the prefixes could not be put in, an [`Error`] inside; there is no thread then. Otherwise as [`std::thread::Builder::spawn`].

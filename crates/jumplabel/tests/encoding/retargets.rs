@@ -1,12 +1,12 @@
 //! What leads to more than two places: trampolines, switches, calls that a table lists.
 
-use jumplabel::arch::{Arch, Change, Code, Demand, Leads, Piece, State, Template};
+use jumplabel::arch::{Arch, Code, Demand, Leads, Piece, Rewrite, State, Template};
 
 use super::{Effect, Machine, Steps, decode, encode, in_reach, step, steps, undo, walk};
 
 /// From one target of a trampoline to another: a thread goes to the old one, to the new one, or on behind, to the slot.
 fn retarget<M: Machine>(there: Steps, back: Steps, from: (State, i32), to: (State, i32)) -> Result<usize, String> {
-    let change = Change { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
+    let change = Rewrite { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
     walk::<M>(there, back, change, |bytes| {
         let leads = [from.1, to.1].map(|displacement| M::effect(bytes, displacement));
         match leads.iter().flatten().next() {
@@ -56,7 +56,7 @@ pub(super) fn switches<M: Machine>() {
     let kind = State::TO_ARM.kind();
     let change = |from: i32, to: i32| {
         let [old, new] = [from, to].map(|displacement| State::TO_ARM.encode::<M::A>(displacement));
-        Change { old, new }
+        Rewrite { old, new }
     };
     let take = |there: Steps, from: i32, to: i32| {
         walk::<M>(there, undo::<M>, change(from, to), |bytes| {
@@ -137,7 +137,7 @@ pub(super) fn call_sites<M: Machine>() {
     assert!(walk::<M>(torn, undo::<M>, change, fetch).is_err());
 }
 
-fn change_of_call<M: Machine>(from: i32, to: i32) -> Change {
+fn change_of_call<M: Machine>(from: i32, to: i32) -> Rewrite {
     let [old, new] = [from, to].map(|displacement| State::CALLS.encode::<M::A>(displacement));
-    Change { old, new }
+    Rewrite { old, new }
 }

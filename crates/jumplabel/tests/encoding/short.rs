@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions};
 use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Change, Code, Demand, Kind, Piece, State, Template};
+use jumplabel::arch::{Code, Demand, Kind, Piece, Rewrite, State, Template};
 use jumplabel::format::{BRANCH, SHORT};
 
 use super::{
@@ -43,13 +43,13 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
 }
 
 /// Both bytes one by one.
-fn at_once(number: u8, change: Change) -> Option<Piece> {
+fn at_once(number: u8, change: Rewrite) -> Option<Piece> {
     let [b0, b1] = *change.new else { return None };
     let bytes = [b0, b1, 0, 0, 0, 0, 0, 0];
     (number == 0).then_some(Piece { offset: 0, len: 2, bytes, demand: Demand::Nothing })
 }
 
-fn tail_first<const BITS: u32>(number: u8, change: Change) -> Option<Piece> {
+fn tail_first<const BITS: u32>(number: u8, change: Rewrite) -> Option<Piece> {
     step::<Oracle<BITS>>([1, 0, 2][usize::from(number)], change)
 }
 

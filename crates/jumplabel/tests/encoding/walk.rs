@@ -1,6 +1,6 @@
 //! All that a thread may fetch while a site goes from one state to another, and back.
 
-use jumplabel::arch::{Change, Demand, Piece, State};
+use jumplabel::arch::{Demand, Piece, Rewrite, State};
 
 use super::{Machine, Steps, change, effect_of, steps};
 
@@ -43,7 +43,7 @@ pub(super) fn follow<M: Machine>(
 pub(super) fn walk<M: Machine>(
     there: Steps,
     back: Steps,
-    change: Change,
+    change: Rewrite,
     fetch: impl Fn(&[u8]) -> Result<(), String>,
 ) -> Result<usize, String> {
     let (mut fetches, mut bytes) = (0, change.old.to_vec());

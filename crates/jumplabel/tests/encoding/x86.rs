@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
 use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Change, Demand, Kind, Piece, State};
+use jumplabel::arch::{Demand, Kind, Piece, Rewrite, State};
 use jumplabel::format::{BRANCH, NAKED, PREFIX};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
@@ -77,13 +77,13 @@ fn other_values_are_foreign() {
 }
 
 /// A naked function that returned -1 for true would have to change all four bytes.
-fn minus_one(number: u8, change: Change) -> Option<Piece> {
+fn minus_one(number: u8, change: Rewrite) -> Option<Piece> {
     let byte = if change.new[1] != 0 { 0xff } else { 0 };
     (number == 2).then_some(Piece { offset: 1, len: 4, bytes: [byte; 8], demand: Demand::Nothing })
 }
 
 /// As if a writer stored four bytes, then one: the classic mistake.
-fn all_at_once(number: u8, change: Change) -> Option<Piece> {
+fn all_at_once(number: u8, change: Rewrite) -> Option<Piece> {
     let [b0, b1, b2, b3, b4] = *change.new else { return None };
     match number {
         0 => Some(Piece { offset: 0, len: 4, bytes: [b0, b1, b2, b3, 0, 0, 0, 0], demand: Demand::Nothing }),
@@ -92,11 +92,11 @@ fn all_at_once(number: u8, change: Change) -> Option<Piece> {
     }
 }
 
-fn tail_under_the_nop<const BITS: u32>(number: u8, change: Change) -> Option<Piece> {
+fn tail_under_the_nop<const BITS: u32>(number: u8, change: Rewrite) -> Option<Piece> {
     if number == 0 { None } else { step::<Oracle<BITS>>(number, change) }
 }
 
-fn tail_last<const BITS: u32>(number: u8, change: Change) -> Option<Piece> {
+fn tail_last<const BITS: u32>(number: u8, change: Rewrite) -> Option<Piece> {
     step::<Oracle<BITS>>([0, 2, 1][usize::from(number)], change)
 }
 
@@ -116,7 +116,7 @@ fn from_any_mixture() {
             for &to in M::STATES.iter().filter(|&&to| to != from) {
                 let mut bytes = found.clone();
                 let old = jumplabel::arch::Code::new(BRANCH, &found);
-                let change = Change { old, new: to.encode::<X86<64>>(displacement) };
+                let change = Rewrite { old, new: to.encode::<X86<64>>(displacement) };
                 for piece in steps::<M>().filter_map(|number| step::<M>(number, change)) {
                     for torn in mixtures::<M>(&bytes, piece) {
                         let seen = M::effect(&torn, displacement).unwrap();
@@ -157,7 +157,7 @@ fn prefixes() {
         assert_eq!((before.1, before.2, before.3), (after.1, after.2, after.3));
     }
     for (old, new) in [(unlocked, locked), (locked, unlocked)] {
-        let change = Change { old, new };
+        let change = Rewrite { old, new };
         let pieces: Vec<Piece> = (0..3).filter_map(|number| change.step::<X86<64>>(number)).collect();
         assert!(pieces.len() == 1 && pieces[0].bytes() == &*new && pieces[0].offset == 0, "{pieces:?}");
         let back: Vec<Piece> = (0..3).filter_map(|number| change.undo::<X86<64>>(number)).collect();

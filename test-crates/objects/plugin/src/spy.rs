@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jumplabel::text::{
-    self, Body, Extent, Failure, Held, Hooks, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
+    self, Body, Extent, Failure, Held, Callbacks, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
 };
 use jumplabel::{Errno, Error, RawKey, WriterKind, set_text};
 
@@ -121,9 +121,9 @@ unsafe impl Text for Spy {
         text::builtin().is_synced()
     }
 
-    unsafe fn start(&self, in_program: bool, hooks: &'static Hooks) {
+    unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         // SAFETY: passed on.
-        unsafe { text::builtin().start(in_program, hooks) };
+        unsafe { text::builtin().start(in_program, callbacks) };
     }
 
     fn place(&self, record: usize) -> Place {
@@ -147,9 +147,9 @@ unsafe impl Text for Spy {
         text::builtin().unload(addresses, held);
     }
 
-    unsafe fn leave(&self, held: &mut Held) {
+    unsafe fn stop(&self, held: &mut Held) {
         // SAFETY: passed on.
-        unsafe { text::builtin().leave(held) };
+        unsafe { text::builtin().stop(held) };
     }
 
     fn runtimes(&self) -> *const Runtime {

@@ -18,7 +18,7 @@ macro_rules! __trampoline_asm {
                 ".balign 4",
                 ".long 2b - .",
                 ::core::concat!(".long ", $crate::__trampoline_leads_to!(), " - ."),
-                $crate::__key_word_asm!(),
+                $crate::__key_word_asm!("key"),
                 ".long {meta}",
                 ".popsection",
                 $crate::__key_record_asm!(),

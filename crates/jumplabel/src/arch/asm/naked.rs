@@ -23,7 +23,7 @@ macro_rules! __naked_function_asm {
                 ".balign 4",
                 ".long 2b - .",
                 ".long 3b - .",
-                $crate::__key_word_asm!(),
+                $crate::__key_word_asm!("key"),
                 ".long {meta}",
                 ".popsection",
                 function = sym $function,

@@ -38,12 +38,13 @@
 //! ```
 //!
 //! * A stub is in the section of its site, so that it lives and dies with it, and behind all functions that are there, where the
-//!   processor does not fetch it with them. It keeps all registers: it is not the check's compiler that knows whether there is one.
+//!   processor does not fetch it with them. It keeps all registers: the compiler of the check does not know whether there is a
+//!   stub.
 //! * The entry's section is tied (link order) to the site's by a label, which a counter makes unique.
-//! * The relocation does nothing but be there: without it, functions that check different keys can look alike to a linker
-//!   that folds identical code (`--icf`), which would leave one site for both.
-//! * The macro keeps `{t}` to one mention: each would be a label of its own, and an instrumented build (coverage) gives each
-//!   its own block, so that the jump and the table would name different places.
+//! * The relocation changes no bytes. Without it, functions that check different keys can look alike to a linker that
+//!   folds identical code (`--icf`), which would leave one site for both.
+//! * The macro mentions `{t}` only once: each mention would be a label of its own, and an instrumented build (coverage)
+//!   gives each its own block, so that the jump and the table would name different places.
 
 /// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
 /// true), `$sym` the static that the key is or lies in, `[$word]` of references to each `$argument` what the
@@ -117,9 +118,6 @@ macro_rules! __site_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
-    () => {
-        $crate::__key_word_asm!("key")
-    };
     ($operand:literal) => {
         ::core::concat!(".long {", $operand, "} - .")
     };
@@ -130,9 +128,6 @@ macro_rules! __key_word_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_word_asm {
-    () => {
-        $crate::__key_word_asm!("key")
-    };
     ($operand:literal) => {
         ::core::concat!(".long {", $operand, "}@GOTPCREL")
     };

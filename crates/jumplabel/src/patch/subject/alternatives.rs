@@ -1,6 +1,6 @@
-//! The alternatives of an object as a subject: a key, whose sites hold instructions of the program's.
+//! The alternatives of an object as a subject: a key whose sites hold instructions of the program.
 
-use super::{ALTERNATIVE, Own, Rarer, Subject, examine_all};
+use super::{ALTERNATIVE, OptionalKind, Own, Subject, examine_all};
 use super::{Found, Look};
 use crate::alternatives::features::is_present;
 use crate::alternatives::raw::RawAlternatives;
@@ -15,7 +15,7 @@ impl Subject for RawAlternatives {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Option<usize>, Error> {
-        ALTERNATIVES.know();
+        ALTERNATIVES.register();
         examine_all(self, held, examine)?;
         self.0.begin(change, held)
     }
@@ -80,5 +80,5 @@ fn examine(entry: &Entry) -> Result<(), Error> {
 }
 
 // SAFETY: what the macro emits for this kind. Nobody copies the process while they change: it has one thread.
-static ALTERNATIVES: Rarer =
-    unsafe { Rarer::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };
+static ALTERNATIVES: OptionalKind =
+    unsafe { OptionalKind::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };

@@ -2,7 +2,7 @@
 
 use super::Subject;
 #[cfg(jumplabel_sites)]
-use super::{Lock, Rarer};
+use super::{Lock, OptionalKind};
 use crate::call::raw::RawCall;
 #[cfg(jumplabel_sites)]
 use crate::call::raw::UNLOADED;
@@ -44,8 +44,8 @@ impl Subject for RawCall {
         }
         #[cfg(jumplabel_sites)]
         {
-            TRAMPOLINES.know();
-            CALL_SITES.know();
+            TRAMPOLINES.register();
+            CALL_SITES.register();
             if let Some(trampoline) = trampoline(self.address(), held)? {
                 self.set_default(trampoline.target());
                 if trampoline.code().wrapping_sub(address) <= LANDING_PAD {
@@ -100,10 +100,10 @@ impl Subject for RawCall {
 
 #[cfg(jumplabel_sites)]
 // SAFETY: what the macro emits for this kind.
-static TRAMPOLINES: Rarer = unsafe { Rarer::new(JUMP, of, Kind::leads_somewhere::<Native>) };
+static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::leads_somewhere::<Native>) };
 #[cfg(jumplabel_sites)]
 // SAFETY: what a tool lists as this kind.
-static CALL_SITES: Rarer = unsafe { Rarer::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
+static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
 /// # Safety
 /// The subject of an entry of these kinds.

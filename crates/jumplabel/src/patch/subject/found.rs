@@ -1,7 +1,7 @@
-//! What a site holds, what it shall hold if its subject does what it is told, and what is wrong if it holds neither.
+//! What a site holds, what it shall hold if its subject has reached its aim, and the error if it holds neither.
 
 use super::Subject;
-use crate::arch::{Arch, Change, Code, Kind, Leads, Native, State};
+use crate::arch::{Arch, Code, Kind, Leads, Native, Rewrite, State};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::patch::edit::Edit;
@@ -95,7 +95,7 @@ impl Look<'_> {
         // To where it leads now, if what it shall hold leads nowhere: then fewer bytes change.
         let encoded = || to.encode::<Native>(then.or(at).unwrap_or_default());
         let new = || own_then.map_or_else(encoded, |own| own.code);
-        let edit = || Edit { address: entry.code(), change: Change { old: code, new: new() } };
+        let edit = || Edit { address: entry.code(), change: Rewrite { old: code, new: new() } };
         let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
         Ok(Found { state, to, edit: (!is_there).then(edit), can_stay: own.is_some() && may_leave })
     }

@@ -1,5 +1,5 @@
 //! What transactions change: keys, static calls and static modes. Each kind of subject has a file here. The entries of keys are in every
-//! program: [`of`] knows their kinds. For others, the file has a [`Rarer`], and its `begin` makes that known.
+//! program: [`of`] knows their kinds. For others, the file has a [`OptionalKind`], and its `begin` makes that known.
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim
@@ -92,9 +92,9 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Sub
         // SAFETY: what the macros emit for these kinds.
         BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::key::raw::RawKey) }),
         // SAFETY: the same.
-        _ if entry.is_alternative() => Some(unsafe { (Rarer::of_kind(ALTERNATIVE)?.of)(address) }),
+        _ if entry.is_alternative() => Some(unsafe { (OptionalKind::of_kind(ALTERNATIVE)?.of)(address) }),
         // SAFETY: the same.
-        kind => Some(unsafe { (Rarer::of_kind(kind)?.of)(address) }),
+        kind => Some(unsafe { (OptionalKind::of_kind(kind)?.of)(address) }),
     }
 }
 
@@ -104,9 +104,9 @@ const ALTERNATIVE: u8 = u8::MAX;
 
 /// What is linked into a program only if it changes subjects of such a kind.
 #[cfg(jumplabel_sites)]
-pub(super) struct Rarer {
+pub(super) struct OptionalKind {
     kind: u8,
-    next: AtomicPtr<Rarer>,
+    next: AtomicPtr<OptionalKind>,
     /// The subject at an address.
     of: unsafe fn(usize) -> &'static dyn Subject,
     /// The state of a site in a process that was copied in mid-change; `None` if the kind's `decode` knows all that it can hold then.
@@ -115,48 +115,48 @@ pub(super) struct Rarer {
 
 /// Those that this copy has changed.
 #[cfg(jumplabel_sites)]
-static RARER: AtomicPtr<Rarer> = AtomicPtr::new(null_mut());
+static OPTIONAL: AtomicPtr<OptionalKind> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
-impl Rarer {
+impl OptionalKind {
     /// # Safety
     /// The macros emit such a subject at the address of an entry of this kind.
     const unsafe fn new(
         kind: u8,
         of: unsafe fn(usize) -> &'static dyn Subject,
         in_copy: fn(Kind, Code) -> Option<State>,
-    ) -> Rarer {
-        Rarer { kind, next: AtomicPtr::new(null_mut()), of, in_copy }
+    ) -> OptionalKind {
+        OptionalKind { kind, next: AtomicPtr::new(null_mut()), of, in_copy }
     }
 
-    fn all() -> impl Iterator<Item = &'static Rarer> {
-        let mut at = &RARER;
+    fn all() -> impl Iterator<Item = &'static OptionalKind> {
+        let mut at = &OPTIONAL;
         core::iter::from_fn(move || {
             // SAFETY: null, or from a reference for ever.
-            let rarer = unsafe { at.load(Ordering::Acquire).as_ref() }?;
-            at = &rarer.next;
-            Some(rarer)
+            let optional = unsafe { at.load(Ordering::Acquire).as_ref() }?;
+            at = &optional.next;
+            Some(optional)
         })
     }
 
     /// Under the lock: puts it on the list.
-    fn know(&'static self) {
-        if Rarer::all().all(|other| other.kind != self.kind) {
-            self.next.store(RARER.load(Ordering::Relaxed), Ordering::Relaxed);
-            RARER.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
+    fn register(&'static self) {
+        if OptionalKind::all().all(|other| other.kind != self.kind) {
+            self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
+            OPTIONAL.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
             RUNTIME.set_tell(told);
         }
     }
 
-    fn of_kind(kind: u8) -> Option<&'static Rarer> {
-        Rarer::all().find(|rarer| rarer.kind == kind)
+    fn of_kind(kind: u8) -> Option<&'static OptionalKind> {
+        OptionalKind::all().find(|optional| optional.kind == kind)
     }
 }
 
 /// The state of a site that holds none that its subject says, in a process that was copied in mid-change.
 #[cfg(jumplabel_sites)]
 pub(super) fn in_copy(kind: Kind, code: Code) -> Option<State> {
-    (Rarer::of_kind(kind.number())?.in_copy)(kind, code)
+    (OptionalKind::of_kind(kind.number())?.in_copy)(kind, code)
 }
 
 /// Under the lock: refuses a subject that has an entry which is not fit.

@@ -1,4 +1,4 @@
-//! Tables of operations as subjects: modes, of which the sites may hold instructions of the program's.
+//! Tables of operations as subjects: modes whose sites may hold instructions of the program.
 
 use super::Subject;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::text::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use {
     super::{Found, Look},
-    super::{Own, Rarer, examine_all},
+    super::{OptionalKind, Own, examine_all},
     crate::arch::{Code, Kind, Native, Op, State},
     crate::format::{Arm, NAME, OP},
 };
@@ -23,7 +23,7 @@ impl Subject for RawOps {
         let _ = held;
         #[cfg(jumplabel_sites)]
         {
-            OPS.know();
+            OPS.register();
             examine_all(self, held, examine)?;
         }
         // Also to what it is set to: an object that was loaded beside threads may have sites that could not be changed then.
@@ -92,4 +92,5 @@ fn examine(entry: &Entry) -> Result<(), Error> {
 
 #[cfg(jumplabel_sites)]
 // SAFETY: what the macro emits for this kind.
-static OPS: Rarer = unsafe { Rarer::new(OP, |address| &*(address as *const RawOps), Kind::leads_somewhere::<Native>) };
+static OPS: OptionalKind =
+    unsafe { OptionalKind::new(OP, |address| &*(address as *const RawOps), Kind::leads_somewhere::<Native>) };

@@ -1,7 +1,7 @@
 //! Static modes as subjects: a change is the number of a mode, and so is an aim.
 
 #[cfg(jumplabel_sites)]
-use super::Rarer;
+use super::OptionalKind;
 use super::Subject;
 use crate::error::Error;
 use crate::format::Entry;
@@ -25,7 +25,7 @@ impl Subject for RawMode {
         let aim = self.aim_of(change)?;
         #[cfg(jumplabel_sites)]
         if aim.is_some() {
-            MODES.know();
+            MODES.register();
         }
         Ok(aim)
     }
@@ -76,5 +76,5 @@ impl RawMode {
 
 #[cfg(jumplabel_sites)]
 // SAFETY: what the macro emits for this kind.
-static MODES: Rarer =
-    unsafe { Rarer::new(SWITCH, |address| &*(address as *const RawMode), Kind::leads_somewhere::<Native>) };
+static MODES: OptionalKind =
+    unsafe { OptionalKind::new(SWITCH, |address| &*(address as *const RawMode), Kind::leads_somewhere::<Native>) };

@@ -3,7 +3,7 @@
 //! again. The kernel has no cheap way to say that it was there: neither its map nor `PROCMAP_QUERY` tells, and smaps walks all pages
 //! before those that are asked for.
 //!
-//! But it is known who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
+//! But we know who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
 //! interpreter, the kernel then sets `PROT_BTI` for its code (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and
 //! later sets it for every object that it loads; musl does not.
 

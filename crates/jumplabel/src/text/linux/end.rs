@@ -1,4 +1,5 @@
-//! The end of a process that would take wrong arms: an object whose sites are jumps that should fall through, and nobody may write them.
+//! Ends a process that would take wrong arms: sites of an object are jumps that should fall through, and the system
+//! lets nobody write them.
 
 use core::fmt::Write;
 

@@ -14,7 +14,7 @@
 use core::ffi::c_void;
 
 use super::loader::keep_loaded;
-use super::{fork, hooks, libc, pages};
+use super::{callbacks, fork, libc, pages};
 use crate::text::copies::RUNTIME;
 
 pub(super) fn register(in_program: bool) {
@@ -35,7 +35,7 @@ extern "C" fn keep_all(_: *mut c_void) {
     if fork::is_child() && pages::single_threaded() {
         return;
     }
-    if let Some(hooks) = hooks() {
-        (hooks.ending)(keep_loaded);
+    if let Some(callbacks) = callbacks() {
+        (callbacks.ending)(keep_loaded);
     }
 }

@@ -38,7 +38,7 @@ extern "C" fn parent() {
 extern "C" fn child() {
     IS_CHILD.store(true, Ordering::Relaxed);
     let in_mid_flip = shared::get().is_some_and(|shared| !shared.after_fork_in_child());
-    if let Some(hooks) = super::hooks() {
-        (hooks.forked)(in_mid_flip);
+    if let Some(callbacks) = super::callbacks() {
+        (callbacks.forked)(in_mid_flip);
     }
 }

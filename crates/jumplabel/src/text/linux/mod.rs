@@ -42,7 +42,7 @@ use core::time::Duration;
 
 use super::copies::RUNTIME;
 use super::{
-    Body, Extent, Failure, Held, Hooks, Image, Place, Summary, Text, Token, Warnings, WriterKind, Writers, Written,
+    Body, Callbacks, Extent, Failure, Held, Image, Place, Summary, Text, Token, Warnings, WriterKind, Writers, Written,
 };
 use crate::arch::{Arch, Native};
 use crate::error::{Errno, Error};
@@ -171,8 +171,8 @@ unsafe impl Text for Linux {
 
     /// Finds other copies of the library. If none of them is told of forks and of the end of the process, asks to be told of them. Makes
     /// no system call if this copy is the only one.
-    unsafe fn start(&self, in_program: bool, hooks: &'static Hooks) {
-        HOOKS.store(core::ptr::from_ref(hooks).cast_mut(), Ordering::Release);
+    unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
+        CALLBACKS.store(core::ptr::from_ref(callbacks).cast_mut(), Ordering::Release);
         if RUNTIME.stays() {
             return; // It has the handlers.
         }
@@ -208,9 +208,9 @@ unsafe impl Text for Linux {
         mprotect::unload(addresses, held);
     }
 
-    unsafe fn leave(&self, held: &mut Held) {
-        shared::leave();
-        mprotect::leave(held);
+    unsafe fn stop(&self, held: &mut Held) {
+        shared::unlist();
+        mprotect::stop(held);
     }
 
     fn runtimes(&self) -> *const Runtime {
@@ -246,11 +246,11 @@ unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut
 }
 
 /// What was given to [`Text::start`].
-static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(core::ptr::null_mut());
+static CALLBACKS: AtomicPtr<Callbacks> = AtomicPtr::new(core::ptr::null_mut());
 
-fn hooks() -> Option<&'static Hooks> {
+fn callbacks() -> Option<&'static Callbacks> {
     // SAFETY: null, or a reference for ever.
-    unsafe { HOOKS.load(Ordering::Acquire).as_ref() }
+    unsafe { CALLBACKS.load(Ordering::Acquire).as_ref() }
 }
 
 const AUTOMATIC: u8 = 0;

@@ -12,8 +12,8 @@
 //! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. Without that,
 //! each single flip would leave two mappings behind, for two reasons. Linux accounts a part of a private file mapping that was ever
 //! writable differently from the rest. And a part that was ever written to has an `anon_vma` of its own, which Linux before 6.16 does not
-//! merge with none (`is_mergeable_anon_vma`). Neither part merges back with the rest. In the code below, such
-//! a mapping is *opened*.
+//! merge with a part that has none (`is_mergeable_anon_vma`). So neither part merges with the rest again. In the code below, such a
+//! mapping is *opened*.
 
 use rustix::mm::MprotectFlags;
 
@@ -57,7 +57,7 @@ pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
 }
 
 /// This copy of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
-pub(super) fn leave(held: &mut Held) {
+pub(super) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
         spans.list.free(&super::TEXT);

@@ -1,5 +1,5 @@
-//! Whether what was found under /proc is the kernel's. A process can enter another root at any time, with anything at /proc; what it
-//! reads there is not about this process.
+//! Checks that a file under /proc is the kernel's. A process can enter another root at any time, and there anything can be at /proc,
+//! which says nothing about this process.
 
 use core::ffi::CStr;
 

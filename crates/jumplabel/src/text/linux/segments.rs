@@ -1,6 +1,5 @@
-//! The segments of a loaded object, as the dynamic loader tells them. The ELF header in memory is not asked: tools that rewrite
-//! binaries (patchelf) move the header and the program headers, and then something else, or nothing, is where the linker had put the
-//! header.
+//! The segments of a loaded object, as the dynamic loader tells them. We do not read the ELF header in memory: tools that rewrite
+//! binaries (patchelf) move it and the program headers, and then something else, or nothing, is in its old place.
 
 use super::libc;
 use crate::text::Image;

@@ -282,7 +282,7 @@ pub(super) fn announce() -> bool {
 }
 
 /// Takes this copy off the list, because its last object goes. The lock is held.
-pub(super) fn leave() {
+pub(super) fn unlist() {
     let Some(shared) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();
     RUNTIME.change_membership(LISTED, GONE);

@@ -29,12 +29,12 @@ use crate::text::{Body, Extent, Failure, Held, Write, Writer};
 type Result<T, E = Errno> = core::result::Result<T, E>;
 
 pub(super) struct Swap {
-    runs: List<Run>,
+    runs: List<PageRun>,
 }
 
 /// Pages that are moved together.
 #[derive(Clone, Copy)]
-struct Run {
+struct PageRun {
     text: usize,
     bytes: usize,
     protection: MprotectFlags,
@@ -54,7 +54,7 @@ impl Open for Swap {
 }
 
 impl Swap {
-    fn runs(&mut self) -> &mut [Run] {
+    fn runs(&mut self) -> &mut [PageRun] {
         self.runs.as_mut_slice()
     }
 
@@ -88,7 +88,7 @@ impl Swap {
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
                 // First of all: a copy that is made below must be on the list, or nobody would unmap it.
-                let run = Run { text: start, bytes, protection, forward: 0, backward: 0 };
+                let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
                 self.runs.push(run, &super::TEXT).map_err(|_| rustix::io::Errno::NOMEM)?;
                 if let Some(run) = self.runs().last_mut() {
                     run.forward = file.copy(start, bytes)?;
@@ -126,7 +126,7 @@ impl Swap {
     /// had unmapped the text before it refused.
     fn take_back(&mut self, refused: usize, errno: Errno) -> Result<(), Failure> {
         let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
-        others.iter_mut().for_each(Run::unmap); // makes room in the table of mappings
+        others.iter_mut().for_each(PageRun::unmap); // makes room in the table of mappings
         for run in moved.iter_mut().rev() {
             if run.forward != 0 && run.is_mapped() {
                 continue; // nothing has happened to it
@@ -158,7 +158,7 @@ fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
     unsafe { libc::mremap_fixed(copy as *mut c_void, bytes, text as *mut c_void) }
 }
 
-impl Run {
+impl PageRun {
     /// Whether all of the text is there: `msync` looks for holes, and has nothing else to do for private pages.
     fn is_mapped(&self) -> bool {
         // SAFETY: changes nothing.
@@ -190,7 +190,7 @@ impl Writer for Swap {
         for (number, write) in writes.iter().enumerate() {
             // A run holds all of a site, and the writes come in the order of the runs.
             while runs.next_if(|run| run.text + run.bytes <= write.address).is_some() {}
-            let holds = |run: &&&Run| run.text <= write.address;
+            let holds = |run: &&&PageRun| run.text <= write.address;
             let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let copy = run.forward + (write.address - run.text);
             // Byte by byte: nothing runs the copy.

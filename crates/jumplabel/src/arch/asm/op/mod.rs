@@ -11,7 +11,8 @@
 //!    8804: how many; mode and place of each   the arms
 //! ```
 //!
-//! Numeric labels, of which the last one counts: several operations are in a function, and each is there as often as it is inlined.
+//! The labels are numeric, so that the nearest one counts: a function may have several operations, and each as often as
+//! it is inlined.
 
 #[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;

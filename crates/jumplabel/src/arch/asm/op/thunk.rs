@@ -1,4 +1,4 @@
-//! What keeps registers for the backend of an open arm on x86-64.
+//! The code that keeps registers for the backend of an open arm on x86-64.
 //!
 //! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` keep all of that, and take some hundred cycles; to move as
 //! many registers by ordinary instructions takes a tenth. `xgetbv` with ecx = 1 tells which components are in use (XINUSE); a component
@@ -16,9 +16,9 @@
 //!   clear them: with AVX-512 a program has them in use from its first function on.
 //! * Upper halves of ymm and zmm0 to zmm15 go to `xsave`. They are seldom in use at a call: compilers put `vzeroupper` in
 //!   front of calls and returns.
-//! * A processor may say "in use" of what is initial. That is slower, and as right. What nobody knows here (AMX, components to come) is left
-//!   to `xsave`, too, which does not keep it.
-//! * SSE, with MXCSR, is kept whatever XINUSE says of it: that takes less than to ask.
+//! * A processor may say "in use" of a component that is initial. That is slower, and as correct. Components that we do not know (AMX,
+//!   later ones) go to `xsave`, too, which does not keep them.
+//! * SSE, with MXCSR, is always kept, whatever XINUSE says: that takes less time than to ask.
 //! * XINUSE may change between the two looks, if the system switches threads or a signal comes; the values do not, and only they count.
 //!
 //! The area on the stack, of at most 2,688 bytes for these components (SDM volume 1, 13.5). By hand only MXCSR and the header are where

@@ -1,5 +1,5 @@
-//! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, and no slow way: there is no stub that keeps
-//! registers and calls. If an arm has none, the operation is a static call.
+//! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, without a slow way, because there is no
+//! stub that keeps registers and calls. If an arm has no template, the operation is a static call.
 
 /// Chooses what is written for a template of this instruction set, or of another one.
 #[cfg(target_arch = "aarch64")]

@@ -1,4 +1,5 @@
-//! Operations in place on x86-64: stubs and their unwind information. What keeps registers for backends that are called is in `thunk`.
+//! Operations in place on x86-64: stubs and their unwind information. The code that keeps registers for backends that
+//! are called is in `thunk`.
 
 /// Chooses what is written for a template of this instruction set, or of another one.
 #[doc(hidden)]
