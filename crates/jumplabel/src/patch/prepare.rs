@@ -47,7 +47,8 @@ pub fn prepare() -> Result<(), Error> {
 
 /// Returns the writer that a flip of one site would take, after that has shown that it works. It shows that on a function of the
 /// library's own, so no site changes. For programs that want to know ahead whether the system lets them flip. Costs two flips the
-/// first time, and next to nothing later.
+/// first time, and next to nothing later: a writer that worked is not tried again. If a program takes that right from itself afterwards,
+/// its next flip says so, and this does not.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the
