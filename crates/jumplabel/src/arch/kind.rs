@@ -249,7 +249,7 @@ macro_rules! kinds {
             #[inline]
             pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE == Some(self),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE.contains(&self),)*
                     _ => false,
                 }
             }
