@@ -31,7 +31,8 @@ pub struct KeyGuard<'key> {
 impl RawKey {
     /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key in a process (of this copy of
     /// the library) wait for each other, so tests that need different states of it can run beside each other. `enable`,
-    /// `inc` and the like do not wait for a guard.
+    /// `inc` and the like do not wait for a guard. Whoever needs guards of several keys takes them in one order on all threads: two
+    /// threads that each wait for the other's key wait for ever.
     ///
     /// If a deferred dec is due, the user that has left is counted off by the guard, and does not come back with the old state.
     ///

@@ -7,9 +7,6 @@ use std::collections::BTreeSet;
 const CONTRACT: &str = include_str!("../src/arch/asm/mod.rs");
 const PORTING: &str = include_str!("../../../docs/porting.md");
 
-/// The files in src/arch/asm that are not for one instruction set.
-const SHARED: [&str; 10] = ["mod", "call", "canary", "naked", "object", "op", "short", "site", "switch", "word"];
-
 /// What several have in common: the instructions of those with a nop and a b of one word, the function of a naked key.
 const WORD: &str = include_str!("../src/arch/asm/word.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
@@ -34,12 +31,12 @@ fn contract() -> Vec<&'static str> {
     rows.map(|row| row.split('`').next().unwrap()).collect()
 }
 
+/// The files in src/arch/asm that are for one instruction set: those that its mod.rs gives to a target.
 fn sources() -> Vec<(String, String)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/asm");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let named = files.map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path));
-    let chosen = named.filter(|(name, _)| !SHARED.contains(&&**name));
-    chosen.map(|(name, path)| (name, std::fs::read_to_string(path).unwrap())).collect()
+    let names = CONTRACT.lines().filter_map(|line| line.split_once("path = \"")?.1.strip_suffix(".rs\")]"));
+    let text =
+        |name| std::fs::read_to_string(format!("{}/src/arch/asm/{name}.rs", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    names.map(|name| (name.to_owned(), text(name))).collect()
 }
 
 /// What a file lets others use, in order; an item that is there once for each of two instruction sets counts once.

@@ -142,6 +142,15 @@ fn all_agree() {
     }
 }
 
+/// What a site of a kind is, in the document; what nobody knows is not in it.
+#[test]
+fn each_kind_is_in_the_document() {
+    let known = |kind: &u8| jumplabel::arch::Kind::of(*kind).is_some();
+    let missing = (1..=KIND_MASK as u8).filter(|kind| !DOCUMENT.contains(&format!("*Of kind {kind}*")));
+    assert_eq!(missing.clone().find(known), None);
+    assert!(missing.count() > 5);
+}
+
 /// Broken twins: another number, or another name, is missed by each check that has one.
 #[test]
 fn another_constant_is_found_out() {

@@ -6,7 +6,9 @@ use jumplabel::{Batch, Error, StaticKeyTrue, static_branch_likely, static_branch
 static_key! {
     pub static TRACE: false;
     pub static HOOKS: [true; 4];
+    static ABOUT: false, meta &WHAT;
 }
+static WHAT: &str = "what nobody names but a declaration";
 pub static PAIR: (StaticKeyTrue, u8) = (StaticKeyTrue::new(), 1);
 
 pub fn work<const N: usize>(x: u32) -> u32 {

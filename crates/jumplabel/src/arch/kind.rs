@@ -64,6 +64,13 @@ impl Template {
         self.state.kind()
     }
 
+    /// Whether the two differ in the same bytes, by the same, whatever the displacement is.
+    #[must_use]
+    #[inline]
+    pub const fn is_like(self, other: Template) -> bool {
+        self.tail == other.tail
+    }
+
     /// As [`State::encode`].
     #[must_use]
     #[inline]
@@ -242,7 +249,7 @@ macro_rules! kinds {
             #[inline]
             pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE == Some(self),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE.contains(&self),)*
                     _ => false,
                 }
             }

@@ -43,8 +43,8 @@ pub trait Op: Jump {
     /// What the entry of a site names as its target.
     const TARGET: Target = Target::Arms;
 
-    /// The state that leads nowhere by itself, if there is one.
-    const NOWHERE: Option<State> = None;
+    /// The states that lead nowhere by themselves.
+    const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

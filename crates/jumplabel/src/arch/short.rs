@@ -41,8 +41,8 @@ pub trait Short: Arch {
     /// What the entry of a site names as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The state that leads nowhere by itself, if there is one.
-    const NOWHERE: Option<State> = None;
+    /// The states that lead nowhere by themselves.
+    const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address may lead.
     fn leads(_address: usize) -> Leads {

@@ -30,9 +30,10 @@ impl fmt::Display for Error {
                 "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
                  procmem, mprotect or swap",
             ),
-            Error::Reentrant => {
-                f.write_str("this thread is in the middle of a flip or holds the lock: flip later, or with enable_locked and the like")
-            }
+            Error::Reentrant => f.write_str(
+                "this thread would wait for itself. It is in the middle of a flip: flip later. Or it holds the lock: flip with enable_locked \
+                 and the like. Or it has a guard of the key: drop that first",
+            ),
             Error::Overflow => f.write_str("the key's count is at its maximum: an inc without its dec"),
             Error::Underflow => f.write_str("the key is off: a dec without its inc"),
             Error::Counted { count } => write!(

@@ -1,5 +1,7 @@
 //! What a transaction will write: requests to edits. Nothing is written here.
 
+use core::ops::Range;
+
 use super::edit::{self, Edit, Run};
 use super::subject::{Found, Subject, complaint};
 use super::work::Work;
@@ -41,6 +43,8 @@ const KEPT_BYTES: usize = 384 * 1024;
 /// The edits of a transaction, and the pages that they are on.
 pub(super) struct Plan {
     edits: List<Edit>,
+    /// Which of them are of the last [`Run`] that was added whose sites change alike. Empty once they may have been sorted.
+    run: Range<usize>,
     extents: List<Extent>,
     /// Some site loads its key, once the plan is carried out.
     loads: bool,
@@ -58,6 +62,7 @@ impl Plan {
     pub(super) const fn new() -> Plan {
         Plan {
             edits: List::new(),
+            run: 0..0,
             extents: List::new(),
             loads: false,
             spare: false,
@@ -69,6 +74,7 @@ impl Plan {
 
     pub(super) fn clear(&mut self) {
         self.edits.truncate(0);
+        self.run = 0..0;
         (self.loads, self.spare, self.shortcuts, self.without, self.lenient) = (false, false, false, false, false);
     }
 
@@ -194,8 +200,12 @@ impl Plan {
             if at < entries.len()
                 && let Some(run) = Run::of(entry, state, to)
             {
+                let (before, alike) = (self.edits.len(), run.is_alike());
                 // SAFETY: by the contract.
                 at = unsafe { run.add(entries, at, &mut self.edits) };
+                if alike {
+                    self.run = before..self.edits.len();
+                }
             }
         }
         Ok(())
@@ -229,7 +239,8 @@ impl Plan {
     }
 
     /// What is to be written. `None` if there is nothing to do.
+    #[inline(never)] // Once in a program is enough.
     pub(super) fn work(&mut self, text: &dyn Text) -> Result<Option<Work<'_>>, Error> {
-        Work::of(&mut self.edits, &mut self.extents, text)
+        Work::of(&mut self.edits, core::mem::take(&mut self.run), &mut self.extents, text)
     }
 }

@@ -47,7 +47,8 @@ pub fn prepare() -> Result<(), Error> {
 
 /// Tries the writer that a flip of one site would take, and returns it if it works. The trial is on a function of the library, so
 /// no site changes. For programs that want to know in advance whether the system lets them flip. Costs two flips the first time,
-/// and next to nothing later.
+/// and next to nothing later, because a writer that worked is not tried again. If the program gives up that right afterwards, its next
+/// flip says so, and this function does not.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the

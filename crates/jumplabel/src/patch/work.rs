@@ -1,5 +1,7 @@
 //! What the writers have to do for the edits of a plan: in which order, on which pages, in which steps.
 
+use core::ops::Range;
+
 use super::edit::Edit;
 use super::writes;
 use crate::arch::{Demand, Rewrite};
@@ -23,69 +25,68 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The work that `edits` are: it orders them by address, each once, and fills `extents`. `None` if there is nothing to do.
+    /// The work that `edits` are: it orders them by address, each once, and fills `extents`. `None` if there is nothing to do. Those of
+    /// the `run` have one pattern, and are in order.
     #[inline(never)]
     pub(super) fn of(
         edits: &'a mut List<Edit>,
+        run: Range<usize>,
         extents: &'a mut List<Extent>,
         text: &dyn Text,
     ) -> Result<Option<Self>, Error> {
         if edits.is_empty() {
             return Ok(None);
         }
-        let (page, page_of) = (text.page_size(), !(text.page_size() - 1));
-        let sites = edits.len();
-        let mut summary = Summary { sites, pages: 0, spans: 0, steps: 0, whole: false, unsynced: false };
-        let (mut all_steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
-        let mut extent = Extent { first: 0, end: 0 };
-        // The last edit and its pattern; where the page ends that its site begins on, and the one that it ends on.
-        let (mut last, mut last_end, mut like) = (0, 0, 0);
-        let (mut page_end, mut extent_end) = (0, 0);
-        extents.truncate(0);
-        for edit in edits.iter() {
-            let (pattern, end) = (edit.change.pattern(), edit.address + edit.change.old.len());
-            // Most sites change as the one before, on the same page.
-            if pattern == like && last < edit.address && end <= page_end {
-                (last, last_end) = (edit.address, end);
-                continue;
-            }
+        let (mut steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
+        // The address of the last edit, and its pattern, if others take the same steps.
+        let (mut before, mut like, mut at) = (0, 0, 0);
+        while let Some(edit) = edits.get(at) {
             // The sites of one subject in one object are in order, because the index is.
-            if edit.address <= last {
+            if edit.address <= before {
                 sort(edits);
-                return Work::of(edits, extents, text);
+                return Work::of(edits, 0..0, extents, text);
             }
+            let pattern = edit.change.pattern();
             if pattern != like {
                 like = if Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
-                let (steps, more) = writes::look(edit.change);
-                all_steps |= steps;
-                several += usize::from(steps & steps.wrapping_sub(1) != 0); // None of a first byte.
-                demand = demand.max(more);
+                let (these, needed) = writes::look(edit.change);
+                steps |= these;
+                several += usize::from(these & these.wrapping_sub(1) != 0); // None of a first byte.
+                demand = demand.max(needed);
             }
-            if edit.address >= page_end {
-                let gap = edit.address - page_end;
-                summary.spans += usize::from(summary.pages == 0 || gap >= SPAN_GAP_PAGES * page);
-                summary.pages += 1;
-                page_end = (edit.address & page_of) + page;
-            }
-            if edit.address >= extent_end {
-                if extent_end > 0 {
-                    extent.end = last_end;
-                    extents.push(extent, text)?;
-                }
-                (extent.first, extent_end) = (edit.address, page_end);
-            }
-            if end > extent_end {
-                extent_end += page;
-            }
-            (last, last_end) = (edit.address, end);
+            // If one of a run takes the steps of all, it speaks for them.
+            at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
+            before = edits.get(at - 1).map_or(0, |edit| edit.address);
         }
-        extent.end = last_end;
-        extents.push(extent, text)?;
-        summary.steps = all_steps.count_ones();
-        summary.whole = demand == Demand::OneStore;
-        let edits = edits.as_mut_slice();
-        Ok(Some(Work { edits, extents, summary, steps: all_steps, several, demand }))
+        let [pages, spans] = pages(edits, extents, text)?;
+        let whole = demand == Demand::OneStore;
+        let summary = Summary { sites: edits.len(), pages, spans, steps: steps.count_ones(), whole, unsynced: false };
+        Ok(Some(Work { edits: edits.as_mut_slice(), extents, summary, steps, several, demand }))
     }
+}
+
+/// Fills `extents`, and counts the pages that `edits` begin on, and their spans.
+fn pages(edits: &[Edit], extents: &mut List<Extent>, text: &dyn Text) -> Result<[usize; 2], Error> {
+    let page = text.page_size();
+    let page_end = |address: usize| (address & !(page - 1)) + page;
+    let (mut pages, mut spans, mut rest) = (0, 0, edits);
+    // Where the last page ends that an edit begins on, and the last one that an edit ends on.
+    let (mut begun, mut ended) = (0, 0);
+    extents.truncate(0);
+    while let Some(first) = rest.first() {
+        spans += usize::from(pages == 0 || first.address >= begun + SPAN_GAP_PAGES * page);
+        pages += 1;
+        begun = page_end(first.address);
+        let (here, later) = rest.split_at(rest.partition_point(|edit| edit.address < begun));
+        let end = here.last().map_or(0, |edit| edit.address + edit.change.old.len());
+        match extents.as_mut_slice().last_mut().filter(|_| first.address < ended) {
+            Some(extent) => extent.end = end,
+            None => extents.push(Extent { first: first.address, end }, text)?,
+        }
+        ended = page_end(end - 1);
+        rest = later;
+    }
+    Ok([pages, spans])
 }
 
 /// Sorts by address and removes what is listed twice.

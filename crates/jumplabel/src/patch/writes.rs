@@ -34,39 +34,36 @@ pub(super) fn look(change: Rewrite) -> (u8, Demand) {
 /// Hands what `edits` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
 pub(super) fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Writer) -> Result<(), (usize, Errno)> {
     let mut block = [Write::NONE; BLOCK];
-    let mut rest = edits;
-    // What the last edit wrote, at address 0, and its pattern, if others may write the same.
-    let (mut like, mut template) = (0, None);
-    while !rest.is_empty() {
-        let (mut taken, mut len) = (0, 0);
-        for edit in rest {
-            let Some(place) = block.get_mut(len) else { break };
-            // While this block is made and stored, the lines of the next one come.
-            if let Some(later) = rest.get(taken + BLOCK) {
-                arch::prefetch_to_write(later.address);
-            }
-            taken += 1;
+    let mut done = 0;
+    // The last edit's pattern, if others may write the same, and what it wrote, at address 0, if anything.
+    let (mut like, mut template, mut count) = (0, Write::NONE, 0);
+    for edits_here in edits.chunks(BLOCK) {
+        // While this block is made and stored, the lines of the next one come.
+        let later = edits.get(done + BLOCK..).unwrap_or_default();
+        later.iter().take(BLOCK).for_each(|edit| arch::prefetch_to_write(edit.address));
+        let mut len = 0;
+        for edit in edits_here {
             let pattern = edit.change.pattern();
             if pattern != like {
                 // A whole word has other bytes, too.
                 like = if !Native::WHOLE && Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
-                let write = |piece: Piece| {
-                    Write::short(piece.offset.into(), piece.bytes, piece.len, piece.demand == Demand::OneStore)
-                };
-                template = piece(edit.change, number, back).map(write);
+                let piece = piece(edit.change, number, back);
+                count = usize::from(piece.is_some());
+                template = piece.map_or(Write::NONE, |Piece { offset, len, bytes, demand }| {
+                    Write::short(offset.into(), bytes, len, demand == Demand::OneStore)
+                });
             }
-            if let Some(write) = &template {
-                *place = Write { address: edit.address + write.address, ..*write };
-                len += 1;
+            if let Some(place) = block.get_mut(len) {
+                *place = template.at(edit.address);
+                len += count;
             }
         }
-        let (done, later) = rest.split_at_checked(taken).unwrap_or((rest, &[]));
         let writes = block.get(..len).filter(|writes| !writes.is_empty());
         // SAFETY: the writer was opened for the extents of these edits.
         if let Some(Err((at, errno))) = writes.map(|writes| unsafe { writer.write(writes) }) {
-            return Err((edits.len() - rest.len() + nth_that_writes(done, at, number, back), errno));
+            return Err((done + nth_that_writes(edits_here, at, number, back), errno));
         }
-        rest = later;
+        done += edits_here.len();
     }
     Ok(())
 }

@@ -165,7 +165,8 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 #[macro_export]
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
-        $crate::__declaration!($keys, $offset, $texts);
+        // What is used is linked, from a library of which nobody uses a thing, too.
+        $crate::__declaration!($keys, $offset, $texts, #[used]);
         $crate::__key_meta!($symbol, $($meta)?);
     };
 }
@@ -174,8 +175,9 @@ macro_rules! __key_record {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declaration {
-    ($keys:expr, $offset:expr, $texts:expr) => {
+    ($keys:expr, $offset:expr, $texts:expr $(, #[$used:ident])?) => {
         const __JUMPLABEL_TEXTS: $crate::record::declaration::Texts = $texts;
+        $(#[$used])?
         static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
             $crate::record::declaration::declare(
                 &__JUMPLABEL_TEXTS,

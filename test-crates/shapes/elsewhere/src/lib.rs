@@ -6,6 +6,8 @@
 use jumplabel::{RawKey, naked_key, static_branch_likely, static_branch_unlikely, static_key};
 use std::hint::black_box;
 
+mod alone;
+
 static_key! {
     /// Checked here and in the program.
     pub static OPEN: false;

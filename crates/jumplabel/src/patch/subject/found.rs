@@ -138,12 +138,17 @@ fn displacement(kind: Kind, entry: &Entry, goal: usize) -> Option<i32> {
 pub(in crate::patch) unsafe fn complaint(entry: &Entry, subject: &dyn Subject, aim: usize) -> Error {
     let (address, goal) = (entry.code(), subject.goal(aim, entry));
     let expected = |kind: Kind| {
-        let leads_nowhere = goal == 0 && kind.leads::<Native>(address) == Leads::Anywhere;
-        let displacement = displacement(kind, entry, goal).ok_or(match leads_nowhere {
-            true => Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize },
-            false => Error::OutOfRange { address },
-        })?;
-        let emitted = || kind.emitted::<Native>(goal).map(|state| state.encode::<Native>(displacement));
+        let emitted = kind.emitted::<Native>(goal);
+        let leads_nowhere = || emitted.is_some_and(|state| state.leads_nowhere::<Native>());
+        let displacement = match displacement(kind, entry, goal) {
+            Some(displacement) => displacement,
+            None if leads_nowhere() => 0,
+            None if goal == 0 && kind.leads::<Native>(address) == Leads::Anywhere => {
+                return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
+            }
+            None => return Err(Error::OutOfRange { address }),
+        };
+        let emitted = || emitted.map(|state| state.encode::<Native>(displacement));
         let own = subject.own(entry, goal);
         Ok(own.or_else(emitted).unwrap_or(Code::NONE))
     };
