@@ -81,7 +81,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         });
         // A check that takes the wrong arm is worse.
         match right {
-            Err(error) if record.is_unlinked() => crate::text::end(object as usize, error),
+            Err(error) if record.is_unlinked() => crate::text::abort(object as usize, error),
             _ => {}
         }
     }

@@ -36,6 +36,8 @@ impl RawKey {
     ///
     /// If a deferred dec is due, the user that has left is counted off by the guard, and does not come back with the old state.
     ///
+    /// A guard is its thread's, so in async code do not keep one over an `await`: another task on that thread is refused, and does not wait.
+    ///
     /// Costs a flip at each end, if the state is another than before, and a lock and an allocation of the program's
     /// allocator. Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
     ///

@@ -176,7 +176,7 @@ macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
         // The assembler would take a static, too: its name, and not the address that it holds.
         const _: () = assert!(::core::mem::size_of_val(&$default) == 0, "the default is a function, by its path");
-        $crate::__trampoline_asm!(__trampoline, $name, $default);
+        $crate::__trampoline_asm!(__trampoline, $name, $default, [$crate::__key_record_asm!()]);
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: it goes to functions of this type.
         const $constant: &$function =

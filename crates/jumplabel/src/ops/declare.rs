@@ -164,7 +164,9 @@ macro_rules! __op_arms {
         $crate::__op_arms! { $op [$($done)* [$arm $function out]] $($rest)* }
     };
     ($op:tt $done:tt [$arm:ident $function:tt { $arch:ident $template:tt $call:tt } $($more:tt)*] $($rest:tt)*) => {
-        $crate::__op_if_here! { $arch { $op $done $arm $function $template $call } { [$($more)*] $($rest)* } }
+        $crate::__op_if_here! { $arch
+            { $crate::__op_here! { { $op $done $arm $function $template $call } { [$($more)*] $($rest)* } } }
+            { $crate::__op_elsewhere! { { $op $done $arm $function $template $call } { [$($more)*] $($rest)* } } } }
     };
 }
 
@@ -190,10 +192,10 @@ macro_rules! __op_elsewhere {
 #[macro_export]
 macro_rules! __op_form {
     ($op:tt [$arm:ident $function:tt in $template:literal $call:tt] $($others:tt)*) => {
-        $crate::__op_if_in_place! { $op [$arm $function $template] $($others)* }
+        $crate::__op_if_in_place! { [$crate::__op_in_place] [$crate::__op_call] $op [$arm $function $template] $($others)* }
     };
     ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
-        $crate::__op_if_in_place! { $op [$arm (nothing) nothing] $($others)* }
+        $crate::__op_if_in_place! { [$crate::__op_in_place] [$crate::__op_call] $op [$arm (nothing) nothing] $($others)* }
     };
     ($op:tt $($arms:tt)+) => {
         $crate::__op_call! { $op $($arms)+ }

@@ -34,6 +34,8 @@
 //! ```
 
 mod declare;
+#[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+mod in_place;
 #[doc(hidden)] // Public for the macros.
 pub mod nothing;
 pub(crate) mod raw;

@@ -17,8 +17,6 @@
 
 mod carry_out;
 mod edit;
-#[cfg(jumplabel_short_engine)]
-mod first;
 pub(crate) mod in_flight;
 mod lock;
 mod plan;
@@ -28,6 +26,8 @@ pub(crate) mod subject;
 #[cfg(jumplabel_prefixes)]
 mod together;
 mod undo;
+#[cfg(jumplabel_short_engine)]
+mod unlinked;
 mod work;
 mod writes;
 
@@ -38,8 +38,6 @@ use crate::text::{Guarded, Held, Objects, Patch, Visibility, Warnings, WriterKin
 #[cfg(jumplabel_sites)]
 use crate::{format::Runtime, site::object, text::RUNTIME};
 use carry_out::carry_out;
-#[cfg(jumplabel_short_engine)]
-pub(crate) use first::verify;
 pub use lock::Lock;
 use plan::Plan;
 pub use prepare::{prepare, probe};
@@ -47,6 +45,8 @@ pub(crate) use subject::Subject;
 pub use subject::{Request, Settable};
 #[cfg(jumplabel_prefixes)]
 pub(crate) use together::commit_all;
+#[cfg(jumplabel_short_engine)]
+pub(crate) use unlinked::verify;
 
 /// What is kept between transactions, and what an unfinished one leaves.
 struct Transaction {

@@ -125,7 +125,11 @@ macro_rules! static_switch {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch {
-    ($($switch:tt)+) => { $crate::__switch_options!($($switch)+) };
+    ($mode:path, $($arm:ident),+) => {
+        $crate::__switch_options!(
+            $mode, <$mode as $crate::switch::Declared>::DEFAULT, $crate::switch::count_of::<__Modes>(), $($arm),+
+        )
+    };
 }
 
 /// The fallback: a load.

@@ -11,10 +11,10 @@
 //! knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Text`] over its own page tables and interrupts, and
 //! hands it to [`set_text`](crate::set_text). Tests hand over broken ones, and must then fail.
 
+mod bounds;
 pub(crate) mod copies;
 mod held;
 pub(crate) mod list;
-mod place;
 #[cfg(windows)]
 mod windows;
 mod write;
@@ -28,11 +28,11 @@ use core::time::Duration;
 pub use crate::error::WriterKind;
 use crate::error::{Errno, Error};
 pub use crate::format::Runtime;
+pub use bounds::{Image, Place, SEGMENTS};
 #[doc(hidden)] // What `Text::runtimes` returns unless it is overridden.
 pub use copies::RUNTIME;
 pub(crate) use held::{Guarded, Objects, Patch};
 pub use held::{Held, Platform};
-pub use place::{Image, Place, SEGMENTS};
 pub use write::{Extent, Write};
 pub use writer::{Body, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, Writer, Writers, Written};
 
@@ -43,7 +43,7 @@ mod linux;
 #[cfg(jumplabel_linux)]
 use linux as platform;
 #[cfg(jumplabel_short_engine)]
-pub(crate) use linux::end;
+pub(crate) use linux::abort;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 

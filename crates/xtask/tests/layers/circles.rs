@@ -19,7 +19,10 @@ fn uses(sources: &[Source]) -> Vec<(&str, Vec<String>)> {
     let uses = sources.iter().map(|source| {
         let within = modules.iter().filter(|module| !module.is_empty() && parent(module) == source.module);
         let children: Vec<&str> = within.map(|module| module.rsplit("::").next().unwrap()).collect();
-        (&*source.module, paths(source, &children))
+        let mut paths = paths(source, &children);
+        // Macros have no place in a folder.
+        paths.retain(|path| !path.starts_with('$') && !path.ends_with('!'));
+        (&*source.module, paths)
     });
     uses.collect()
 }

@@ -1,7 +1,7 @@
 //! The layers of the core, as the figure in docs/how-it-works.md has them, and those of the crates that have a figure at the top of
 //! their own documentation: a module uses those below it, and none above or beside it.
 
-use super::sources::{Source, is_in, paths, sources};
+use super::sources::{Root, Source, is_in, paths, sources};
 
 /// The crates with a figure.
 const CRATES: [&str; 3] = ["jumplabel", "jumplabel-cli", "jumplabel-bench"];
@@ -38,8 +38,14 @@ fn modules(name: &str) -> Vec<Source> {
     sources(name).into_iter().filter(|source| !source.module.is_empty()).collect()
 }
 
+/// The modules, and what is in them, that a module uses.
+fn uses(root: &Root, source: &Source) -> Vec<String> {
+    let uses = paths(source, &[]).into_iter().flat_map(|path| root.resolve(&path));
+    uses.filter(|path| path != OF_THE_ROOT).collect()
+}
+
 /// What is wrong with a module.
-fn complaints(rows: &[Vec<&str>], source: &Source) -> Vec<String> {
+fn complaints(rows: &[Vec<&str>], root: &Root, source: &Source) -> Vec<String> {
     let module = &source.module;
     let Some((row, name)) = place(rows, module) else { return vec![format!("{module} is not in the figure")] };
     let upward = |path: &String| match place(rows, path) {
@@ -47,15 +53,15 @@ fn complaints(rows: &[Vec<&str>], source: &Source) -> Vec<String> {
         Some((other_row, other)) => (other != name && other_row <= row)
             .then(|| format!("{module} uses {path}, but {other} is not below {name}")),
     };
-    paths(source, &[]).iter().filter(|path| *path != OF_THE_ROOT).filter_map(upward).collect()
+    uses(root, source).iter().filter_map(upward).collect()
 }
 
 #[test]
 fn imports_point_down() {
     for name in CRATES {
         let document = document(name);
-        let rows = rows(&document);
-        let found: Vec<String> = modules(name).iter().flat_map(|source| complaints(&rows, source)).collect();
+        let (rows, root) = (rows(&document), Root::of(&sources(name)));
+        let found: Vec<String> = modules(name).iter().flat_map(|source| complaints(&rows, &root, source)).collect();
         assert!(found.is_empty(), "{name}: {found:#?}");
     }
 }
@@ -77,12 +83,12 @@ fn the_figure_names_what_there_is() {
 fn an_upward_import_is_found() {
     for name in CRATES {
         let (document, modules) = (document(name), modules(name));
-        let rows = rows(&document);
+        let (rows, root) = (rows(&document), Root::of(&sources(name)));
         let mut turned = 0;
         for source in &modules {
             let module = &source.module;
             let own = place(&rows, module).unwrap();
-            for path in paths(source, &[]).into_iter().filter(|path| path != OF_THE_ROOT) {
+            for path in uses(&root, source) {
                 let (_, other) = place(&rows, &path).unwrap();
                 if other == own.1 {
                     continue;
@@ -91,7 +97,7 @@ fn an_upward_import_is_found() {
                     [format!("use crate::{module}::Thing;"), format!("use crate::{{{other}::B, {module}::{{A, B}}}};")]
                 {
                     let below = Source { text: import, module: other.to_owned() };
-                    assert!(!complaints(&rows, &below).is_empty(), "{name}: {other} may use {module}");
+                    assert!(!complaints(&rows, &root, &below).is_empty(), "{name}: {other} may use {module}");
                     turned += 1;
                 }
             }
@@ -103,12 +109,46 @@ fn an_upward_import_is_found() {
 #[test]
 fn an_import_from_beside_is_found_however_it_is_written() {
     let document = document("jumplabel");
-    let rows = rows(&document);
-    let is_right =
-        |module: &str, text: &str| complaints(&rows, &Source { module: module.into(), text: text.into() }).is_empty();
+    let (rows, root) = (rows(&document), Root::of(&sources("jumplabel")));
+    let is_right = |module: &str, text: &str| {
+        complaints(&rows, &root, &Source { module: module.into(), text: text.into() }).is_empty()
+    };
     assert!(!is_right("batch", "use crate::scoped::KeyGuard;"));
     assert!(!is_right("text::linux::fork", "fn f() { super::super::super::patch::f() }"));
     assert!(is_right("text::linux::fork", "use super::super::{Held, list::List as L};"));
     assert!(!is_right("key::raw", "use super::flip;"));
     assert!(!is_right("key::raw", "use crate::Key;"));
+    for text in [
+        "use crate::*;",
+        "use super::super::super::*;",
+        "use crate as root; fn f() { root::batch::f() }",
+        "extern crate self as root; fn f() { root::batch::f() }",
+        "use super::super::super as root; fn f() { root::batch::f() }",
+        "use crate::{self as root, text};",
+        "pub use crate::batch::Batch;",
+        "pub(crate) use crate::batch::{self};",
+        "pub(in crate::text) use crate ::r#batch::B;",
+        "use {crate::batch::B, super::x};",
+        "fn f() -> <crate::batch::Batch as T>::U { crate::batch::f() }",
+        "const A: &str = \"a\nb\"; fn f() { crate::batch::f(\"c\nd\") }",
+        "fn f() { ('\"', crate::batch::f(), '\"', \"//\") }",
+        "fn f() { /* // */ crate::batch::f() }",
+        "mod tests {\n}\nuse crate::batch::B;",
+        "fn f() { crate::static_key! {} }",
+        "fn f() { crate::__key_record!() }",
+        "macro_rules! f { () => { $crate::__key_record!() } }",
+        "macro_rules! f { () => { $crate::then!([$crate::__key_record]) } }",
+        "macro_rules! f { () => { $crate::batch::f() } }",
+        "macro_rules! f { () => { $crate::Batch::new() } }",
+    ] {
+        assert!(!is_right("text::linux::fork", text), "{text}");
+    }
+    for text in [
+        "/// [`f`](crate::batch)\nfn f() { \"crate::batch\" } // crate::batch",
+        "pub(crate) fn f() { crate::error::f() } pub(in crate::batch) fn g() {}",
+        "macro_rules! f { ($of:ident) => { use super::*; $crate::$of::new(); $crate::WriterKind } }",
+        "mod tests { use crate::batch::B; }",
+    ] {
+        assert!(is_right("text::linux::fork", text), "{text}");
+    }
 }

@@ -3,6 +3,8 @@
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
 /// A file of a crate: the path of its module, which is empty for the root.
 #[derive(Clone)]
 pub struct Source {
@@ -72,75 +74,141 @@ pub fn is_in(path: &str, module: &str) -> bool {
     module.is_empty() || path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Code without comments, the contents of strings, and its tests.
-fn code(text: &str) -> String {
-    let lines = text.lines().take_while(|line| line.starts_with(char::is_whitespace) || !line.ends_with("mod tests {"));
-    let mut code = String::new();
-    for line in lines.map(|line| line.split("//").next().unwrap()) {
-        code.extend(line.split('"').step_by(2));
-        code.push('\n');
+/// The tokens of a file, in a row: names, punctuation, and brackets. Without comments, literals and the module `tests`. Of a macro's rules,
+/// `$crate` is one name.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let file: TokenStream = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+    flatten(file, false, &mut tokens);
+    tokens
+}
+
+fn flatten(stream: TokenStream, is_macro: bool, tokens: &mut Vec<String>) {
+    for token in stream {
+        let last = |count: usize, words: &[&str]| tokens.len() >= count && tokens[tokens.len() - count..] == *words;
+        match token {
+            TokenTree::Group(_) if last(2, &["mod", "tests"]) => {}
+            TokenTree::Group(group) => {
+                // `macro_rules! name { }`
+                let is_macro = is_macro || tokens.iter().rev().nth(2).is_some_and(|word| word == "macro_rules");
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => continue,
+                };
+                tokens.push(open.into());
+                flatten(group.stream(), is_macro, tokens);
+                tokens.push(close.into());
+            }
+            TokenTree::Ident(name) if last(1, &["$"]) => *tokens.last_mut().unwrap() = format!("${name}"),
+            // Of where the macro is expanded.
+            TokenTree::Ident(name) if is_macro && name == "super" => tokens.push("$super".into()),
+            TokenTree::Ident(name) => tokens.push(name.to_string().trim_start_matches("r#").to_owned()),
+            TokenTree::Punct(sign) if sign.as_char() == ':' && last(1, &[":"]) => {
+                *tokens.last_mut().unwrap() = "::".into();
+            }
+            TokenTree::Punct(sign) => tokens.push(sign.as_char().to_string()),
+            TokenTree::Literal(_) => tokens.push("\"\"".into()),
+        }
     }
-    // What is behind `in` uses nothing.
-    code.replace("pub(in crate::", "pub(").replace("pub(in super::", "pub(")
+}
+
+/// What a crate's root has from its modules: macros, whose names end with `!`, and what it imports.
+pub struct Root(Vec<(String, String)>);
+
+impl Root {
+    pub fn of(sources: &[Source]) -> Root {
+        let mut names = Vec::new();
+        for Source { module, text } in sources {
+            let tokens = tokens(text);
+            let macros = tokens.windows(3).filter(|words| words[0] == "macro_rules" && words[1] == "!");
+            names.extend(macros.map(|words| (format!("{}!", words[2]), module.clone())));
+        }
+        let modules: Vec<&str> =
+            sources.iter().map(|source| &*source.module).filter(|module| !module.contains("::")).collect();
+        let imports = sources.iter().find(|source| source.module.is_empty()).map(|root| paths(root, &modules));
+        names.extend(
+            imports.into_iter().flatten().filter_map(|path| Some((path.rsplit_once("::")?.1.to_owned(), path))),
+        );
+        Root(names)
+    }
+
+    /// What a path stands for: that of a macro, or of what a macro's rules name by way of the root, the modules that have it.
+    pub fn resolve(&self, path: &str) -> Vec<String> {
+        let (from_macro, name) = path.strip_prefix("$crate::").map_or((false, path), |name| (true, name));
+        let first = name.split("::").next().unwrap();
+        // What is told which macro is next gets its name without the sign.
+        let is_it = |(known, _): &&(String, String)| match known.strip_suffix('!') {
+            Some(of_macro) => first == known || from_macro && first == of_macro,
+            None => from_macro && first == known,
+        };
+        let found: Vec<String> = self.0.iter().filter(is_it).map(|(_, module)| module.clone()).collect();
+        if found.is_empty() { vec![name.to_owned()] } else { found }
+    }
 }
 
 /// The paths from the crate's root that a source names: by `crate`, by `super`, and by the names of its children. Imports of groups
 /// are taken apart.
 pub fn paths(Source { module, text }: &Source, children: &[&str]) -> Vec<String> {
-    let code = code(text);
+    let tokens = tokens(text);
     let mut paths = Vec::new();
-    // What a macro names by `$crate` is expanded elsewhere.
-    for (at, _) in code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$')) {
-        tree(&code[at + "crate::".len()..], "", &mut paths);
-    }
-    let mut rest = &*code;
-    while let Some(at) = rest.find("super::") {
-        let mut above = parent(module);
-        rest = &rest[at + "super::".len()..];
-        while let Some(further) = rest.strip_prefix("super::") {
-            (above, rest) = (parent(above), further);
-        }
-        tree(rest, above, &mut paths);
-    }
-    for child in children {
-        for (at, _) in code.match_indices(&format!("{child}::")) {
-            let before = code[..at].trim_end_matches("self::");
-            if !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
-                tree(&code[at..], module, &mut paths);
+    for at in 0..tokens.len() {
+        let before = at.checked_sub(1).map_or("", |before| &*tokens[before]);
+        let is = |distance: usize, word: &str| tokens.get(at + distance).is_some_and(|token| token == word);
+        match &*tokens[at] {
+            // What may see an item uses nothing.
+            "crate" | "super" if before == "in" || is(1, ")") && before == "(" => {}
+            "crate" if before == "extern" && !is(1, "self") => {}
+            "crate" if is(1, "::") => drop(tree(&tokens[at + 2..], "", &mut paths)),
+            // Whoever calls the macro names the rest.
+            "$crate" if tokens.get(at + 2).is_some_and(|word| word.starts_with('$')) => {}
+            "$crate" if is(1, "::") => drop(tree(&tokens[at + 2..], "$crate", &mut paths)),
+            // By another name, the rest of the path is nowhere to be found.
+            "crate" | "$crate" => paths.push(String::new()),
+            "super" if before != "::" || tokens.get(at.wrapping_sub(2)).is_none_or(|word| word != "super") => {
+                let (mut above, mut end) = (parent(module), at + 1);
+                while tokens.get(end).is_some_and(|word| word == "::")
+                    && tokens.get(end + 1).is_some_and(|word| word == "super")
+                {
+                    (above, end) = (parent(above), end + 2);
+                }
+                match tokens.get(end) {
+                    Some(sign) if sign == "::" => drop(tree(&tokens[end + 1..], above, &mut paths)),
+                    _ => paths.push(above.to_owned()),
+                }
             }
+            child if children.contains(&child) && is(1, "::") => {
+                let is_own = before == "::" && tokens.get(at.wrapping_sub(2)).is_some_and(|word| word == "self");
+                if before != "::" || is_own {
+                    tree(&tokens[at..], module, &mut paths);
+                }
+            }
+            _ => {}
         }
     }
-    // A macro is called by its name, wherever it is.
-    paths.retain(|path| !path.starts_with("__") && !["", "*"].contains(&&**path));
     paths
 }
 
-/// The paths of a tree of imports that `code` begins with, all of them in `module`. What is behind them.
-fn tree<'code>(code: &'code str, module: &str, paths: &mut Vec<String>) -> &'code str {
-    let code = code.trim_start();
-    if let Some(mut group) = code.strip_prefix('{') {
-        loop {
-            group = group.trim_start().trim_start_matches(',').trim_start();
-            if let Some(behind) = group.strip_prefix('}') {
-                return behind;
-            }
+/// The paths of a tree of imports that `tokens` begin with, all of them in `module`. What is behind them.
+fn tree<'tokens>(tokens: &'tokens [String], module: &str, paths: &mut Vec<String>) -> &'tokens [String] {
+    let word = |at: usize| tokens.get(at).map_or("", |word| &**word);
+    if word(0) == "{" {
+        let mut group = &tokens[1..];
+        while group.first().is_some_and(|word| word != "}") {
             let behind = tree(group, module, paths);
-            assert!(behind.len() < group.len(), "no path: {group:.40}");
-            group = behind;
+            group = if behind.first().is_some_and(|word| word == ",") { &behind[1..] } else { behind };
         }
+        return group.get(1..).unwrap_or_default();
     }
-    let end = code.find(|c: char| !c.is_alphanumeric() && !"_*$".contains(c)).unwrap_or(code.len());
-    let (name, behind) = code.split_at(end);
-    let is_path = |further: &&str| further.starts_with(|c: char| c.is_alphabetic() || "_{*".contains(c));
-    match behind.strip_prefix("::").filter(is_path) {
-        Some(further) => tree(further, &within(module, name), paths),
-        None => {
-            paths.push(within(module, name));
-            let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-            let renamed = behind.trim_start().strip_prefix("as ");
-            renamed.map_or(behind, |renamed| renamed.trim_start_matches(is_of_name))
-        }
+    let is_path = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || "_{*".contains(c));
+    let name = within(module, word(0));
+    if word(1) == "::" && is_path(word(2)) {
+        return tree(&tokens[2..], &name, paths);
     }
+    let is_macro = word(1) == "!" && ["", "$crate"].contains(&module);
+    paths.push(if is_macro { name + "!" } else { name });
+    &tokens[if word(1) == "as" { 3 } else { 1 }.min(tokens.len())..]
 }
 
 #[test]
@@ -150,5 +218,5 @@ fn paths_are_found_however_they_are_written() {
     let source = Source { module: "a::x".to_owned(), text: text.to_owned() };
     let mut found = paths(&source, &["child"]);
     found.sort();
-    assert_eq!(found, ["a::b", "a::c::C", "a::c::D", "a::x::child::Thing", "a::x::child::g", "top::h"]);
+    assert_eq!(found, ["$crate::no", "a::b", "a::c::C", "a::c::D", "a::x::child::Thing", "a::x::child::g", "top::h"]);
 }

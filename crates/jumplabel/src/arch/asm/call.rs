@@ -1,11 +1,11 @@
 //! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's:
 //! `__trampoline!`.
 
-/// The trampoline `$function` of `$call`, with its table entry.
+/// The trampoline `$function` of `$call`, with its table entry, and `$record` of its declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_asm {
-    ($function:ident, $call:ident, $default:expr) => {
+    ($function:ident, $call:ident, $default:expr, [$($record:tt)*]) => {
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $function() {
             ::core::arch::naked_asm!(
@@ -21,7 +21,7 @@ macro_rules! __trampoline_asm {
                 $crate::__key_word_asm!("key"),
                 ".long {meta}",
                 ".popsection",
-                $crate::__key_record_asm!(),
+                $($record)*,
                 declaration = sym __JUMPLABEL_DECLARATION,
                 function = sym $function,
                 key = sym $call,

@@ -19,7 +19,7 @@
 //! The arms are in the section of their site, so that they live and die with it. The rest is as at a check: see
 //! [`site`](super::site).
 
-/// A switch of `$mode`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
+/// A switch of `$mode`, which is `$default` at first, and one of `$count`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
 /// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is behind the site and the stub. `$once` and `$key`
 /// are what is different in a `dylib`.
 #[doc(hidden)]
@@ -27,7 +27,7 @@
 macro_rules! __switch_text {
     (
         ($($once:tt)*), $key:literal, ($($option:tt)*), $align:literal, $jump:literal, $test:literal, $behind:literal,
-        $mode:path, $($arm:ident),+
+        $mode:path, $default:expr, $count:expr, $($arm:ident),+
     ) => { 'switch: {
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: jumps to one of the labels; writes nothing but flags, if the arch's options allow it.
@@ -53,8 +53,8 @@ macro_rules! __switch_text {
                 $key,
                 $(const __Modes::$arm as ::core::primitive::u8, label { break 'switch __Modes::$arm; },)+
                 k = sym $mode,
-                d = const <$mode as $crate::switch::Declared>::DEFAULT,
-                c = const $crate::switch::count_of::<__Modes>(),
+                d = const $default,
+                c = const $count,
                 m = const $crate::format::meta(false, $crate::format::SWITCH, 0),
                 options(noreturn, $($option)*),
             )

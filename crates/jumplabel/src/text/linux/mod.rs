@@ -8,12 +8,12 @@
 //!
 //! If one refuses, the next is tried before an error is reported.
 
+#[cfg(jumplabel_short_engine)]
+mod abort;
 mod bti;
 mod caches;
 mod canary;
 mod cancellation;
-#[cfg(jumplabel_short_engine)]
-mod end;
 mod events;
 mod exit;
 mod fork;
@@ -49,7 +49,7 @@ use crate::error::{Errno, Error};
 use crate::format::Runtime;
 
 #[cfg(jumplabel_short_engine)]
-pub(crate) use end::end;
+pub(crate) use abort::abort;
 pub use sync::{core_sync_by_signal, core_sync_handler};
 
 pub(super) struct Linux;

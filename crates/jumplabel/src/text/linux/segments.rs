@@ -3,7 +3,7 @@
 
 use super::libc;
 use crate::text::Image;
-use crate::text::place::join;
+use crate::text::bounds::join;
 
 pub(super) const PT_NOTE: u32 = 4;
 const PT_LOAD: u32 = 1;

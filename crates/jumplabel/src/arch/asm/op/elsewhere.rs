@@ -4,12 +4,12 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
-    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+    ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
 /// A call that does nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
-    ($($op:tt)*) => { $crate::__op_call! { $($op)* } };
+    ($in_place:tt [$($call:tt)*] $($op:tt)*) => { $($call)*! { $($op)* } };
 }

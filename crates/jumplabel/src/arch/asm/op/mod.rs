@@ -16,8 +16,6 @@
 
 #[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;
-#[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-mod in_place;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub(crate) mod thunk;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]

@@ -1,46 +1,53 @@
 //! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, without a slow way, because there is no
 //! stub that keeps registers and calls. If an arm has no template, the operation is a static call.
 
-/// Chooses the text for a template of this instruction set, or of another one.
+/// Chooses the tokens for a template of this instruction set, or of another one.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
-    (aarch64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
-    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+    (aarch64 { $($here:tt)* } $elsewhere:tt) => { $($here)* };
+    ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 #[cfg(target_arch = "riscv64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
-    (riscv64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
-    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+    (riscv64 { $($here:tt)* } $elsewhere:tt) => { $($here)* };
+    ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
 /// An operation whose native form is nothing: a nop.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
-    ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
-        $crate::__op_if_in_place! { [$($others)*] { $op [$arm (nothing) "nop"] $($others)* } { $op [$arm (nothing) nothing] $($others)* } }
+    ($in_place:tt $call:tt $op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
+        $crate::__op_if_all_in_place! { [$($others)*] $in_place { $op [$arm (nothing) "nop"] $($others)* }
+            $call { $op [$arm (nothing) nothing] $($others)* } }
     };
-    ($op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
-        $crate::__op_if_in_place! { [$($others)*] { $op [$arm $function $template] $($others)* }
-            { $op [$arm $function in $template []] $($others)* } }
+    ($in_place:tt $call:tt $op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
+        $crate::__op_if_all_in_place! { [$($others)*] $in_place { $op [$arm $function $template] $($others)* }
+            $call { $op [$arm $function in $template []] $($others)* } }
     };
-    ([] { $($op:tt)* } $call:tt) => { $crate::__op_in_place! { $($op)* } };
-    ([[$arm:ident $function:tt nothing] $($others:tt)*] $op:tt $call:tt) => { $crate::__op_if_in_place! { [$($others)*] $op $call } };
-    ([[$arm:ident $function:tt in $template:literal []] $($others:tt)*] $op:tt $call:tt) => {
-        $crate::__op_if_in_place! { [$($others)*] $op $call }
-    };
-    ([$arm:tt $($others:tt)*] $op:tt { $($call:tt)* }) => { $crate::__op_call! { $($call)* } };
 }
 
-/// The assembler.
+/// Whether all other arms have a template, or are nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_if_all_in_place {
+    ([] [$($in_place:tt)*] $op:tt $call:tt $called:tt) => { $($in_place)*! $op };
+    ([[$arm:ident $function:tt nothing] $($others:tt)*] $($rest:tt)*) => { $crate::__op_if_all_in_place! { [$($others)*] $($rest)* } };
+    ([[$arm:ident $function:tt in $template:literal []] $($others:tt)*] $($rest:tt)*) => {
+        $crate::__op_if_all_in_place! { [$($others)*] $($rest)* }
+    };
+    ([$arm:tt $($others:tt)*] $in_place:tt $op:tt [$($call:tt)*] $called:tt) => { $($call)*! $called };
+}
+
+/// Hands the operands on.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
-    ($($operands:tt)*) => { $crate::__op_asm! { $($operands)* } };
+    ([$($then:tt)*] $($operands:tt)*) => { $($then)*! { $($operands)* } };
 }
 
 /// What is before an instruction of a site, and its label, and what is behind it; the way back from a stub. Aligned before compressed

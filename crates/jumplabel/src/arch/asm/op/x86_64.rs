@@ -1,32 +1,32 @@
 //! Operations in place on x86-64: stubs and their unwind information. The code that keeps registers for backends that
 //! are called is in `thunk`.
 
-/// Chooses the text for a template of this instruction set, or of another one.
+/// Chooses the tokens for a template of this instruction set, or of another one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
-    (x86_64 $($rest:tt)*) => { $crate::__op_here! { $($rest)* } };
-    ($other:ident $($rest:tt)*) => { $crate::__op_elsewhere! { $($rest)* } };
+    (x86_64 { $($here:tt)* } $elsewhere:tt) => { $($here)* };
+    ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
 /// An operation whose first arm has a template, or whose native form is nothing: a nop, which is long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
-    ($op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
-        $crate::__op_in_place! { $op [$arm $function $template] $($others)* }
+    ([$($in_place:tt)*] $call:tt $op:tt [$arm:ident $function:tt $template:literal] $($others:tt)*) => {
+        $($in_place)*! { $op [$arm $function $template] $($others)* }
     };
-    ($op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
-        $crate::__op_in_place! { $op [$arm (nothing) ".byte 0x0f,0x1f,0x44,0,0"] $($others)* }
+    ([$($in_place:tt)*] $call:tt $op:tt [$arm:ident (nothing) nothing] $($others:tt)*) => {
+        $($in_place)*! { $op [$arm (nothing) ".byte 0x0f,0x1f,0x44,0,0"] $($others)* }
     };
 }
 
-/// The assembler, with what an open arm needs.
+/// Hands the operands on, with what an open arm needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
-    ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] $named:tt) => {
-        $crate::__op_asm! { $table $backends [$($text)* "// {call} {__thunk}",]
+    ([$($then:tt)*] $table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] $named:tt) => {
+        $($then)*! { $table $backends [$($text)* "// {call} {__thunk}",]
             [$($operand)* call = const 8806, __thunk = sym $crate::arch::__op_thunk,] $named }
     };
 }

@@ -85,7 +85,7 @@ macro_rules! __op_function_in_place {
         $($attr)*
         #[inline(always)]
         $vis $($unsafe)? fn $op($($argument: $of),*) {
-            $crate::__op_operands! { $table $backends [$($text)* $(::core::concat!("// {", ::core::stringify!($argument), "}"),)*]
+            $crate::__op_operands! { [$crate::__op_asm] $table $backends [$($text)* $(::core::concat!("// {", ::core::stringify!($argument), "}"),)*]
                 [$($operand)*] [$($argument = in(reg) $argument,)*] }
         }
     };
@@ -97,7 +97,7 @@ macro_rules! __op_function_in_place {
         #[inline(always)]
         $vis $($unsafe)? fn $op($($argument: $of),*) -> $result {
             let __ret: $result;
-            $crate::__op_operands! { $table $backends [$($text)* "// {ret}", $(::core::concat!("// {", ::core::stringify!($argument), "}"),)*]
+            $crate::__op_operands! { [$crate::__op_asm] $table $backends [$($text)* "// {ret}", $(::core::concat!("// {", ::core::stringify!($argument), "}"),)*]
                 [$($operand)*] [$($argument = in(reg) $argument,)* ret = out(reg) __ret,] }
             __ret
         }
@@ -111,7 +111,7 @@ macro_rules! __op_function_in_place {
         #[inline(always)]
         $vis $($unsafe)? fn $op($first: $first_of, $($argument: $of),*) -> $result {
             let __ret: $result;
-            $crate::__op_operands! { $table $backends
+            $crate::__op_operands! { [$crate::__op_asm] $table $backends
                 [$($text)* ::core::concat!("// {", ::core::stringify!($first), "}"), $(::core::concat!("// {", ::core::stringify!($argument), "}"),)*]
                 [$($operand)*] [$first = inout(reg) $first => __ret, $($argument = in(reg) $argument,)*] }
             __ret

@@ -25,7 +25,7 @@ impl Write for Line {
 
 /// Says why, and aborts. `object` is the address of its record.
 #[cold]
-pub(crate) fn end(object: usize, error: Error) -> ! {
+pub(crate) fn abort(object: usize, error: Error) -> ! {
     let mut line = Line { text: [0; 512], len: 0 };
     let file = loader::file(object).and_then(|file| file.to_str().ok()).unwrap_or("this program");
     let _ = writeln!(
