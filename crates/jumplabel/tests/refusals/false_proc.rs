@@ -33,13 +33,15 @@ fn is_possible() -> bool {
 }
 
 impl FalseRoot {
-    /// With an empty `/proc/thread-self`. On a file system whose files can be as long as addresses are large.
+    /// With an empty `/proc/self` and `/proc/thread-self`. On a file system whose files can be as long as addresses are large.
     fn new() -> FalseRoot {
         let directory = PathBuf::from(format!("/dev/shm/jumplabel-{}", std::process::id()));
         if !is_possible() {
             skip();
         }
-        std::fs::create_dir_all(directory.join("proc/thread-self")).unwrap();
+        for empty in ["proc/self", "proc/thread-self"] {
+            std::fs::create_dir_all(directory.join(empty)).unwrap();
+        }
         FalseRoot { directory, root: std::fs::File::open("/").unwrap() }
     }
 
@@ -141,32 +143,62 @@ fn broken_twin_believes() {
 
 /// A map that calls text writable, and much more than text: whoever believes it leaves text writable, or takes the right to
 /// write from data.
-#[test]
-fn map_is_a_file() {
-    passes(|| {
-        let watch = Watch::new(sites().raw());
-        let text = sites().site(0) & !(PAGE - 1);
-        let map = watch.map();
-        for (start, end, protection) in [(text, text + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")] {
-            let root = FalseRoot::new();
-            let mut lie = String::new();
-            writeln!(lie, "{start:x}-{end:x} {protection} 00000000 00:00 0 ").unwrap();
-            root.put("thread-self/maps", &lie);
-            root.enter();
-            set_writer(Some(WriterKind::Mprotect));
-            for on in [true, false] {
-                sites().set(on).unwrap();
-                assert!(sites().all(on));
-            }
-            set_writer(Some(WriterKind::Swap));
-            let error = watch.refused(|| sites().set(true));
-            assert!(
-                matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
-                "{error:?}"
-            );
-            assert!(!is_open(&watch.map()), "left writable");
-            assert_eq!(watch.map(), map);
+fn map_is_a_file(place: &str) {
+    let watch = Watch::new(sites().raw());
+    let text = sites().site(0) & !(PAGE - 1);
+    let map = watch.map();
+    for (start, end, protection) in [(text, text + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")] {
+        let root = FalseRoot::new();
+        let mut lie = String::new();
+        writeln!(lie, "{start:x}-{end:x} {protection} 00000000 00:00 0 ").unwrap();
+        root.put(place, &lie);
+        root.enter();
+        set_writer(Some(WriterKind::Mprotect));
+        for on in [true, false] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on));
         }
+        set_writer(Some(WriterKind::Swap));
+        let error = watch.refused(|| sites().set(true));
+        assert!(
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
+            "{error:?}"
+        );
+        assert!(!is_open(&watch.map()), "left writable");
+        assert_eq!(watch.map(), map);
+    }
+}
+
+#[test]
+fn map_of_the_process_is_a_file() {
+    passes(|| map_is_a_file("self/maps"));
+}
+
+#[test]
+fn map_of_the_thread_is_a_file() {
+    passes(|| map_is_a_file("thread-self/maps"));
+}
+
+/// A pipe whose other end nobody has: who opens it waits for ever, with all signals blocked.
+#[test]
+fn map_is_a_pipe() {
+    passes(|| {
+        let root = FalseRoot::new();
+        let path = root.directory.join("proc/thread-self/maps");
+        let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: a path.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        root.enter();
+        for on in [true, false] {
+            sites().set(on).unwrap();
+            assert!(sites().all(on));
+        }
+        set_writer(Some(WriterKind::Swap));
+        let error = sites().set(true).expect_err("without a map");
+        assert!(
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
+            "{error:?}"
+        );
     });
 }
 

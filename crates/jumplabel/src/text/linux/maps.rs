@@ -73,8 +73,8 @@ impl Maps {
                 .filter(|found| (found.start..found.end).contains(&address))
                 .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // Also if /proc/self has no memory any more, and an older kernel opens it all the same.
-            Err(_) => Maps::open_at(THREADS)?.read(address, path),
+            // The other one, if there is one: if /proc/self has no memory any more, an older kernel opens it all the same.
+            Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
     }
 

@@ -8,10 +8,12 @@ use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, StatFs};
 
 use crate::error::Errno;
 
-/// Opens a file, not for programs that this one executes.
+/// Opens a file, not for programs that this one executes. Whatever lies there: a pipe is not waited for, whose other end nobody may have,
+/// and a terminal does not become the process's own.
 #[inline(never)] // Once in a program is enough.
 pub(super) fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    Ok(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())?)
+    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 /// By the answer of `statfs` or `fstatfs`. If the system refuses that, false.
