@@ -249,7 +249,7 @@ macro_rules! kinds {
             #[inline]
             pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::NOWHERE.contains(&self),)*
+                    $($(#[$when])? format::$number => self.is_of(const { State::bits(<A as super::$file::$Trait>::NOWHERE) }),)*
                     _ => false,
                 }
             }

@@ -61,6 +61,19 @@ impl State {
         State(kind << 3 | number)
     }
 
+    /// A bit for each of some states of one kind.
+    pub(super) const fn bits(states: &[State]) -> u8 {
+        match states {
+            [] => 0,
+            [state, others @ ..] => 1 << (state.0 & 7) | State::bits(others),
+        }
+    }
+
+    /// Whether it is one of those, if it is of their kind.
+    pub(super) const fn is_of(self, bits: u8) -> bool {
+        bits >> (self.0 & 7) & 1 != 0
+    }
+
     /// The kind of the sites that hold it.
     #[must_use]
     pub const fn kind(self) -> Kind {

@@ -38,11 +38,12 @@ pub(super) fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Wri
     // The last edit's pattern, if others may write the same, and what it wrote, at address 0, if anything.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in edits.chunks(BLOCK) {
-        // While this block is made and stored, the lines of the next one come.
-        let later = edits.get(done + BLOCK..).unwrap_or_default();
-        later.iter().take(BLOCK).for_each(|edit| arch::prefetch_to_write(edit.address));
         let mut len = 0;
-        for edit in edits_here {
+        for (edit, ahead) in edits_here.iter().zip(done + BLOCK..) {
+            // While this block is made and stored, the lines of the next one come.
+            if let Some(later) = edits.get(ahead) {
+                arch::prefetch_to_write(later.address);
+            }
             let pattern = edit.change.pattern();
             if pattern != like {
                 // A whole word has other bytes, too.

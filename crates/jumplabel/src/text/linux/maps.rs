@@ -55,6 +55,7 @@ pub(super) const NOT_PROCFS: Errno = Errno(rustix::io::Errno::NOTTY.raw_os_error
 const THREADS: &CStr = c"/proc/thread-self/maps";
 
 impl Maps {
+    #[inline(never)] // Once in a program is enough.
     pub(super) fn open() -> Result<Maps, Errno> {
         Maps::open_at(c"/proc/self/maps").or_else(|_| Maps::open_at(THREADS))
     }
