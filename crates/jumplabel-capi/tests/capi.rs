@@ -30,6 +30,8 @@ mod install;
 mod kernel;
 #[path = "capi/listing.rs"]
 mod listing;
+#[path = "capi/macros.rs"]
+mod macros;
 #[path = "capi/misuse.rs"]
 mod misuse;
 #[path = "capi/objects.rs"]

@@ -30,6 +30,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("python3", "python3"),
     ("gdb", "gdb"),
     ("perf", "linux-perf"),
+    ("valgrind", "valgrind"),
     ("readelf", "binutils"),
     ("objdump", "binutils"),
     ("patchelf", "patchelf"),

@@ -242,17 +242,27 @@ template <class Value> Value jumplabel_value_(Value);
 #define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::value)
 #define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 72 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
 #else
+/* Names, because the compiler reads the list again for each check. */
+typedef struct static_key *jumplabel_raw_;
+typedef struct static_key_true *jumplabel_true_;
+typedef struct static_key_false *jumplabel_false_;
+typedef struct static_key_true_or_load *jumplabel_true_or_load_;
+typedef struct static_key_false_or_load *jumplabel_false_or_load_;
+typedef const struct static_key *jumplabel_const_raw_;
+typedef const struct static_key_true *jumplabel_const_true_;
+typedef const struct static_key_false *jumplabel_const_false_;
+typedef const struct static_key_true_or_load *jumplabel_const_true_or_load_;
+typedef const struct static_key_false_or_load *jumplabel_const_false_or_load_;
 #define JUMPLABEL_TYPE_(x)                                                                                             \
-	_Generic((x), struct static_key_true *: 1, const struct static_key_true *: 1, struct static_key_false *: 0,    \
-		 const struct static_key_false *: 0, struct static_key *: 2, const struct static_key *: 2,             \
-		 struct static_key_true_or_load *: 5, const struct static_key_true_or_load *: 5,                       \
-		 struct static_key_false_or_load *: 4, const struct static_key_false_or_load *: 4, default: -1)
+	_Generic((x), jumplabel_true_: 1, jumplabel_const_true_: 1, jumplabel_false_: 0, jumplabel_const_false_: 0,    \
+		 jumplabel_raw_: 2, jumplabel_const_raw_: 2, jumplabel_true_or_load_: 5,                               \
+		 jumplabel_const_true_or_load_: 5, jumplabel_false_or_load_: 4, jumplabel_const_false_or_load_: 4,     \
+		 default: -1)
 /* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 72 a jump to a stub that loads; -1 if it has none. */
 #define JUMPLABEL_FIRST_(x, arm)                                                                                       \
-	_Generic((x), struct static_key_false *: 8 * (arm), struct static_key_true *: 8 - 8 * (arm),                   \
-		 const struct static_key_false *: 8 * (arm), const struct static_key_true *: 8 - 8 * (arm),            \
-		 struct static_key_false_or_load *: 72, struct static_key_true_or_load *: 72,                          \
-		 const struct static_key_false_or_load *: 72, const struct static_key_true_or_load *: 72, default: -1)
+	_Generic((x), jumplabel_false_: 8 * (arm), jumplabel_true_: 8 - 8 * (arm), jumplabel_const_false_: 8 * (arm),  \
+		 jumplabel_const_true_: 8 - 8 * (arm), jumplabel_false_or_load_: 72, jumplabel_true_or_load_: 72,      \
+		 jumplabel_const_false_or_load_: 72, jumplabel_const_true_or_load_: 72, default: -1)
 #endif
 
 #define JUMPLABEL_TYPED_MESSAGE_                                                                                       \
@@ -394,16 +404,16 @@ static inline int jumplabel_direct_use_(void)
 #endif
 #define JUMPLABEL_UNTYPED_(x, arm)                                                                                     \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 0 * sizeof(jumplabel_direct_use_()) }
+	enum { jumplabel_first = 16 + 0 * sizeof(jumplabel_direct_use_()) }
 #define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_TYPED_, arm, JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_UNTYPED_, arm, jumplabel_marked_object_)
 /* `branch` is a constant, and so has to be a part of a constant of assembler. */
 #define JUMPLABEL_ARCH_NOP_(x, arm)                                                                                    \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 0 }
+	enum { jumplabel_first = 16 }
 #define JUMPLABEL_ARCH_JUMP_(x, arm)                                                                                   \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 8 }
+	enum { jumplabel_first = 24 }
 #define JUMPLABEL_ARCH_CHECK_(x, branch, first)                                                                        \
 	(JUMPLABEL_SITE_(x, first, ((branch) ? 1 : 0), jumplabel_marked_object_) != ((branch) ? 1 : 0))
 #endif

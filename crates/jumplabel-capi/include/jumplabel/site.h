@@ -209,7 +209,7 @@ static inline int jump_entry_size(const struct jump_entry *entry)
  * What a file says once, and not at each site, where the compiler and the assembler would have to read it again and again: the
  * bodies of functions that nobody calls. A site names one of them as an operand that its text does not use, so that a file
  * without sites has neither. (A text outside of functions would be in every file that includes this, and, with link-time
- * optimisation, far from the sites.)
+ * optimisation, far from the sites. Where that does not matter, <jumplabel/site_macros.h> has such a text.)
  */
 static inline __attribute__((unused, cold)) void jumplabel_object_(void)
 {
@@ -224,25 +224,25 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
-#define JUMPLABEL_SLOT_OF_(label)                                                                                      \
+#define JUMPLABEL_SLOT_OF_(label, key)                                                                                 \
 	".ifndef " label "\n"                                                                                          \
 	".pushsection .data.rel.ro.__jump_slots, \"aw\"\n"                                                            \
 	".balign 8\n"                                                                                                  \
 	label ":\n"                                                                                                    \
-	JUMPLABEL_POINTERS_("0 + " JUMPLABEL_KEY_TEXT_)                                                                \
+	JUMPLABEL_POINTERS_("0 + " key)                                                                                \
 	".popsection\n"                                                                                                \
 	".endif\n"
 #ifdef __clang__
 /* It writes quotes around a name that is not ASCII, which .irp drops. */
 #define JUMPLABEL_SLOT_                                                                                                \
 	".irp key," JUMPLABEL_KEY_TEXT_ "\n"                                                                           \
-	JUMPLABEL_SLOT_OF_("\".Ljumplabel_slot_\\key\"")                                                               \
+	JUMPLABEL_SLOT_OF_("\".Ljumplabel_slot_\\key\"", JUMPLABEL_KEY_TEXT_)                                          \
 	".set .Lj_slot%=,\".Ljumplabel_slot_\\key\"\n"                                                                \
 	".endr\n"
 #define JUMPLABEL_KEY_LABEL_ ".Lj_slot%="
 #else
 #define JUMPLABEL_KEY_LABEL_ "\".Ljumplabel_slot_" JUMPLABEL_KEY_TEXT_ "\""
-#define JUMPLABEL_SLOT_ JUMPLABEL_SLOT_OF_(JUMPLABEL_KEY_LABEL_)
+#define JUMPLABEL_SLOT_ JUMPLABEL_SLOT_OF_(JUMPLABEL_KEY_LABEL_, JUMPLABEL_KEY_TEXT_)
 #endif
 #define JUMPLABEL_TEST_ JUMPLABEL_TEST_SLOT_
 #define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_SLOT_(JUMPLABEL_KEY_LABEL_, mode)
@@ -280,8 +280,10 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_CHECK_BACK_ "2b"
 /* The linker keeps the section that others are tied to if something refers to it. A byte of its own, in a section of such a name,
    because linkers that fold identical code (--icf) drop what is tied to a section that they fold: an empty .text, say. */
+#define JUMPLABEL_FILE_ ".pushsection __jump_files,\"a\";.Lj_file:.byte 0;.popsection;"
 #define JUMPLABEL_CHECK_TABLE_                                                                                         \
-	".ifndef .Lj_file;.pushsection __jump_files,\"a\";.Lj_file:.byte 0;.popsection;.endif;"                       \
+	".ifndef .Lj_file;" JUMPLABEL_FILE_ ".endif;" JUMPLABEL_CHECK_TABLE_OF_FILE_
+#define JUMPLABEL_CHECK_TABLE_OF_FILE_                                                                                 \
 	".reloc 2b,BFD_RELOC_NONE,.Lj_file;"                                                                           \
 	".pushsection __jump_table,\"ao?\",\"progbits\",.Lj_file;"
 #endif
@@ -307,7 +309,19 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&64;.long 4b-.;.else;"                              \
 	".long .Lj_to%=-.;.endif;.long .Lj_key%=-.," JUMPLABEL_META_ ";.popsection;"
 
-/* `jumplabel_first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads. */
+#include "site_macros.h"
+
+/* `jumplabel_first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads; 16 besides if the key has no type. */
+#ifdef JUMPLABEL_SITE_MACRO_
+#define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
+	__asm__ __volatile__ goto(                                                                                     \
+		JUMPLABEL_SITE_MACRO_                                                                                  \
+		:                                                                                                      \
+		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
+		  [number] "i"((arm) | jumplabel_first)                                                                \
+		: JUMPLABEL_CLOBBERS_                                                                                  \
+		: jumplabel_jumped)
+#else
 #define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
 	__asm__ __volatile__ __inline__ goto(                                                                           \
 		JUMPLABEL_SITE_TEXT_                                                                                   \
@@ -317,6 +331,7 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
 		: jumplabel_jumped)
+#endif
 
 /*
  * What is known of a declaration, and the record that leads there, for those who list keys, calls and modes: docs/table-format.md.
