@@ -18,8 +18,8 @@ use crate::text::{self, Held, Objects, Patch, Platform, Text, Token};
 ///
 /// Costs three system calls to take and drop. All signals of the thread but SIGSYS are blocked meanwhile, and it cannot be cancelled.
 /// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
-/// `fork` does not hold it, and must neither use nor drop it. On Linux, if a thread ends without dropping it, whoever waits
-/// takes it over after 100 ms.
+/// `fork` does not hold it, and must neither use nor drop it; all signals stay blocked there until it unblocks them, so fork
+/// before you take it. On Linux, if a thread ends without dropping it, whoever waits takes it over after 100 ms.
 pub struct Lock {
     text: &'static dyn Text,
     token: Token,
