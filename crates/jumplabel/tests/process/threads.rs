@@ -15,6 +15,20 @@ use crate::writers;
 crate::pages::pages! { common: 2 keys, 6 sites, every 1 pages, at 4093 }
 crate::pages::pages! { own: 4 keys, 8 sites, every 1 pages, at 0 }
 
+/// The first thread of a process stays as a zombie as long as others run.
+#[test]
+fn the_first_thread_ends_with_the_lock() {
+    passes(|| {
+        reap(fork(|| {
+            std::mem::forget(Lock::take().unwrap());
+            std::thread::spawn(|| scenario::end(|| common().set(true).is_ok() && common().all(true)));
+            // SAFETY: ends this thread alone, without what it has on its stack, which lives until the process ends.
+            unsafe { libc::syscall(libc::SYS_exit, 0) };
+            unreachable!()
+        }));
+    });
+}
+
 /// What `inc` promises: when it returns the key is on, on this thread too, until the matching `dec`.
 #[test]
 fn the_same_key_and_different_keys() {

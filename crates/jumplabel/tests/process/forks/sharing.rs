@@ -20,33 +20,46 @@ extern "C" fn flip(_: *mut libc::c_void) -> i32 {
     }
 }
 
+/// When somebody waits for a child that was killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Before,
+    After,
+    /// Nobody here can: it is a child of this process's parent.
+    Never,
+}
+
 /// Starts it on a stack of its own, kills it after so many microseconds, and waits for its end before or after `then`.
-fn killed_after(microseconds: u64, wait_first: bool, then: impl FnOnce()) {
+fn killed_after(microseconds: u64, wait: Wait, then: impl FnOnce()) {
     // SAFETY: a new mapping; the child lives in it, and is gone when it is unmapped.
     unsafe {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let stack = libc::mmap(std::ptr::null_mut(), STACK, protection, flags, -1, 0);
         assert_ne!(stack, libc::MAP_FAILED);
-        let child = libc::clone(flip, stack.byte_add(STACK), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut());
+        let whose = if wait == Wait::Never { libc::CLONE_PARENT } else { libc::SIGCHLD };
+        let child = libc::clone(flip, stack.byte_add(STACK), libc::CLONE_VM | whose, std::ptr::null_mut());
         assert!(child > 0);
         std::thread::sleep(Duration::from_micros(microseconds));
         assert_eq!(libc::kill(child, libc::SIGKILL), 0);
-        if wait_first {
+        if wait == Wait::Before {
             wait_for(child);
             assert_eq!(libc::munmap(stack, STACK), 0); // What it left behind must not be looked for there.
             return then();
         }
         then();
+        if wait == Wait::Never {
+            return; // It may be about to end, on its stack.
+        }
         wait_for(child);
         libc::munmap(stack, STACK);
     }
 }
 
 /// With each writer, in all moments of a flip.
-fn storm(killings: usize) {
+fn storm(killings: usize, waits: &[Wait]) {
     for number in 0..killings {
         set_writer(writers::turn(number / 2));
-        killed_after(200 + (number as u64 * 137) % 1500, number % 2 == 0, || {
+        killed_after(200 + (number as u64 * 137) % 1500, waits[number % waits.len()], || {
             assert!(flips(batch()) && flips(childrens()), "after process {number} was killed");
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
             assert!(!maps.lines().any(|line| line.contains(" rwx")), "process {number} left text open");
@@ -56,14 +69,20 @@ fn storm(killings: usize) {
 
 #[test]
 fn killed_while_they_share_memory() {
-    passes(|| storm(rounds(200)));
+    passes(|| storm(rounds(200), &[Wait::Before, Wait::After]));
+}
+
+/// Those stay zombies until this process's parent ends.
+#[test]
+fn killed_and_nobody_waits() {
+    passes(|| storm(rounds(40), &[Wait::Never]));
 }
 
 #[test]
 fn killed_while_they_share_memory_during_slow_batches() {
     passes(|| {
         install(Slow);
-        storm(rounds(100));
+        storm(rounds(100), &[Wait::Before, Wait::After]);
     });
 }
 
@@ -71,6 +90,6 @@ fn killed_while_they_share_memory_during_slow_batches() {
 fn broken_twin_waits_for_the_dead() {
     Scenario::new().hangs(|| {
         install(Unforked::default());
-        storm(usize::MAX);
+        storm(usize::MAX, &[Wait::Before, Wait::After]);
     });
 }
