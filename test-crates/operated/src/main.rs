@@ -33,6 +33,7 @@ fn main() -> Result<(), jumplabel::Error> {
     if arguments.get(1).is_some_and(|word| word == "serve") {
         if arguments.get(2).is_some_and(|word| word == "sealed") {
             jumplabel::find_key("wal.fsync")?.key.seal()?;
+            eprintln!("wal.fsync is sealed"); // The agent listens already.
         }
         loop {
             std::thread::park();

@@ -99,6 +99,11 @@ fn operating() {
         shell.env("XDG_RUNTIME_DIR", &background.0);
         if command.ends_with('&') {
             background.start(&mut shell);
+            // What the program does itself it may do after its agent listens.
+            let log = command.trim_end_matches(" &").split_once("serve sealed 2> ").map(|(_, log)| directory.join(log));
+            while log.as_ref().is_some_and(|log| !std::fs::read_to_string(log).unwrap().contains("is sealed")) {
+                std::thread::yield_now();
+            }
             continue;
         }
         let output = shell.output().unwrap();
