@@ -46,6 +46,7 @@ pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFla
 }
 
 /// Zeroed pages that the program's allocator knows nothing of.
+#[inline(never)]
 pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: a new mapping, wherever the kernel likes.
     let memory = unsafe {
@@ -56,12 +57,14 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 
 /// # Safety
 /// From [`allocate`] with the same size, and not in use.
+#[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
 /// Has the system wipe these pages in copies of this process. An old kernel refuses.
+#[inline(never)]
 pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's pages, from `allocate`.
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
