@@ -42,6 +42,8 @@ mod ops;
 mod prefix;
 #[path = "capi/rust.rs"]
 mod rust;
+#[path = "capi/several.rs"]
+mod several;
 #[path = "capi/switches.rs"]
 mod switches;
 #[path = "capi/tracepoints.rs"]

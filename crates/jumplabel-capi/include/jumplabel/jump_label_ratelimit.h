@@ -92,7 +92,7 @@ static inline struct static_key_deferred *jumplabel_deferred_variable_(void *key
 /* Sets the interval, in milliseconds. */
 static inline void jump_label_rate_limit(struct static_key_deferred *key, unsigned long rl)
 {
-	key->timeout = JUMPLABEL_NANOSECONDS_(rl);
+	key->timeout = rl * UINT64_C(1000000);
 }
 
 #ifdef __cplusplus

@@ -255,6 +255,19 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_KEY_(JUMPLABEL_KEY_TEXT_, mode)
 #endif
 
+/*
+ * What the text of a check calls a key, or its slot. An alias is where the key lies in this file: not for a key that is weak, or that C++ has
+ * in each file that uses it (inline, in a template), because the linker may take that of another file.
+ */
+#if JUMPLABEL_INDIRECT_ || (defined(JUMPLABEL_LOCAL_KEYS) && !defined(__cplusplus))
+#define JUMPLABEL_ALIAS_
+#define JUMPLABEL_SET_KEY_ ".set .Lj_key%=," JUMPLABEL_KEY_LABEL_ ";"
+#define JUMPLABEL_KEY_NAME_ ".Lj_key%="
+#else
+#define JUMPLABEL_SET_KEY_ ""
+#define JUMPLABEL_KEY_NAME_ JUMPLABEL_KEY_TEXT_
+#endif
+
 /* The table's word for a key. */
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_LABEL_ " - ."
 
@@ -301,13 +314,13 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
 	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("number") ";"                            \
 	JUMPLABEL_SLOT_                                                                                                \
-	".set .Lj_key%=," JUMPLABEL_KEY_LABEL_ ";"                                                                     \
-	".if .Lj_meta&64;.subsection 1;4:" JUMPLABEL_TEST_(".Lj_key%=")                                                \
+	JUMPLABEL_SET_KEY_                                                                                             \
+	".if .Lj_meta&64;.subsection 1;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)                                        \
 	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") ".previous;"                                                     \
 	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
 	".reloc " JUMPLABEL_CHECK_BACK_ ",BFD_RELOC_NONE,3f;" JUMPLABEL_CHECK_TABLE_                                   \
 	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&64;.long 4b-.;.else;"                              \
-	".long .Lj_to%=-.;.endif;.long .Lj_key%=-.," JUMPLABEL_META_ ";.popsection;"
+	".long .Lj_to%=-.;.endif;.long " JUMPLABEL_KEY_NAME_ "-.," JUMPLABEL_META_ ";.popsection;"
 
 #include "site_macros.h"
 

@@ -21,8 +21,11 @@
 #define JUMPLABEL_SITE_MACRO_                                                                                          \
 	"jumplabel_site_" JUMPLABEL_NUMBER_("number") " %=,%l[jumplabel_jumped]," JUMPLABEL_KEY_TEXT_
 
-/* By another name, a key is where it lies in this file, and not what the linker may find by its own name. */
+#ifdef JUMPLABEL_ALIAS_
 #define JUMPLABEL_MACRO_KEY_ ".Lj_key\\site"
+#else
+#define JUMPLABEL_MACRO_KEY_ "\\key"
+#endif
 #if JUMPLABEL_INDIRECT_
 #define JUMPLABEL_MACRO_NAME_ "\".Ljumplabel_slot_\\name\""
 #define JUMPLABEL_MACRO_BEGIN_                                                                                         \
@@ -31,7 +34,11 @@
 #define JUMPLABEL_MACRO_META_(number) number "|2"
 #define JUMPLABEL_MACRO_OBJECT_ JUMPLABEL_OBJECT_ JUMPLABEL_MARK_
 #else
+#ifdef JUMPLABEL_ALIAS_
 #define JUMPLABEL_MACRO_BEGIN_ ".set " JUMPLABEL_MACRO_KEY_ ",\\key\n"
+#else
+#define JUMPLABEL_MACRO_BEGIN_
+#endif
 #define JUMPLABEL_MACRO_META_(number) number
 #define JUMPLABEL_MACRO_OBJECT_ JUMPLABEL_OBJECT_
 #endif

@@ -1,4 +1,4 @@
-//! What checks cost to compile, beside atomic loads: functions with one each, and the same without any, which is what the
+//! What checks cost to compile, beside atomic loads: many functions with one each, and few of them, which tell what the
 //! compiler takes to start and to read the header. Ratios of the instructions that the compiler and the assembler execute,
 //! counted by valgrind: times of the same, on a machine with other load, differ by half from run to run.
 //!
@@ -47,6 +47,9 @@ fn instructions(command: &Command, logs: &Path) -> f64 {
     std::fs::read_dir(logs).unwrap().map(count).sum()
 }
 
+/// What is there in both counts: the first check takes besides what a file takes once.
+const FEW: usize = 10;
+
 /// How many times as much as an atomic load a check costs, of as many functions.
 fn against_atomic_loads(compiler: Compiler, level: &str, functions: usize) -> f64 {
     const ATOMIC: &str =
@@ -58,14 +61,14 @@ fn against_atomic_loads(compiler: Compiler, level: &str, functions: usize) -> f6
         (KEY, "static_branch_unlikely(&key)"),
     ]
     .map(|(start, check)| {
-        let [whole, empty] = [functions, 0].map(|functions| {
+        let [whole, few] = [FEW + functions, FEW].map(|functions| {
             let file = directory.join("file.c");
             std::fs::write(&file, source(start, check, functions)).unwrap();
             let mut command = compiler.command(Language::C, &format!("{level} -Wno-unused-variable -c"));
             command.arg(&file).arg("-o").arg(directory.join("file.o"));
             instructions(&command, &directory.join("logs"))
         });
-        (whole - empty) / functions as f64 / 1e3
+        (whole - few) / functions as f64 / 1e3
     });
     let ratio = key / atomic;
     println!(
@@ -78,7 +81,7 @@ fn against_atomic_loads(compiler: Compiler, level: &str, functions: usize) -> f6
 /// What `<jumplabel/site_macros.h>` is for. Numbers of instructions do not depend on what else the machine does.
 #[test]
 fn clang_without_optimisation() {
-    let ratio = against_atomic_loads(CLANG, "-O0", 30);
+    let ratio = against_atomic_loads(CLANG, "-O0", 40);
     assert!(ratio <= 2.0, "{ratio}");
 }
 

@@ -14,7 +14,8 @@ fn strict_warnings() {
         return error + static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
             + arch_static_branch(&off.key, true) + static_call_update(call, nullptr) + static_call_mod(call)(1)
             + (static_call_query(call) != act) + static_call_update(nowhere, act);";
-    let flags = "-Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
+    // The first of these is gcc's alone.
+    let flags = "-Wuseless-cast -Wno-unknown-warning-option -Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
     for mode in ["", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
         for compiler in Compiler::ALL {
             let text = format!(
