@@ -62,7 +62,7 @@ const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoi
 
 /// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
 /// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.
-pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread_has_ended timer_signals mappings_of \
+pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread timer_signals mappings_of \
                                 broken_twin_does_not_prime _handler";
 
 /// What needs a kernel of the instruction set's own.

@@ -30,7 +30,42 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
+/// Whether the system says that a thread has ended, or does not exist: it is asked to wait, for no time at all, for a lock with priority
+/// inheritance that the thread owns (futex(2), `FUTEX_LOCK_PI`). The system looks for the thread, and refuses with `ESRCH` if it does not
+/// find it. A thread that stays as a zombie has ended, too: the first one of a process with others, and a child that nobody has waited for.
+pub(super) fn has_ended(thread: u32) -> bool {
+    let owned = AtomicU32::new(thread);
+    let past = Timespec { tv_sec: 0, tv_nsec: 0 };
+    futex::lock_pi(&owned, Flags::PRIVATE, Some(&past)) == Err(Errno::SRCH)
+}
+
 /// Wakes one thread that sleeps on `word`.
 pub(super) fn wake_one(word: &AtomicU32) {
     let _ = futex::wake(word, Flags::PRIVATE, 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_ended;
+    use std::sync::mpsc::channel;
+
+    /// qemu-user does not have such locks.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn threads_that_live_and_one_that_has_ended() {
+        let this_one = || rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let (send, receive) = channel();
+        let (end, ended) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            send.send(this_one()).unwrap();
+            let _ = ended.recv();
+        });
+        let other = receive.recv().unwrap();
+        assert!(!has_ended(other) && !has_ended(this_one()) && !has_ended(1));
+        drop(end);
+        thread.join().unwrap();
+        while !has_ended(other) {
+            std::thread::yield_now(); // Who joins it may be faster than its end.
+        }
+    }
 }

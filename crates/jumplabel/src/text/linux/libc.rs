@@ -169,38 +169,8 @@ pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_vo
     }
 }
 
-/// Whether the system says that no thread with this number has memory: it does not exist, or it has ended, and its number is kept for
-/// somebody who waits for it. No permission is needed to ask about a thread that shares this one's memory. Leaves `errno` as it is.
-pub(super) fn has_no_memory(thread: c_int) -> bool {
-    const ESRCH: c_int = 3;
-    let (byte, mut copy) = (0_u8, 0_u8);
-    let from = IoVec { start: (&raw const byte).cast_mut().cast(), bytes: 1 };
-    let to = IoVec { start: (&raw mut copy).cast(), bytes: 1 };
-    // SAFETY: reads a byte of this thread's, or of another process, to a place of ours; `errno` is this thread's own.
-    unsafe {
-        let errno = __errno_location();
-        let before = errno.read();
-        process_vm_readv(thread, &raw const to, 1, &raw const from, 1, 0) < 0 && errno.replace(before) == ESRCH
-    }
-}
-
-/// `struct iovec`.
-#[repr(C)]
-struct IoVec {
-    start: *mut c_void,
-    bytes: usize,
-}
-
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
-    fn process_vm_readv(
-        process: c_int,
-        to: *const IoVec,
-        to_count: c_ulong,
-        from: *const IoVec,
-        from_count: c_ulong,
-        flags: c_ulong,
-    ) -> isize;
     fn mremap(old: *mut c_void, old_bytes: usize, new_bytes: usize, flags: c_int, ...) -> *mut c_void;
     pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
     pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;

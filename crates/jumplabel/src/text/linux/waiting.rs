@@ -18,9 +18,9 @@ use core::ffi::c_int;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
 
-use super::futex::LONGEST;
+use super::futex::{LONGEST, has_ended};
 use super::mutex::{Decision, FORKING, Waiter, owner};
-use super::{cancellation, libc, signals};
+use super::{cancellation, signals};
 
 pub(super) struct Waiting {
     role: u32,
@@ -79,15 +79,14 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether there is no such thread any more, or it has ended and stays as a zombie: a child that nobody has waited for, or the first
-/// thread of a process with others. The first question tells all of that, if the system allows it; the others tell all but a first thread
-/// and the children of other processes.
+/// Whether there is no such thread any more, or it has ended and stays as a zombie. The first question tells all of that. A kernel without
+/// `CONFIG_FUTEX_PI` does not answer it; the others tell all but first threads and children of other processes.
 fn is_gone(thread: u32) -> bool {
     /// `__WALL`: also children that send another signal than `SIGCHLD` when they end, or none.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;
-    libc::has_no_memory(thread as i32)
+    has_ended(thread)
         || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
         || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)))
 }
