@@ -8,7 +8,9 @@
 //!   alternative                       instructions at a site like an operation's
 //!   state                             a kind and a state, as numbers
 //!   kind                              the list of kinds
-//!   pass word                         what several encoders have in common
+//!   pass                              how a site changes that one store cannot write: the three steps of x86
+//!   word                              sites that are one word
+//!   no_sites                          what stands for an instruction set in a build without sites
 //!   asm/                              what a target needs besides: cache instructions, assembler macros
 //! ```
 //!
@@ -26,13 +28,13 @@ mod branch;
 mod caches;
 mod call_site;
 mod code;
-#[cfg(not(jumplabel_sites))]
-mod fallback;
 mod jump;
 mod kind;
 pub mod loongarch64;
 mod memory;
 mod naked;
+#[cfg(not(jumplabel_sites))]
+mod no_sites;
 mod op;
 mod pass;
 pub mod powerpc64;
@@ -120,7 +122,7 @@ pub trait Machine {
 
 // The instruction set that this is compiled for.
 #[cfg(not(jumplabel_sites))]
-pub use fallback::Fallback as Native;
+pub use no_sites::Fallback as Native;
 /// The instruction set that this is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "aarch64"))]
 pub type Native = aarch64::Aarch64;

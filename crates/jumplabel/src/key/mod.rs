@@ -36,9 +36,11 @@ pub mod deferred;
 pub(crate) mod flip;
 pub(crate) mod info;
 pub mod naked;
+mod or_load;
 pub(crate) mod raw;
 
 use crate::record::declaration::Keys;
+pub use or_load::OrLoadKey;
 pub use raw::RawKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
@@ -58,22 +60,6 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::fmt::Debug for StaticKey<DE
 pub type StaticKeyTrue = StaticKey<true>;
 /// A key that starts off (Linux: `struct static_key_false`).
 pub type StaticKeyFalse = StaticKey<false>;
-
-/// A key that works where the system lets nobody change code: until one of its checks is patched, that check loads the key's
-/// count. Declare it with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. For libraries, which cannot know
-/// what the program may do.
-///
-/// A check that was never patched costs a jump, a load, a test and a jump. So does one that jumps, patched or not. A check costs nothing if
-/// it was patched and falls through. Checks begin unpatched; those that are to fall through are patched by [`prepare()`](crate::prepare),
-/// by [`settle`](crate::settle) of the key, and by the first flip of the key to that state. Each check also costs some 20 bytes of code out
-/// of line.
-///
-/// If patching is refused, `enable` and the like still succeed, and say in [`Outcome::loading`](crate::Outcome::loading) how many sites go
-/// on loading. They fail if patching worked before: a check that was patched to fall through cannot be made to load again. Then nothing
-/// changes, as with any error.
-///
-/// There is no naked key of this sort: an atomic costs less than a call of a function that loads.
-pub type OrLoadKey<const DEFAULT: bool> = StaticKey<DEFAULT, true>;
 
 impl<const DEFAULT: bool, const OR_LOAD: bool> StaticKey<DEFAULT, OR_LOAD> {
     /// A key in its default state.

@@ -23,7 +23,7 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     if !matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. })) {
         return written;
     }
-    let Some(loading) = plan.do_without() else { return written };
+    let Some(loading) = plan.go_on_loading() else { return written };
     let warnings = Warnings { left_writable: text.left_writable(held) };
     Ok(Outcome { loading, warnings, ..Outcome::default() })
 }

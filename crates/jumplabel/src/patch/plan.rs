@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// The plan was refused. The number of its sites, if each of them does what is wanted without it, by loading.
-    pub(super) fn do_without(&mut self) -> Option<usize> {
+    pub(super) fn go_on_loading(&mut self) -> Option<usize> {
         self.loads |= self.spare;
         self.spare.then_some(self.edits.len())
     }

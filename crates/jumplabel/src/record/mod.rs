@@ -11,7 +11,7 @@
 
 pub mod declaration;
 #[cfg(not(jumplabel_sites))]
-mod linked;
+mod list;
 pub mod meta;
 pub(crate) mod name;
 mod place;
@@ -137,6 +137,6 @@ impl Record {
 }
 
 #[cfg(not(jumplabel_sites))]
-pub use linked::Node;
+pub use list::Node;
 #[cfg(not(jumplabel_sites))]
-pub(crate) use linked::all;
+pub(crate) use list::all;

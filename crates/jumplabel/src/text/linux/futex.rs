@@ -1,4 +1,4 @@
-//! Sleeping on a word, and waking. [`lock`](super::lock) is built from these; the model check puts its own in their place.
+//! Sleeping on a word, and waking. [`mutex`](super::mutex) is built from these; the model check puts its own in their place.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
