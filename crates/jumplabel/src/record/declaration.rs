@@ -165,8 +165,11 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 #[macro_export]
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
-        // What is used is linked, from a library of which nobody uses a thing, too.
-        $crate::__declaration!($keys, $offset, $texts, #[used]);
+        $crate::__declaration!($keys, $offset, $texts);
+        // The linker takes the object file of what is marked as used, also if nobody uses anything else of it. Not the declaration itself:
+        // a Rust `dylib` shows what is marked to other objects, and then the record, whose words are relative, cannot lead to it.
+        #[used]
+        static __JUMPLABEL_ANCHOR: () = ();
         $crate::__key_meta!($symbol, $($meta)?);
     };
 }
@@ -175,9 +178,8 @@ macro_rules! __key_record {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declaration {
-    ($keys:expr, $offset:expr, $texts:expr $(, #[$used:ident])?) => {
+    ($keys:expr, $offset:expr, $texts:expr) => {
         const __JUMPLABEL_TEXTS: $crate::record::declaration::Texts = $texts;
-        $(#[$used])?
         static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
             $crate::record::declaration::declare(
                 &__JUMPLABEL_TEXTS,
