@@ -1,4 +1,4 @@
-//! Builds by cargo what a measurement looks at, in the same way however the caller itself was built.
+//! Builds with cargo what a measurement looks at, in the same way however the caller itself was built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -147,7 +147,8 @@ pub enum Error {
     /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
     UnknownWriter,
     /// The calling thread is already in the middle of a flip (a synchronous signal handler, an atfork handler), or holds a
-    /// [`Lock`](crate::Lock), or has a [`scoped`](crate::RawKey::scoped) guard of the key and asks for another.
+    /// [`Lock`](crate::Lock), or has a [`scoped`](crate::RawKey::scoped) guard of the key and asks for another, or waits for probes in one
+    /// ([`synchronize_probes`](crate::synchronize_probes)).
     Reentrant,
     /// `inc` on a key whose count is `i32::MAX`.
     Overflow,

@@ -40,7 +40,7 @@ mod x86;
 use std::ops::RangeInclusive;
 
 use jumplabel::arch::{Arch, Code, Kind, Piece, Rewrite, Sites, State, Template};
-use properties::{any_addresses, any_bytes, any_displacement, in_reach, wrapped};
+use properties::{any_addresses, any_bytes, any_displacement, in_reach, templates_that_are_like, wrapped};
 use retargets::{call_sites, retargets, switches};
 use walk::{follow, mixtures, walk, written};
 
@@ -271,7 +271,7 @@ macro_rules! each {
             use super::*;
             each! { @ $Machine, every_fetch_is_one_legal_instruction undo_is_harmless_where_nothing_was_done
                 states_round_trip points_in_between_are_states a_step_to_where_one_is_already
-                a_naked_function_changes_at_once reach any_displacement any_addresses any_bytes retargets switches call_sites
+                a_naked_function_changes_at_once reach templates_that_are_like any_displacement any_addresses any_bytes retargets switches call_sites
                 broken_steps_are_found_out }
         }
     )* };

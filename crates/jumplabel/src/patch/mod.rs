@@ -74,7 +74,7 @@ pub struct Outcome {
     pub writer: Option<WriterKind>,
     /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
     pub visibility: Visibility,
-    /// What went less than well without being an error.
+    /// What went wrong without being an error.
     pub warnings: Warnings,
     /// From the moment at which the lock is held until the last protection is back.
     pub time: Duration,

@@ -43,7 +43,7 @@ const KEPT_BYTES: usize = 384 * 1024;
 /// The edits of a transaction, and the pages that they are on.
 pub(super) struct Plan {
     edits: List<Edit>,
-    /// Which of them are of the last [`Run`] that was added whose sites change alike. Empty once they may have been sorted.
+    /// Which of them are of the longest [`Run`] whose sites change alike. Empty once they may have been sorted.
     run: Range<usize>,
     extents: List<Extent>,
     /// Some site loads its key, once the plan is carried out.
@@ -203,7 +203,7 @@ impl Plan {
                 let (before, alike) = (self.edits.len(), run.is_alike());
                 // SAFETY: by the contract.
                 at = unsafe { run.add(entries, at, &mut self.edits) };
-                if alike {
+                if alike && self.edits.len() - before > self.run.len() {
                     self.run = before..self.edits.len();
                 }
             }

@@ -74,10 +74,10 @@ fn pages(edits: &[Edit], extents: &mut List<Extent>, text: &dyn Text) -> Result<
     let (mut begun, mut ended) = (0, 0);
     extents.truncate(0);
     while let Some(first) = rest.first() {
-        spans += usize::from(pages == 0 || first.address >= begun + SPAN_GAP_PAGES * page);
+        spans += usize::from(pages == 0 || first.address - begun >= SPAN_GAP_PAGES * page);
         pages += 1;
         begun = page_end(first.address);
-        let (here, later) = rest.split_at(rest.partition_point(|edit| edit.address < begun));
+        let (here, later) = rest.split_at(rest.partition_point(|edit| edit.address < begun).max(1));
         let end = here.last().map_or(0, |edit| edit.address + edit.change.old.len());
         match extents.as_mut_slice().last_mut().filter(|_| first.address < ended) {
             Some(extent) => extent.end = end,

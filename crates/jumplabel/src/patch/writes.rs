@@ -45,7 +45,7 @@ pub(super) fn write(edits: &[Edit], number: u8, back: bool, writer: &mut dyn Wri
                 arch::prefetch_to_write(later.address);
             }
             let pattern = edit.change.pattern();
-            if pattern != like {
+            if like == 0 || pattern != like {
                 // A whole word has other bytes, too.
                 like = if !Native::WHOLE && Rewrite::is_of_first_byte(pattern) { pattern } else { 0 };
                 let piece = piece(edit.change, number, back);

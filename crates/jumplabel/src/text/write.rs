@@ -1,7 +1,7 @@
 //! What writers get: addresses and bytes, without their meaning.
 
 /// Bytes to be written at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Write {
     /// Where.
     pub address: usize,
@@ -13,6 +13,22 @@ pub struct Write {
 /// The place of the tag: the length, and, in the highest bit, whether one store must write the bytes.
 const TAG: usize = 15;
 const WHOLE: u8 = 0x80;
+
+impl PartialEq for Write {
+    fn eq(&self, other: &Write) -> bool {
+        let parts = |write: &Write| (write.address, write.is_whole());
+        parts(self) == parts(other) && self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Write {}
+
+impl core::fmt::Debug for Write {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let whole = if self.is_whole() { ", whole" } else { "" };
+        write!(f, "Write({:#x}: {:02x?}{whole})", self.address, self.bytes())
+    }
+}
 
 impl Write {
     /// Nothing, nowhere.

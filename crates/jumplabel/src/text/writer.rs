@@ -29,7 +29,7 @@ pub struct Warnings {
 pub struct Written {
     /// When other threads see it.
     pub visibility: Visibility,
-    /// What went less than well.
+    /// What went wrong without being a failure.
     pub warnings: Warnings,
 }
 

@@ -1,6 +1,6 @@
 //! What holds for any displacement, any address and any bytes.
 
-use jumplabel::arch::{Arch, State};
+use jumplabel::arch::{Arch, State, Template};
 use proptest::prelude::*;
 
 use super::{Machine, decode, effect_of, encode, follow, pairs, states, step, undo};
@@ -70,4 +70,18 @@ pub(super) fn any_bytes<M: Machine>() {
         }
         Ok(())
     });
+}
+
+/// Sites of templates that are like each other change in the same bytes, by the same: one speaks for all.
+pub(super) fn templates_that_are_like<M: Machine>() {
+    let template = |state| Template::of::<M::A>(state);
+    for (from, to) in pairs::<M>() {
+        let (Some(before), Some(after)) = (template(from), template(to)) else { continue };
+        let differs = |displacement| {
+            let [old, new] = [before, after].map(|template| template.fill::<M::A>(displacement));
+            old.iter().zip(&*new).map(|(old, new)| old ^ new).collect::<Vec<u8>>()
+        };
+        let all = M::DISPLACEMENTS.iter().all(|&displacement| differs(displacement) == differs(M::DISPLACEMENTS[0]));
+        assert!(all || !before.is_like(after), "{from:?} to {to:?}");
+    }
 }

@@ -1,5 +1,5 @@
 //! What transactions change: keys, static calls and static modes. Each kind of subject has a file here. The entries of keys are in every
-//! program: [`of`] knows their kinds. For others, the file has a [`OptionalKind`], and its `begin` makes that known.
+//! program: [`of`] knows their kinds. For others, the file has an [`OptionalKind`], and its `begin` makes that known.
 //!
 //! ```text
 //!   begin     tells what the change comes to: nothing to patch, or an aim

@@ -79,14 +79,14 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether there is no such thread any more, or it has ended and stays as a zombie. The first question tells all of that. A kernel without
-/// `CONFIG_FUTEX_PI` does not answer it; the others tell all but first threads and children of other processes.
+/// Whether there is no such thread any more, or it has ended and stays as a zombie. If the system does not answer the first question (a
+/// kernel without `CONFIG_FUTEX_PI`, a filter), the others tell all but first threads and children of other processes.
 fn is_gone(thread: u32) -> bool {
     /// `__WALL`: also children that send another signal than `SIGCHLD` when they end, or none.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;
-    has_ended(thread)
-        || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
-        || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)))
+    has_ended(thread).unwrap_or_else(|| {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;
+        test_kill_process(pid) == Err(rustix::io::Errno::SRCH) || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)))
+    })
 }
