@@ -1,5 +1,6 @@
 //! Changes under threads.
 
+use std::path::Path;
 use std::process::Command;
 
 use jumplabel_testing::cargo::{self, Build};
@@ -139,7 +140,9 @@ fn deleted() {
 #[test]
 fn in_a_container() {
     let mut command = Command::new("unshare");
-    let inside = format!("mount -t tmpfs none /tmp && exec {} 2", program().display());
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-a-container");
+    std::fs::create_dir_all(&root).unwrap();
+    let inside = format!("mount -t tmpfs none '{}' && exec {} 2", root.display(), program().display());
     command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", &inside]);
     // SAFETY: asks for a number.
     if unsafe { libc::geteuid() } != 0 {
