@@ -35,7 +35,8 @@ pub fn exit() {
 
 /// Children of fork end by `exit` while another thread of their parent loads and unloads: what the loader knows is copied in the
 /// middle of that. Nothing of ours may ask it for anything then. glibc itself reads that copy at its end, in `dl-fini.c`: now and
-/// then it hangs, and is ended, or ends the child by an assertion of its own. No other assertion passes.
+/// then it hangs, and is ended, or ends the child by an assertion of its own. No other assertion passes. On i686 it also meets a bad
+/// address there, in 1 of 100 children of a program in C that has no copy of the library.
 pub fn exit_in_children() {
     let plugin = Plugin::load("plugin");
     plugin.flip(true);
@@ -59,8 +60,10 @@ pub fn exit_in_children() {
             let said = said.text();
             let by_the_loader_itself =
                 libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 127 && said.contains(": dl-fini.c: ");
+            let died =
+                cfg!(target_arch = "x86") && libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV;
             ended_well += u32::from(status == 0);
-            assert!(status == 0 || was_ended || by_the_loader_itself, "child {number}: {status:#x}: {said}");
+            assert!(status == 0 || was_ended || by_the_loader_itself || died, "child {number}: {status:#x}: {said}");
         }
         stop.store(true, Ordering::Relaxed);
     });

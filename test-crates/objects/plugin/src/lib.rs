@@ -6,7 +6,9 @@ mod spy;
 
 use std::time::Duration;
 
-use jumplabel::{Batch, Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key};
+use jumplabel::{
+    Batch, Error, RawKey, for_each_site, static_branch_likely, static_branch_unlikely, static_call, static_key,
+};
 
 static_key! {
     static PLUGIN: false;
@@ -125,8 +127,7 @@ pub extern "C" fn plugin_call() -> u32 {
 /// Leads all of the plugin's static calls somewhere, and seals one.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_lead_sealed(target: extern "C" fn() -> u32) -> i32 {
-    code(Batch::new().set(&HOOK, target).set(&SEALED, target).set(&LAST, target).commit())
-        + code(SEALED.seal())
+    code(Batch::new().set(&HOOK, target).set(&SEALED, target).set(&LAST, target).commit()) + code(SEALED.seal())
 }
 
 /// Leads one of the plugin's static calls somewhere.
