@@ -6,7 +6,7 @@ use crate::error::Errno;
 use crate::text::{Write, Writer};
 
 /// How many writes a writer is given at once: few, because they are on the stack, which may be a signal handler's.
-const BLOCK: usize = 32;
+const BLOCK: usize = 16;
 
 /// What a change writes in a step, or on the way back from it.
 #[inline(never)] // Most edits of a large batch write what the one before does.
