@@ -119,7 +119,7 @@ pub const TARGETS: &[Target] = &[
         emulator: None,
         // Its sites are those of x86-64, and so are the arrays that torture flips.
         sets: &[PORTABLE, "process refusals instant torture objects"],
-        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("-fuse-ld=lld-16") }),
         measures: false,
         guest: None,
     },
@@ -221,7 +221,7 @@ pub const TARGETS: &[Target] = &[
         compiler: Compiler::Gcc("x86_64-linux-gnu", "amd64"),
         emulator: None,
         sets: &[PORTABLE, "process"],
-        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("") }),
+        c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("-fuse-ld=lld-16") }),
         measures: false,
         guest: Some(Guest {
             machine: "qemu-system-x86_64 -M q35 -cpu max",
