@@ -231,11 +231,11 @@ fn in_signal_handlers() {
         }
         thread::scope(|scope| {
             // SAFETY: this thread, which outlives the one below.
-            let this = unsafe { libc::pthread_self() };
+            let this = unsafe { libc::pthread_self() } as usize; // musl: a pointer
             let storm = scope.spawn(move || {
                 while FLIPPED.load(Ordering::SeqCst) < repeats(500) || HANDLED.load(Ordering::SeqCst) < 50 {
                     // SAFETY: as above.
-                    assert_eq!(unsafe { libc::pthread_kill(this, libc::SIGUSR1) }, 0);
+                    assert_eq!(unsafe { libc::pthread_kill(this as libc::pthread_t, libc::SIGUSR1) }, 0);
                     // Longer than the handler takes, or nothing else gets on.
                     thread::sleep(std::time::Duration::from_micros(500) * slowness());
                 }
