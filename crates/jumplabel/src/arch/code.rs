@@ -85,6 +85,12 @@ impl Code {
         Code(word.to_le())
     }
 
+    /// In the order of memory; what follows the bytes is no part of them.
+    #[inline]
+    pub(crate) const fn eight(self) -> [u8; 8] {
+        self.0.to_ne_bytes()
+    }
+
     /// All in one number, the first byte lowest.
     #[inline]
     pub(super) const fn word(self) -> u64 {

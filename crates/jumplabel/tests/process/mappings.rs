@@ -7,7 +7,7 @@ use jumplabel::text::{Body, Extent, Failure, Held, Summary, Write, Writer, Write
 use jumplabel::{Batch, Errno, Error, WriterKind, set_writer};
 
 use crate::pages::PAGE;
-use crate::scenario::{Scenario, passes, repeats};
+use crate::scenario::{Scenario, emulator, passes, repeats};
 use crate::twin::{Twin, install};
 use crate::writers;
 
@@ -170,15 +170,40 @@ fn environment_procmem() {
     if writers::works(Some(WriterKind::Procmem)) {
         scenario.passes(|| writes_with(Some(WriterKind::Procmem)));
     } else {
-        scenario.passes(|| {
-            let error = many().keys[7].enable().unwrap_err();
-            assert!(
-                matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno(-1)),
-                "{error:?}"
-            );
-            assert!(!many().check(7) && !many().keys[7].is_enabled());
-        });
+        scenario.passes(|| refused_by_the_canary(7));
     }
+}
+
+fn refused_by_the_canary(number: usize) {
+    let error = many().keys[number].enable().unwrap_err();
+    let lied = matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno(-1));
+    assert!(lied && !many().check(number) && !many().keys[number].is_enabled(), "{error:?}");
+}
+
+unsafe extern "C" {
+    static __executable_start: u8;
+    static etext: u8;
+}
+
+/// All code of this program.
+fn code() -> &'static [u8] {
+    let (start, end) = (&raw const __executable_start, &raw const etext);
+    // SAFETY: the linker's bounds of what is mapped readable.
+    unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) }
+}
+
+/// /proc/self/mem is the system's file, whatever the emulator puts between its addresses and the program's.
+#[cfg(target_pointer_width = "64")] // For others, qemu picks the base itself.
+#[test]
+fn other_addresses_than_the_system_s() {
+    if emulator().is_none() {
+        return;
+    }
+    Scenario::new().env("QEMU_GUEST_BASE", "0x1000").env("JUMPLABEL_WRITER", "procmem").passes(|| {
+        let before = code().to_vec();
+        refused_by_the_canary(7);
+        assert!(code() == before, "the canary's flip changed other code");
+    });
 }
 
 #[test]

@@ -2,11 +2,12 @@
 //! must notice, before the writer may touch anything else.
 //!
 //! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes and goes on running the old
-//! ones. Such a writer is off for good. A writer that was merely refused is tried again at the next flip.
+//! ones. Such a writer is off for good. A writer that was merely refused is tried again at the next flip. If the emulator's addresses are
+//! not the system's, `pwrite` would change something else, even the canary: so `procmem` must show the canary's bytes first.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::{WriterKind, open};
+use super::{WriterKind, open, procmem};
 use crate::arch::asm::canary;
 use crate::arch::{Arch, Native, State};
 use crate::error::Errno;
@@ -26,6 +27,20 @@ pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
     if LIES.load(Ordering::Relaxed) & bit != 0 {
         return Err(Errno::LIED);
     }
+    let proof = proof(kind, held);
+    let found = match proof {
+        Ok(()) => &PROVEN,
+        Err(Errno::LIED) => &LIES,
+        Err(_) => return proof,
+    };
+    found.fetch_or(bit, Ordering::Relaxed);
+    proof
+}
+
+fn proof(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
+    if kind == WriterKind::Procmem {
+        procmem::shows(canary::site())?;
+    }
     let mut proof = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
         // Back in any case, unless the way there is refused.
@@ -34,11 +49,6 @@ pub(super) fn prove(kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
             proof = proof.and(write(kind, state, held).and_then(|()| sings()));
         }
     }
-    match proof {
-        Ok(()) => PROVEN.fetch_or(bit, Ordering::Relaxed),
-        Err(Errno::LIED) => LIES.fetch_or(bit, Ordering::Relaxed),
-        Err(_) => 0,
-    };
     proof
 }
 
@@ -57,7 +67,7 @@ fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Errno> {
     let displacement = Native::displacement(first as u64, target).ok_or(rustix::io::Errno::FAULT)?;
     let code = state.encode::<Native>(displacement);
     let extents = [Extent { first, end: first + code.len() }];
-    let write = Write::new(first, &code, Native::WHOLE);
+    let write = Write::short(first, code.eight(), code.len() as u8, Native::WHOLE);
     let mut body = |writer: &mut dyn Writer| put(&write, writer);
     // SAFETY: one site of ours, always mapped, run by nobody but this thread, under the lock.
     match unsafe { open(kind, &extents, held, &mut body) } {

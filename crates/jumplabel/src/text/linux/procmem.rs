@@ -8,7 +8,7 @@ use core::ffi::CStr;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
-use rustix::io::pwrite;
+use rustix::io::{pread, pwrite};
 
 use super::procfs::open;
 use super::{Open, caches, events, pages, sync};
@@ -36,6 +36,19 @@ const THREADS: &CStr = c"/proc/thread-self/mem";
 
 fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
     open(path, OFlags::RDWR)
+}
+
+/// Whether the file has at `address`, of the canary, what this program reads there. An emulator (qemu-user) opens the system's file for
+/// the program, and its addresses may be other ones.
+pub(super) fn shows(address: usize) -> Result<(), Errno> {
+    let mut bytes = [0; 8];
+    pread(&memory(THREADS)?, &mut bytes, address as u64)?;
+    // SAFETY: the canary is longer.
+    if u64::from_ne_bytes(bytes) == unsafe { (address as *const u64).read_unaligned() } {
+        Ok(())
+    } else {
+        Err(Errno::LIED)
+    }
 }
 
 impl Procmem {
