@@ -199,7 +199,7 @@ fn other_addresses_than_the_system_s() {
     if emulator().is_none() {
         return;
     }
-    Scenario::new().env("QEMU_GUEST_BASE", "0x1000").env("JUMPLABEL_WRITER", "procmem").passes(|| {
+    Scenario::new().env("QEMU_GUEST_BASE", "0x10000").env("JUMPLABEL_WRITER", "procmem").passes(|| {
         let before = code().to_vec();
         refused_by_the_canary(7);
         assert!(code() == before, "the canary's flip changed other code");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jumplabel::Lock;
 
 use super::{batch, flips};
-use crate::scenario::{fork, passes, reap, wait_for};
+use crate::scenario::{passes, wait_for};
 
 /// A thread that waits for the lock, and is sent signals all the time, finds out nevertheless that the owner does not exist.
 mod interrupted {
@@ -69,6 +69,7 @@ fn signals_do_not_keep_a_waiter_from_its_judgement() {
 #[cfg(target_env = "gnu")] // musl runs nothing before the first constructor.
 mod restarted {
     use super::*;
+    use crate::scenario::{fork, reap};
 
     static WANTED: AtomicBool = AtomicBool::new(false);
     static INSIDE: AtomicBool = AtomicBool::new(false);

@@ -2,12 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jumplabel::text::{Token, builtin};
-use jumplabel::{Error, set_writer};
+use jumplabel::set_writer;
 
 use super::common;
-use crate::scenario::{self, Scenario, passes};
-use crate::twin::{Twin, install};
+use crate::scenario::{self, passes};
 use crate::writers;
 
 const PTHREAD_CANCEL_ENABLE: i32 = 0;
@@ -67,27 +65,35 @@ fn cancelled_threads() {
     });
 }
 
-/// Takes the lock and lets the thread be cancelled.
-struct Cancellable;
-
-impl Twin for Cancellable {
-    fn lock(&self) -> Result<Token, Error> {
-        let token = builtin().lock()?;
-        let mut state = 0;
-        // SAFETY: writes to a place of ours.
-        unsafe { pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &raw mut state) };
-        Ok(token)
-    }
-}
-
 /// musl ends the thread on the spot, with the lock; glibc unwinds its stack.
-#[test]
 #[cfg(target_env = "gnu")]
-fn broken_twin_lets_threads_be_cancelled() {
-    Scenario::new().fails("cancelled in the middle of a flip", || {
-        install(Cancellable);
-        cancelled();
-    });
+mod broken_twin {
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::twin::{Twin, install};
+    use jumplabel::Error;
+    use jumplabel::text::{Token, builtin};
+
+    /// Takes the lock and lets the thread be cancelled.
+    struct Cancellable;
+
+    impl Twin for Cancellable {
+        fn lock(&self) -> Result<Token, Error> {
+            let token = builtin().lock()?;
+            let mut state = 0;
+            // SAFETY: writes to a place of ours.
+            unsafe { pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &raw mut state) };
+            Ok(token)
+        }
+    }
+
+    #[test]
+    fn lets_threads_be_cancelled() {
+        Scenario::new().fails("cancelled in the middle of a flip", || {
+            install(Cancellable);
+            cancelled();
+        });
+    }
 }
 
 const PTHREAD_CANCEL_ASYNCHRONOUS: i32 = 1;
