@@ -86,6 +86,7 @@ impl Code {
     }
 
     /// In the order of memory; what follows the bytes is no part of them.
+    #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     #[inline]
     pub(crate) const fn eight(self) -> [u8; 8] {
         self.0.to_ne_bytes()
