@@ -2,8 +2,10 @@
 //! must notice, before the writer may touch anything else.
 //!
 //! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes and goes on running the old
-//! ones. Such a writer is off for good. A writer that was merely refused is tried again at the next flip. If the emulator's addresses are
-//! not the system's, `pwrite` would change something else, even the canary: so `procmem` must show the canary's bytes first.
+//! ones. Such a writer is off for good. A writer that was merely refused is tried again at the next flip.
+//!
+//! If the emulator's addresses are not the system's, even the canary's `pwrite` would change other code. So the file must show the
+//! canary's bytes first.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

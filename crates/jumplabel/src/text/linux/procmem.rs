@@ -39,7 +39,7 @@ fn memory(path: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 /// Whether the file has at `address`, of the canary, what this program reads there. An emulator (qemu-user) opens the system's file for
-/// the program, and its addresses may be other ones.
+/// the program, and its addresses may be other ones. It is opened by the way on which it is never empty.
 pub(super) fn shows(address: usize) -> Result<(), Errno> {
     let mut bytes = [0; 8];
     pread(&memory(THREADS)?, &mut bytes, address as u64)?;
