@@ -4,35 +4,47 @@ CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
 export PATH := $(dir $(CARGO)):$(PATH)
 
-.PHONY: demo test test-all test-guests check torture bench doc setup lint unit arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
+.PHONY: arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo
 
-# Every check, in the order in which they are cheap to fail. What helps to compile the same crate again costs more than it saves where
-# all is compiled once.
-test: export CARGO_INCREMENTAL := 0
-test: setup lint unit torture-short
-	cargo xtask beside $(foreach goal,arches kernels fuzz miri model fallback instrumented package,"make $(goal)")
-	@echo "all checks passed"
+# What is quick and needs nothing but cargo and cc: for those who edit.
+check: cargo
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --quiet -p jumplabel --lib $(QUICK:%=--test %)
+	cargo test --quiet -p xtask --test layers
+	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
+QUICK := alternatives calls call_sites contract format keys naked ops or_load plan records retargets scoped strayed switches threads tracepoints
 
-# For those who edit: what is quick and needs no other machine.
-check: lint
-	$(call sets,$(ALONE)) --lib --bins
+# What shows that it works on this machine, in ten minutes on two processors. Incremental builds cost more than they save where all is
+# compiled once.
+test test-all release-check: export CARGO_INCREMENTAL := 0
+test: cargo linker
+	cargo xtask stages setup lint sets core fallback torture-short
+	@echo "passed. Left out: all compilers, linkers and configurations, other instruction sets, kernels, miri, fuzzing (make test-all)"
 
-# The same, and the instruction sets that fewer people run.
-test-all: test
-	cargo xtask setup others
-	cargo xtask arches others
+# The rest, in half an hour: all compilers and configurations, other instruction sets in emulators, kernels, miri, the model, fuzzing.
+test-all release-check: export JUMPLABEL_TEST_ALL := 1
+test-all: cargo linker
+	cargo xtask stages setup-all wide rest
+	@echo "passed. Left out: rarer instruction sets, kernels of others in emulators, an hour of flips (make release-check)"
 
-# Under real kernels of other instruction sets, in qemu-system.
-test-guests: cargo
-	cargo xtask setup --guests guests
-	cargo xtask guests guests
+# What takes hours: before a release.
+release-check: cargo linker
+	cargo xtask stages setup-release release kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
+
+setup-all: cargo linker
+	@cargo xtask setup --all
+
+setup-release: cargo linker
+	@cargo xtask setup --all --guests others guests
 
 lint:
 	cargo fmt --all --check
@@ -46,17 +58,41 @@ lint:
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
-PROJECTS := builds objects rewritten compile_cost
-BUILDING := capi cli documents smoke compile_fail
+PROJECTS := objects compile_cost lints
+BUILDING := cli documents compile_fail
+# The same, for test-all. Those of the first line again, in all configurations.
+WIDE_PROJECTS := builds objects rewritten
+WIDE := capi cli
+ONLY_WIDE := smoke fleet tools
 LINTED := layers public_api
-ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
-sets = cargo test --workspace$(foreach set,$(1), --test $(set))
+ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
-unit:
-	cargo xtask sets "$(PROJECTS)" $(BUILDING)
-	$(call sets,$(ALONE)) --lib --bins
+# C and C++ with one gcc and one clang: what each part of the headers does, in its ordinary configuration.
+C := agent batches calls::in_other_objects conformance::gcc conformance::clang conformance::broken_twins consumers::plain_cc consumers::pkg_config \
+	consumers::cmake examples exports::exported_symbols kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
+	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx up::operations verify words::reserved
+
+sets:
+	cargo xtask sets capi:$(subst $(space),$(comma),$(strip $(C))) $(BUILDING) "$(PROJECTS)"
+empty :=
+space := $(empty) $(empty)
+comma := ,
+
+core:
+	cargo test --workspace $(ALONE:%=--test %) --lib --bins
 	cargo test -p jumplabel-capi --features kernel --lib
 	cargo test --workspace --doc
+
+wide:
+	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
+
+rest:
+	cargo xtask beside $(foreach goal,arches kernels fuzz miri model instrumented package,"make $(goal)")
+
+# Other instruction sets under qemu-user and, in qemu-system, under real kernels.
+release:
+	cargo xtask arches others
+	cargo xtask guests guests
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
@@ -76,7 +112,7 @@ TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach c
 	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
 
 torture-short:
-	JUMPLABEL_TORTURE_SECONDS=60 $(TORTURE)
+	JUMPLABEL_TORTURE_SECONDS=30 $(TORTURE)
 
 # An hour of flips under running threads; reports how many.
 torture: cargo
@@ -130,4 +166,4 @@ cargo:
 linker:
 	@command -v cc >/dev/null || { [ "$$(id -u)" = 0 ] || sudo=sudo; \
 		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; }
-.PHONY: cargo linker torture-short
+.PHONY: cargo linker

@@ -10,6 +10,8 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_no_site_prefix)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_site_prefix)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_alternatives)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
@@ -52,6 +54,9 @@ fn main() {
         if arch.starts_with("x86") {
             println!("cargo::rustc-cfg=jumplabel_prefixes");
             println!("cargo::metadata=prefixes=1");
+            if var("CARGO_CFG_JUMPLABEL_NO_SITE_PREFIX").is_err() {
+                println!("cargo::rustc-cfg=jumplabel_site_prefix");
+            }
         }
         if arch == "x86_64" {
             println!("cargo::rustc-cfg=jumplabel_alternatives");

@@ -17,7 +17,7 @@ fn op(bytes: &mut Unstructured) -> Result<Op> {
         2 => Op::Inc(key),
         3 => Op::Dec(key),
         4 => Op::FastInc(key),
-        5 => Op::Settle(key),
+        5 => Op::RestorePristine(key),
         6 => Op::Seal(key),
         _ => {
             let len = bytes.int_in_range(0..=CAPACITY + 1)?;

@@ -6,15 +6,14 @@ use core::sync::atomic::{
 };
 
 use jumplabel::format::Entry;
-use jumplabel::text::Text;
+use jumplabel::platform::Platform;
 use jumplabel::{
-    Errno, Error, Lock, WriterKind, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
+    Refusal, Error, Lock, WriterKind, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
 };
 use jumplabel_kernel::{Bounds, Kernel, TIMED_OUT};
 
 use crate::checks::TRACE;
-use crate::machine::{Here, KERNEL, TEXT, bounds, impatiently, written};
-use crate::two::until;
+use crate::machine::{Here, KERNEL, PLATFORM, bounds, impatiently, until, written};
 use crate::{arch, say};
 
 static_key! {
@@ -34,9 +33,9 @@ fn damaged() -> bool {
 
 /// A platform without bounds, and one without memory.
 static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
-static NOWHERE_TEXT: &dyn Text = &NOWHERE;
+static NOWHERE_PLATFORM: &dyn Platform = &NOWHERE;
 static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
-static SMALL_TEXT: &dyn Text = &SMALL;
+static SMALL_PLATFORM: &dyn Platform = &SMALL;
 
 /// Prints an error that was to be met.
 fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
@@ -47,12 +46,12 @@ fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
 
 /// Before there is a platform, and with platforms that are wrong.
 pub fn before_start() {
-    assert!(refused("before start", WATCHED.enable()) == Error::NoText);
+    assert!(refused("before start", WATCHED.enable()) == Error::NoPlatform);
     // SAFETY: nobody flips meanwhile; nothing is ever written by either.
     unsafe {
-        NOWHERE.start(&NOWHERE_TEXT, &Bounds { code: 0..0, all: 0..0 });
+        NOWHERE.start(&NOWHERE_PLATFORM, &Bounds { code: 0..0, all: 0..0 });
         assert!(matches!(refused("kernel without bounds", WATCHED.enable()), Error::NoBounds { .. }));
-        SMALL.start(&SMALL_TEXT, &bounds());
+        SMALL.start(&SMALL_PLATFORM, &bounds());
     }
 }
 
@@ -66,7 +65,7 @@ pub fn start() -> Result<bool, Error> {
     assert!(!watched() && !WATCHED.is_enabled());
     damage();
     // SAFETY: the boot CPU is the only one, and nobody has flipped.
-    unsafe { KERNEL.start(&TEXT, &bounds()) };
+    unsafe { KERNEL.start(&PLATFORM, &bounds()) };
     assert!(matches!(refused("damaged table", DAMAGED.enable()), Error::DamagedTable { .. }));
     assert!(!damaged());
     WATCHED.enable()?;
@@ -101,7 +100,8 @@ pub fn store_to_text() {
     assert!(!STORES.load(Relaxed), "text can be written");
 }
 
-pub fn stored_to_text() -> bool {
+/// Whether a fault is the store of [`store_to_text`]: true once.
+pub fn takes_fault() -> bool {
     STORES.swap(false, Relaxed)
 }
 
@@ -117,8 +117,8 @@ static DEAF: AtomicBool = AtomicBool::new(false);
 static HEARS: AtomicBool = AtomicBool::new(false);
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// The other CPU: deaf until it is told to hear.
-pub fn other() {
+/// What the other CPU does: it is deaf until it is told to hear.
+pub fn on_other_cpu() {
     let interrupts = arch::interrupts_off();
     DEAF.store(true, Release);
     until(|| HEARS.load(Acquire));
@@ -139,7 +139,7 @@ pub fn run() -> Result<(), Error> {
     let before = written();
     let enabled = impatiently(|| WATCHED.enable());
     let Error::Denied { refused: by } = refused("a CPU that does not answer", enabled) else { panic!() };
-    assert!(by.of(WriterKind::Custom) == Errno(TIMED_OUT) && KERNEL.late() == Some(1 - arch::cpu()));
+    assert!(by.of(WriterKind::Custom) == Refusal::errno(TIMED_OUT) && KERNEL.late() == Some(1 - arch::cpu()));
     assert!(!watched() && !WATCHED.is_enabled() && written() == before);
     HEARS.store(true, Release);
     WATCHED.enable()?;

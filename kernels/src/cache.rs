@@ -9,8 +9,8 @@ use core::sync::atomic::{
 
 use jumplabel::{Batch, Error, naked_key, static_branch_unlikely, static_key};
 
-use crate::machine::bounds;
-use crate::{arch, say, two};
+use crate::machine::{bounds, until};
+use crate::{arch, say};
 
 /// Checks that follow each other, and flags.
 const CHECKS: usize = 1000;
@@ -101,7 +101,7 @@ pub fn together() {
     static DONE: AtomicU32 = AtomicU32::new(0);
     let all = |count: &AtomicU32| {
         count.fetch_add(1, SeqCst);
-        two::until(|| count.load(SeqCst) == 2);
+        until(|| count.load(SeqCst) == 2);
     };
     all(&HERE);
     let counts = loops();

@@ -6,8 +6,8 @@ use core::sync::atomic::{
 };
 use core::time::Duration;
 
-use jumplabel::Errno;
-use jumplabel::text::Text;
+use jumplabel::Refusal;
+use jumplabel::platform::Platform;
 use jumplabel_kernel::{Bounds, Kernel, Machine};
 
 use crate::arch;
@@ -24,12 +24,19 @@ pub fn serialised(cpu: usize) -> u32 {
 /// Whether a CPU is in the handler that answers, where it runs no site.
 static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
-/// An interrupt from the other CPU.
-pub fn interrupted() {
+/// Answers the other CPU, which has sent an interrupt.
+pub fn answer() {
     let stands = &STANDS[arch::cpu()];
     stands.store(true, SeqCst);
     KERNEL.answer();
     stands.store(false, SeqCst);
+}
+
+/// Waits, with interrupts on.
+pub fn until(done: impl Fn() -> bool) {
+    while !done() {
+        core::hint::spin_loop();
+    }
 }
 
 /// How often code was written: while the other CPU stood still, and while it did not.
@@ -77,7 +84,7 @@ unsafe impl Machine for Here {
         SERIALISED[arch::cpu()].fetch_add(1, Relaxed);
     }
 
-    fn map(&self, address: usize) -> Result<usize, Errno> {
+    fn map(&self, address: usize) -> Result<usize, Refusal> {
         Ok(arch::alias(address))
     }
 
@@ -100,7 +107,7 @@ unsafe impl Machine for Here {
 
 /// The platform: two CPUs, eight pages.
 pub static KERNEL: Kernel<Here, 2, 32> = Kernel::new(Here);
-pub static TEXT: &dyn Text = &KERNEL;
+pub static PLATFORM: &dyn Platform = &KERNEL;
 
 /// Where the kernel lies, by the linker's script.
 pub fn bounds() -> Bounds {

@@ -24,7 +24,6 @@ mod two;
 mod unit;
 
 use jumplabel::Error;
-use machine::interrupted;
 
 struct Console;
 
@@ -72,6 +71,7 @@ fn run() -> Result<(), Error> {
     Ok(())
 }
 
+/// The first CPU. `arch` calls this and what follows: it knows nothing else of this kernel.
 fn first() -> ! {
     match run() {
         Ok(()) => say!("ok"),
@@ -80,11 +80,17 @@ fn first() -> ! {
     arch::exit(0)
 }
 
+/// The other CPU.
 fn other() -> ! {
-    two::other();
+    two::on_other_cpu();
     loop {
         arch::wait();
     }
+}
+
+/// The handler of an interrupt from the other CPU.
+fn interrupted() {
+    machine::answer();
 }
 
 /// The handler of a fault.
@@ -94,7 +100,7 @@ fn faulted() {
 
 /// Whether a store to text was tried on purpose.
 fn stored_to_text() -> bool {
-    bad::stored_to_text()
+    bad::takes_fault()
 }
 
 #[panic_handler]

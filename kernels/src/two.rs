@@ -8,7 +8,7 @@ use core::sync::atomic::{
 use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen, sites};
-use crate::machine::{KERNEL, serialised, written};
+use crate::machine::{KERNEL, serialised, until, written};
 use crate::{arch, bad, cache, conformance, operations, say, unit};
 
 static_key! {
@@ -36,8 +36,8 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: AtomicU32 = AtomicU32::new(0);
 static STALE: AtomicU32 = AtomicU32::new(0);
 
-/// The other CPU.
-pub fn other() {
+/// What the other CPU does.
+pub fn on_other_cpu() {
     let online = KERNEL.online(|lock| {
         assert!(PER_CPU.enable() == Err(Error::Reentrant));
         PER_CPU.enable_locked(lock).unwrap();
@@ -57,14 +57,7 @@ pub fn other() {
         }
     }
     cache::together();
-    bad::other();
-}
-
-/// Waits, with interrupts on.
-pub fn until(done: impl Fn() -> bool) {
-    while !done() {
-        core::hint::spin_loop();
-    }
+    bad::on_other_cpu();
 }
 
 /// Whether an event counts twice behind this flip.

@@ -1,8 +1,8 @@
 //! The agent for C and C++: `libjumplabel-agent.so`, for programs that ask for it. Its header is `jumplabel/agent.h` of jumplabel-capi.
 //!
 //! ```text
-//!   program ──► libjumplabel          its keys, in the program's own copy of the library
-//!      └──────► libjumplabel-agent    another copy, which flips and lists them all the same: copies find each other
+//!   program ──► libjumplabel          its keys, in the program's own instance of the library
+//!      └──────► libjumplabel-agent    another instance, which flips and lists them all the same: instances find each other
 //! ```
 //!
 //! It is a library of its own, so that a program without an agent has no thread's, no socket's and no parser's code in it.

@@ -1,9 +1,10 @@
 //! The changes that selectors ask for. All of them are one transaction.
 
-use jumplabel::{Outcome, RawChange};
+use jumplabel::{Error, Outcome, RawChange, Stay};
 use jumplabel_selector::{Assignment, Selector};
 
 use crate::subject::{Kind, Subject};
+use crate::tracepoints::{self, Part};
 
 /// A subject, and what it is to be.
 #[derive(Clone, Copy)]
@@ -26,8 +27,8 @@ pub enum To {
 pub enum Refusal {
     /// The words make no sense, or not for what they choose.
     Meaningless(String),
-    /// Nothing matches this selector.
-    Nothing(Selector),
+    /// Nothing matches this selector; what was meant, as [`Subject::meant`] says it.
+    Nothing(Selector, String),
     /// The program, its system, or the state of a key forbids it.
     Forbidden(String),
 }
@@ -62,9 +63,9 @@ impl Change<'_> {
 /// What the items choose, and what that is to be: of two items for one subject, the last. A user more or less cannot be taken together
 /// with something else.
 pub fn choose<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<Change<'all>>, Refusal> {
-    let mut tos = vec![None; all.len()];
+    let (mut tos, parts) = (vec![None; all.len()], Subject::parts(all));
     for item in items {
-        for (at, to) in chosen_by(all, item)? {
+        for (at, to) in chosen_by(all, &parts, item)? {
             if tos[at].is_some_and(|earlier| counts(earlier) || counts(to)) {
                 return Err(Refusal::Meaningless(format!("{} is chosen twice: say +1 or -1 of it once", all[at].name)));
             }
@@ -79,7 +80,7 @@ fn counts(to: To) -> bool {
 }
 
 /// The numbers of those among all.
-fn chosen_by(all: &[Subject], item: &Selector) -> Result<Vec<(usize, To)>, Refusal> {
+fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(usize, To)>, Refusal> {
     let meaningless = |why: &str| Refusal::Meaningless(why.to_owned());
     let what = "say what it is to be: =on, =off, +1, -1, or =NUMBER for a mode";
     let assignment = item.assignment.as_ref().ok_or_else(|| meaningless(what))?;
@@ -88,7 +89,11 @@ fn chosen_by(all: &[Subject], item: &Selector) -> Result<Vec<(usize, To)>, Refus
         if !subject.is(&item.what).map_err(meaningless)? {
             continue;
         }
-        match target(subject, assignment) {
+        let can_be = match target(subject, assignment) {
+            Ok(to) if counts(to) && parts[at] == Part::Key => Err(tracepoints::NOT_COUNTED.to_owned()),
+            can_be => can_be,
+        };
+        match can_be {
             Ok(to) => chosen.push((at, to)),
             Err(why) => unfit = Some(format!("{} {why}", subject.name)),
         }
@@ -97,7 +102,7 @@ fn chosen_by(all: &[Subject], item: &Selector) -> Result<Vec<(usize, To)>, Refus
     match unfit {
         _ if !chosen.is_empty() => Ok(chosen),
         Some(why) => Err(Refusal::Meaningless(why)),
-        None => Err(Refusal::Nothing(item.clone())),
+        None => Err(Refusal::Nothing(item.clone(), Subject::meant(all, item))),
     }
 }
 
@@ -127,17 +132,21 @@ fn number(assignment: &Assignment) -> Option<usize> {
     }
 }
 
-/// Carries them out, all or nothing.
-pub fn commit(changes: &[Change<'_>]) -> Result<Outcome, Refusal> {
+/// Carries them out, all or nothing. `stay`: of changes for a while, whether that begins or ends.
+pub fn commit(changes: &[Change<'_>], stay: Option<Stay>) -> Result<Outcome, Refusal> {
     let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
-        (Kind::Key(info), To::Key(on)) => Some(RawChange::Key(info.key, on)),
+        (Kind::Key(info), To::Key(on)) => {
+            Some(stay.map_or(RawChange::Key(info.key, on), |stay| RawChange::For(stay, info.key, on)))
+        }
         (Kind::Key(info), To::Inc) => Some(RawChange::Inc(info.key)),
         (Kind::Key(info), To::Dec) => Some(RawChange::Dec(info.key)),
-        (Kind::Mode(info), To::Mode(number)) => Some(RawChange::Mode(info.mode, number)),
+        (Kind::Mode(info), To::Mode(number)) => {
+            Some(stay.map_or(RawChange::Mode(info.mode, number), |stay| RawChange::ModeFor(stay, info.mode, number)))
+        }
         _ => None, // `target` makes no other.
     });
     // SAFETY: no call is among them.
-    unsafe { jumplabel::commit_all(raw) }.map_err(|error| {
+    unsafe { jumplabel::commit_all(raw.map(Ok)) }.map_err(|error: Error| {
         Refusal::Forbidden(match changes {
             [change] => format!("{}: {error}", change.subject.name),
             _ => format!("none of these {} keys is set: {error}", changes.len()),

@@ -16,8 +16,10 @@
 //!   change       what is to change, all or nothing      server     its thread: clients, limits
 //!   subject      keys, calls and modes                  verbs      what it answers
 //!   protocol     what both sides say                    reverts    what it takes back, and when
-//!   outside      what tools find in its memory
+//!   outside      what tools find in its memory        tracepoints    which keys and calls belong to them
 //!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
+//!                                                       streams    descriptors 0 to 2 are the program's
+//!                                                       looks      sites that something else has changed
 //! ```
 //!
 //! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. Linux only: elsewhere `startup!` does nothing,
@@ -38,6 +40,7 @@ pub mod protocol;
 mod startup;
 #[cfg(target_os = "linux")]
 mod subject;
+pub mod tracepoints;
 
 #[cfg(target_os = "linux")]
 pub use agent::clients::peer;

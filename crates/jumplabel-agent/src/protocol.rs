@@ -4,6 +4,7 @@
 //!   request  hello                                          answer  one line of JSON each: Answer
 //!            list [ITEMS]
 //!            check [ITEMS]
+//!            verify [ITEMS]
 //!            set ITEMS [for SECONDS] [dry-run]
 //!            watch                                                  and a line for each change from then on
 //!   items    SELECTOR[,SELECTOR]...                         the grammar of `jumplabel-selector`; `?` stands for a blank or a comma
@@ -42,6 +43,9 @@ pub struct Answer {
     /// Of `check`: a sentence for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differences: Option<Vec<String>>,
+    /// Of `verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// Of `set`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<Done>,
@@ -87,6 +91,9 @@ pub struct Row {
     /// Who made it what it is; not there if that was not by the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
+    /// Of a tracepoint: how many probes it has, if the agent knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<usize>,
     /// How many of its sites do not do what it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub differing: usize,
@@ -133,6 +140,18 @@ pub struct Done {
     pub pages: usize,
     /// How long that took.
     pub nanoseconds: u64,
+    /// What else holds: a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Done {
+    /// What to note if sites were brought back of keys that are so already.
+    #[must_use]
+    pub fn brought_back(sites: usize) -> Option<String> {
+        let what = "did something else than their keys say, which stay as they are: they are brought back";
+        (sites > 0).then(|| format!("{sites} sites {what}"))
+    }
 }
 
 /// One of its changes.
@@ -145,6 +164,13 @@ pub struct Changed {
     /// What it is, or, of a dry run, would be. Of `+1` and `-1` also how many users: `on/2`.
     pub to: String,
     /// How many sites it has.
+    pub sites: usize,
+}
+
+/// What `verify` has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// How many sites something outside the library had changed: they do again what their keys say.
     pub sites: usize,
 }
 

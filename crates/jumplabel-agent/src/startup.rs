@@ -3,12 +3,16 @@
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::fs::{FileType, Mode, OFlags};
+
 use crate::agent::Options;
+use crate::agent::streams::beside_streams;
 use crate::change::{self, Refusal};
 use crate::directory::has_more_rights;
 use crate::line::{printable, say};
 use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
+use crate::tracepoints::Part;
 
 /// Sets keys and modes as the environment variable `JUMPLABEL` says; for programs that do not let [`startup!`](crate::startup!) do it. The
 /// second call does nothing.
@@ -71,11 +75,23 @@ fn set(value: &str) {
     }
 }
 
-/// A file of a size that such files have: of one without an end, as `/dev/zero` is, the program must not die.
+/// A regular file of a size that such files have: the program must neither wait for whoever writes to a pipe, nor read without an end.
 fn read(path: &str) -> io::Result<Vec<u8>> {
     const LONGEST: u64 = 1 << 20;
+    let is_regular = |found: &rustix::fs::Stat| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    let other = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file: nothing of it is done");
+    // A device may do something when it is opened.
+    if !is_regular(&rustix::fs::stat(path)?) {
+        return Err(other());
+    }
+    // Some files of the kernel's are regular, and reading them waits (/proc/kmsg).
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = std::fs::File::from(beside_streams(|| rustix::fs::open(path, flags, Mode::empty()))?);
+    if !is_regular(&rustix::fs::fstat(&file)?) {
+        return Err(other());
+    }
     let mut text = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut text)?;
+    file.take(LONGEST + 1).read_to_end(&mut text)?;
     match text.len() as u64 {
         ..=LONGEST => Ok(text),
         _ => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB: nothing of it is done")),
@@ -98,12 +114,12 @@ fn apply(place: &str, item: &str) {
 fn try_apply(item: &str) -> Result<(), String> {
     let item = item.parse()?;
     let all = Subject::all().map_err(|error| error.to_string())?;
-    change::choose(&all, &[item]).and_then(|changes| change::commit(&changes)).map(drop).map_err(
-        |refusal| match refusal {
-            Refusal::Nothing(_) => "nothing matches; JUMPLABEL=help lists what there is".to_owned(),
+    change::choose(&all, &[item]).and_then(|changes| change::commit(&changes, None)).map(drop).map_err(|refusal| {
+        match refusal {
+            Refusal::Nothing(_, meant) => format!("nothing matches{meant} JUMPLABEL=help lists what there is"),
             Refusal::Meaningless(why) | Refusal::Forbidden(why) => why,
-        },
-    )
+        }
+    })
 }
 
 /// Prints what there is, as the tool does.
@@ -113,7 +129,9 @@ fn help() -> io::Result<()> {
         [subject.name.clone(), subject.state(), subject.sites.to_string(), format!("{}:{}", subject.file, subject.line)]
     };
     let head = ["KEY", "STATE", "SITES", "DECLARED"].map(str::to_owned);
-    let rows: Vec<_> = [head].into_iter().chain(all.iter().map(row)).collect();
+    // As in a list that the tool prints.
+    let listed = all.iter().zip(Subject::parts(&all)).filter(|(_, part)| *part != Part::Call);
+    let rows: Vec<_> = [head].into_iter().chain(listed.map(|(subject, _)| row(subject))).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (name, state, sites) = (width(0), width(1), width(2));
     let mut text = String::new();

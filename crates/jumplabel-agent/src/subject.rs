@@ -3,7 +3,9 @@
 use std::ffi::{CStr, c_void};
 
 use jumplabel::{CallInfo, Error, KeyInfo, ModeInfo, TracepointInfo};
-use jumplabel_selector::What;
+use jumplabel_selector::{Selector, What};
+
+use crate::tracepoints::{self, Part, Row};
 
 /// One of them.
 pub struct Subject {
@@ -17,6 +19,8 @@ pub struct Subject {
     pub kind: Kind,
     /// Of a key: whether it is on, and not only until a deferred dec is carried out.
     pub is_held: bool,
+    /// Whether it has its state for a while only, and the program has asked for nothing since.
+    pub is_lent: bool,
 }
 
 /// What it is, and its state.
@@ -30,8 +34,8 @@ pub enum Kind {
 impl Subject {
     fn of_key(info: KeyInfo) -> Subject {
         let KeyInfo { file, line, column, sites, key, .. } = info;
-        let (name, address, is_held) = (info.to_string(), key.address(), key.is_held());
-        Subject { name, file, line, column, sites, address, kind: Kind::Key(info), is_held }
+        let (name, address, is_held, is_lent) = (info.to_string(), key.address(), key.is_held(), key.is_lent());
+        Subject { name, file, line, column, sites, address, kind: Kind::Key(info), is_held, is_lent }
     }
 
     fn of_call(info: CallInfo) -> Subject {
@@ -40,13 +44,13 @@ impl Subject {
             info.symbol().map_or_else(|| format!("{address:#x}"), |name| name.to_string_lossy().into_owned())
         });
         let (name, address) = (info.path.to_owned(), call.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Call(target), is_held: false }
+        Subject { name, file, line, column, sites, address, kind: Kind::Call(target), is_held: false, is_lent: false }
     }
 
     fn of_mode(info: ModeInfo) -> Subject {
         let ModeInfo { file, line, column, sites, mode, .. } = info;
-        let (name, address) = (info.path.to_owned(), mode.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info), is_held: false }
+        let (name, address, is_lent) = (info.path.to_owned(), mode.address(), mode.is_lent());
+        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info), is_held: false, is_lent }
     }
 
     /// All that are loaded, by their names.
@@ -57,6 +61,29 @@ impl Subject {
         jumplabel::for_each_mode(|info| all.push(Subject::of_mode(info)))?;
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
+    }
+
+    /// What was meant by an item that matches none of these, as the end of a sentence, and what lists them.
+    pub fn meant(all: &[Subject], item: &Selector) -> String {
+        let meant = jumplabel_selector::did_you_mean(&item.what, all.iter().map(|subject| &*subject.name));
+        if meant.is_empty() { ";".to_owned() } else { meant }
+    }
+
+    /// The part that each has in a tracepoint.
+    pub fn parts(all: &[Subject]) -> Vec<Part> {
+        tracepoints::parts(all.iter().map(Subject::row))
+    }
+
+    fn row(&self) -> Row<'_> {
+        Row { name: &self.name, kind: self.word(), place: (self.file, self.line, self.column) }
+    }
+
+    /// How many probes a tracepoint has; `None` of what is none, and of one of C.
+    pub fn probes(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Key(info) => TracepointInfo::of(info).map(|tracepoint| tracepoint.probes),
+            _ => None,
+        }
     }
 
     /// As the tool prints it.

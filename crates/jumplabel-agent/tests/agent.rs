@@ -11,16 +11,22 @@ mod client;
 mod fork;
 #[path = "agent/hostile.rs"]
 mod hostile;
+#[path = "agent/places.rs"]
+mod places;
 #[path = "agent/reverts.rs"]
 mod reverts;
 #[path = "agent/sockets.rs"]
 mod sockets;
+#[path = "agent/streams.rs"]
+mod streams;
 #[path = "agent/thread.rs"]
 mod thread;
 #[path = "agent/variable.rs"]
 mod variable;
+#[path = "agent/verify.rs"]
+mod verify;
 
-use jumplabel::{modes, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
+use jumplabel::{modes, static_branch_unlikely, static_call, static_key, static_mode, static_switch, tracepoint};
 
 jumplabel_agent::startup!();
 
@@ -40,6 +46,9 @@ modes! {
 static_mode! {
     static MODE: Mode = Checked;
 }
+tracepoint! {
+    log, line(length: usize);
+}
 fn plain(number: u32) -> u32 {
     number + 1
 }
@@ -48,7 +57,7 @@ static_call! {
 }
 
 /// The line of the declaration of the keys.
-const LINE: u32 = 27;
+const LINE: u32 = 33;
 
 /// What sites do, and what the mode is.
 fn now() -> (bool, bool, bool, u32) {

@@ -155,7 +155,8 @@ fn set_before_main() {
 fn complaints() {
     let on = OFF.replace("trace false", "trace true");
     for (item, message) in [
-        ("nobody.*=on", "jumplabel: `nobody.*=on`: nothing matches"),
+        ("nobody.*=on", "jumplabel: `nobody.*=on`: nothing matches; JUMPLABEL=help lists"),
+        ("net.trcae=on", "jumplabel: `net.trcae=on`: nothing matches; did you mean net.trace? JUMPLABEL=help lists"),
         ("obj:libnobody.so=on", "nothing matches"),
         ("net.packets", "say what it is to be"),
         ("net.packets=", "a value is missing"),
@@ -222,8 +223,28 @@ fn from_a_file() {
     let (seen, err) = with(&format!("@{}/missing", directory.display()));
     assert_eq!(seen, OFF);
     assert!(err.len() == 1 && err[0].contains("/missing: No such file"), "{err:?}");
-    let (_, err) = with("@/dev/zero");
-    assert!(err.len() == 1 && err[0].contains("/dev/zero: longer than 1 MiB"), "{err:?}");
+    std::fs::write(&path, "net.trace=on\n".repeat(100_000)).unwrap();
+    let (seen, err) = with(&format!("@{}", path.display()));
+    assert!(seen == OFF && err.len() == 1 && err[0].contains("longer than 1 MiB: nothing"), "{err:?}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// What has no end, or no beginning until somebody writes, is not read.
+#[test]
+fn no_file() {
+    let directory = directory("startup-pipe");
+    let pipe = directory.join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for path in ["/dev/zero", "/dev/tty", "/", pipe.to_str().unwrap()] {
+        let (seen, err) = with(&format!("@{path}"));
+        assert_eq!(seen, OFF, "{path}");
+        assert!(err.len() == 1 && err[0].contains(&format!("{path}: not a regular file: nothing")), "{err:?}");
+    }
+    // Of the kernel's messages there may be some, or none; either way it ends.
+    if std::fs::metadata("/proc/kmsg").is_ok() {
+        let (_, err) = with("@/proc/kmsg");
+        assert!(!err.is_empty(), "{err:?}");
+    }
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -15,7 +15,7 @@
 
 #include "sqlite3.h"
 
-#if defined(SITE) || defined(LIKELY)
+#if defined(SITE) || defined(LIKELY) || defined(BARE)
 #include <jumplabel.h>
 struct static_key_false asserted_key = STATIC_KEY_FALSE_INIT;
 static void check_all(bool all)

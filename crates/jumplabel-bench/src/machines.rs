@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::report::figure;
+use crate::suite::{at, number, row};
 use crate::{Result, suite};
 
 /// Where the table is in the document.
@@ -44,30 +45,23 @@ const HEAD: [&str; 8] = [
 fn line(name: &str, results: &Value) -> [String; 8] {
     let machine = &results["machine"];
     let text = |field: &str| machine[field].as_str().unwrap_or("?");
-    let part = |name: &str| results["results"].as_array().into_iter().flatten().find(|part| part["benchmark"] == name);
-    let at =
-        |name: &str, pointer: &str| part(name).and_then(|part| part.pointer(pointer)?.as_f64()).unwrap_or(f64::NAN);
-    // Of the rows of a list, the one of that value.
-    let row = |name: &str, list: &str, key: &str, value: Value, wanted: &str| {
-        let rows = part(name).and_then(|part| part.pointer(list)?.as_array());
-        let found = rows.into_iter().flatten().find(|row| row[key] == value);
-        found.and_then(|row| row[wanted].as_f64()).unwrap_or(f64::NAN)
-    };
+    let cold = |check: &str| figure(number(&row(results, "site", "/cold/checks", "check", check)["ns"]), 1);
+    let by_sites =
+        |part: &str, list: &str, sites: u64, wanted: &str| number(&row(results, part, list, "sites", sites)[wanted]);
     let flips = |sites: u64| {
-        let rows = part("flips").and_then(|part| part["latency"].as_array()).into_iter().flatten();
+        let rows = at(results, "flips", "/latency").as_array().into_iter().flatten();
         let found = rows.into_iter().find(|row| row["sites"] == sites && row["variant"] == "automatic");
-        figure(found.and_then(|row| row["p10_us"].as_f64()).unwrap_or(f64::NAN), 1)
+        figure(found.map_or(f64::NAN, |row| number(&row["p10_us"])), 1)
     };
-    let cold = |check: &str| figure(row("site", "/cold/checks", "check", check.into(), "ns"), 1);
     [
         name.to_owned(),
         format!("{}, {}, Linux {}, {} processors", text("arch"), text("cpu"), text("kernel"), machine["cpus"]),
         if results["quick"] == true { "short (`--quick`)" } else { "whole" }.to_owned(),
-        figure(at("site", "/targets/0/target/figure"), 3),
+        figure(number(at(results, "site", "/targets/0/target/figure")), 3),
         format!("{}; {}", cold("site, off (nop)"), cold("relaxed load")),
         [1, 100, 10_000].map(flips).join("; "),
-        figure(row("peers", "/flips", "sites", 10_000.into(), "static_keys_over_ours"), 0),
-        figure(row("scaling", "/sites", "sites", 1_000_000.into(), "p50_us") / 1e3, 1),
+        figure(by_sites("peers", "/flips", 10_000, "static_keys_over_ours"), 0),
+        figure(by_sites("scaling", "/sites", 1_000_000, "p50_us") / 1e3, 1),
     ]
 }
 

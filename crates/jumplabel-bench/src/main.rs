@@ -202,8 +202,8 @@ fn main() -> ExitCode {
         What::Compile => compile::run(arguments.quick),
         What::Size => size::run(arguments.quick),
         What::Report { only, from, to } => {
-            let page = suite::run(arguments.quick, &only, from.as_deref(), &to);
-            return said(page.map(|page| (format!("{}\n", page.display()), true)));
+            let screen = suite::run(arguments.quick, &only, from.as_deref(), &to);
+            return said(screen.map(|screen| (screen, true)));
         }
         What::Machines { keep, name } => {
             return said(machines::run(keep.as_deref(), &name).map(|table| (table, true)));

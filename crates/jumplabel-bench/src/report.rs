@@ -1,7 +1,7 @@
 //! What a command prints: aligned tables for people, one JSON object for programs. Both begin with the machine.
 //!
-//! The object has the command's own facts, and what all have: `tables` and `notes` as they are printed; `charts`; and `counts`, which do not
-//! depend on the machine, and which must not rise.
+//! The object has the command's own facts, and what all have: `tables` and `notes` as they are printed; `charts`; `judged`, the targets; and
+//! `counts`, which do not depend on the machine, and which must not rise.
 
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ pub struct Report {
     tables: Vec<Table>,
     charts: Vec<Chart>,
     counts: Map<String, Value>,
+    judged: Vec<Value>,
     notes: Vec<String>,
     facts: Vec<(&'static str, Value)>,
 }
@@ -22,7 +23,17 @@ pub struct Report {
 impl Report {
     pub fn new(name: &'static str, quick: bool) -> Report {
         let (tables, charts, notes, facts) = Default::default();
-        Report { name, quick, machine: Machine::here(), tables, charts, counts: Map::new(), notes, facts }
+        Report {
+            name,
+            quick,
+            machine: Machine::here(),
+            tables,
+            charts,
+            counts: Map::new(),
+            judged: Vec::new(),
+            notes,
+            facts,
+        }
     }
 
     /// Of what is written for another instruction set: nothing is measured, and that is no failure.
@@ -50,6 +61,12 @@ impl Report {
         if !count.is_nan() {
             self.counts.insert(what.into(), count.into());
         }
+    }
+
+    /// A figure that is to keep a limit, in the list of all targets. `what` says what the figure is of, to a reader who sees no table around it.
+    /// Each verdict of a table or of a note is in this list, too.
+    pub fn judged(&mut self, what: impl Into<String>, figure: &str, limit: &str, verdict: &str) {
+        self.judged.push(json!({ "what": what.into(), "figure": figure, "limit": limit, "verdict": verdict }));
     }
 
     /// A line under the tables.
@@ -86,6 +103,7 @@ impl Report {
             "tables": self.tables.iter().map(Table::json).collect::<Vec<_>>(),
             "charts": self.charts.iter().map(Chart::json).collect::<Vec<_>>(),
             "counts": self.counts,
+            "judged": self.judged,
             "notes": self.notes,
         });
         for (name, value) in &self.facts {

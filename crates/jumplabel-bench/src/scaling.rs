@@ -77,6 +77,8 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
         cells.extend([p10, p50, p90, p50 * 1e3 / *number as f64, *first].map(|value| figure(value, 1)));
         if has_target {
             let [_, limit, verdict] = target.cells();
+            let what = format!("a flip of {number} sites, one thread: p50, ms");
+            report.judged(what, &figure(target.figure, 1), &limit, &verdict);
             cells.extend([format!("{limit} ms"), verdict]);
         }
         table.row(cells);
@@ -92,7 +94,9 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
     };
     let step = Target { figure: of(257, 0.1) / of(255, 0.1), limit: LIMIT_OF_STEP };
     let mut table = Table::new("targets", &["", "figure", "target", ""]);
-    table.row(["257 sites, times 255 (p10): no step at 256, nor at a page".to_owned()].into_iter().chain(step.cells()));
+    let [shown, limit, verdict] = step.cells();
+    report.judged("a flip of 257 sites, one thread: p10, times that of 255", &shown, &limit, &verdict);
+    table.row(["257 sites, times 255 (p10): no step at 256, nor at a page".to_owned(), shown, limit, verdict]);
     report.table(table);
     report.fact("step", step.json());
     // Of a line through two points: where the time is that of the sites, and at the end.
@@ -134,6 +138,11 @@ fn of_threads(report: &mut Report, lines: &[Line]) {
         cells.extend([p10, p50, p90].map(|value| figure(value, 1)));
         let judged = *number == 64;
         let [ratio, limit, verdict] = target.cells();
+        if judged {
+            let what =
+                format!("a flip of 100 sites beside {number} threads that execute them: p10, times that beside 2");
+            report.judged(what, &ratio, &limit, &verdict);
+        }
         cells.push(ratio);
         cells.extend(if judged { [limit, verdict] } else { Default::default() });
         table.row(cells);

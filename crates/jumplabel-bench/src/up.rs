@@ -147,8 +147,15 @@ pub fn run(quick: bool) -> Result<Report> {
     let part = |own: usize, of: usize| Target { figure: samples[own].over(&samples[of]).median * 100.0, limit: 60.0 };
     let (target, of_ticket) = (part(2, 0), part(TICKET + 1, TICKET));
     let mut table = Table::new("target", &["", "%", "target", ""]);
-    table.row(["UP mode, of the time with lock".to_owned()].into_iter().chain(target.cells()));
-    table.row(["the same of a ticket lock".to_owned()].into_iter().chain(of_ticket.cells()));
+    for (lock, what, target) in [
+        ("a mutex", "UP mode, of the time with lock", target),
+        ("a ticket lock", "the same of a ticket lock", of_ticket),
+    ] {
+        let [part, limit, verdict] = target.cells();
+        let words = format!("{lock} that nobody else wants, in UP mode: % of its time with `lock` prefixes");
+        report.judged(words, &part, &limit, &verdict);
+        table.row([what.to_owned(), part, limit, verdict]);
+    }
     report.table(table);
     report.note("% of lock: of a ticket lock, of that with its prefix put in, and 64 bytes cleared");
     report.fact("variants", json!(facts));

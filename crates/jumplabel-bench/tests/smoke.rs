@@ -45,12 +45,36 @@ fn smoke(name: &str, check: Check, lies: &[(&str, Value)]) {
     assert_eq!(answer["benchmark"], name);
     assert_eq!(answer["quick"], true);
     assert!(answer["machine"]["kernel"].is_string() && answer["machine"]["cpus"].as_u64() >= Some(1));
-    check(&answer).unwrap_or_else(|wrong| panic!("{name}: {wrong}: {answer}"));
+    check(&answer).and_then(|()| targets(&answer)).unwrap_or_else(|wrong| panic!("{name}: {wrong}: {answer}"));
     for (pointer, lie) in lies {
         let mut answer = answer.clone();
         *answer.pointer_mut(pointer).unwrap_or_else(|| panic!("{name} has no {pointer}")) = lie.clone();
         assert!(check(&answer).is_err(), "{name}: {pointer} = {lie} went unnoticed");
     }
+}
+
+/// Each verdict of a table or of a note is in the list of targets, with words of its own.
+fn targets(answer: &Value) -> Result<(), String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let is_verdict = |cell: &&Value| {
+        ["ok", "MISSED", "not measured", "not judged"].iter().any(|word| cell.as_str().unwrap().starts_with(word))
+    };
+    let cells = list(&answer["tables"]).iter().flat_map(|table| list(&table["rows"])).collect::<Vec<_>>();
+    let in_tables: usize = cells.iter().map(|row| list(row).iter().filter(is_verdict).count()).sum();
+    let in_notes = list(&answer["notes"]).iter().filter(|note| note.as_str().unwrap().contains("target <= ")).count();
+    let judged = list(&answer["judged"]);
+    ensure(judged.len() == in_tables + in_notes, "a verdict that is not among the targets")?;
+    for (at, row) in judged.iter().enumerate() {
+        let what = row["what"].as_str().unwrap_or_default();
+        ensure(what.split_whitespace().count() > 3, "a target that does not say what it is of")?;
+        ensure(judged[..at].iter().all(|other| other["what"] != row["what"]), "two targets with the same words")?;
+        ensure(
+            ["figure", "limit"].iter().all(|field| row[field].as_str().is_some_and(|cell| !cell.is_empty())),
+            "a cell",
+        )?;
+        ensure(is_verdict(&&row["verdict"]), "no verdict")?;
+    }
+    Ok(())
 }
 
 fn ensure(right: bool, what: &str) -> Result<(), String> {
@@ -63,7 +87,7 @@ fn site() {
     fn check(answer: &Value) -> Result<(), String> {
         for shape in ["latency_bound", "alu_saturated", "cold"] {
             let rows = answer[shape]["checks"].as_array().ok_or(shape)?;
-            ensure(rows.len() == 12 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
+            ensure(rows.len() == 13 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
             for row in rows {
                 ensure(
                     row["ns"].is_number() && row["ns_interval"].as_array().is_some_and(|ends| ends.len() == 2),
@@ -83,9 +107,17 @@ fn site() {
                 }
             }
         }
+        if cfg!(target_arch = "x86_64") {
+            let rows = answer["prefix"].as_array().ok_or("no prefix")?;
+            ensure(rows.len() == 6 && rows.iter().all(|row| row["twin"].is_number()), "both loops, three states")?;
+        }
         Ok(())
     }
-    smoke("site", check, &[("/cold/checks", json!([])), ("/alu_saturated/checks/1/ns", Value::Null)]);
+    smoke(
+        "site",
+        check,
+        &[("/cold/checks", json!([])), ("/alu_saturated/checks/1/ns", Value::Null), ("/prefix/5/twin", Value::Null)],
+    );
 }
 
 #[test]
@@ -101,7 +133,7 @@ fn tracepoints() {
             let of_one = |name: &str| row[name].as_f64().map(|sum| sum / number);
             let expected = match row["check"].as_str() {
                 Some("nothing") => [0.0, 0.0, 0.0],
-                Some("site") => [1.0, 0.0, 5.0],
+                Some("site") => [1.0, 0.0, 6.0],
                 _ => [2.0, 1.0, 13.0],
             };
             for (name, expected) in ["instructions", "loads", "bytes"].iter().zip(expected) {
@@ -210,15 +242,20 @@ fn size() {
             let code = program["code"]["figure"].as_f64().ok_or("no code")? * 1e3;
             let limit = program["code"]["limit"].as_f64().ok_or("no target")? * 1e3;
             ensure(program["code"]["ok"] == (code <= limit), "a verdict that the figure does not bear out")?;
-            ensure(limit == [48e3, 40e3][at], "another target")?;
-            // The figures of docs/benchmarks.md, and what another compiler may make of the same.
-            ensure(code <= [48e3, 41e3][at], "more code than before")?;
+            ensure(limit == [48e3, 44e3][at], "another target")?;
+            // The figures of docs/benchmarks.md, and what another compiler or another path of the checkout makes of the same.
+            ensure(code <= [49e3, 45e3][at], "more code than before")?;
             ensure(program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.7 * code), "file")?;
-            // The account is complete, but for padding.
+            // The account is complete, but for padding: without its largest row, it is not.
             let named: f64 = modules.iter().filter_map(|module| module["bytes"][at].as_f64()).sum();
-            ensure((0.93..=1.02).contains(&(named / code)), "functions that no module has")?;
-            for module in ["sort", "text::linux::swap", "text::linux::mprotect", "text::linux::procmem", "patch::plan"]
-            {
+            ensure((0.95..=1.02).contains(&(named / code)), "functions that no module has")?;
+            for module in [
+                "sort",
+                "platform::linux::remap",
+                "platform::linux::mprotect",
+                "platform::linux::procmem",
+                "patch::plan",
+            ] {
                 let found =
                     modules.iter().find(|row| row["module"] == module).and_then(|row| row["bytes"][at].as_u64());
                 ensure(found.is_some_and(|bytes| bytes > 200), module)?;

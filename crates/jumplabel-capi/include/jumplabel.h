@@ -19,9 +19,7 @@
 #include "jumplabel/static_switch.h"
 #include "jumplabel/tracepoint.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* ---- Changes that report errors --------------------------------------------------------------------------------- */
 
@@ -30,30 +28,37 @@ extern "C" {
  *                object that was unloaded                           or holds jump_label_lock()
  *   -EBUSY       enable, disable: several users         -EOVERFLOW  inc: the count is INT_MAX
  *   -ERANGE      dec: the key is off                    -EROFS      the key is sealed
- *   -EACCES      the system refuses to change code      -ENOENT     no such writer
- *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach
+ *   -EACCES      the system refuses to change code,     -ENOENT     no such writer
+ *                or to read it (execute-only)
+ *   -EADDRINUSE  a site holds foreign bytes             -ENOEXEC    a damaged table, a target out of reach, BOLT
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
  *   -EFAULT      a static call: no code is mapped there -EEXIST     a tracepoint has this probe with these data
+ *   -EINPROGRESS no constructor of the object that the key is in has run: .preinit_array, or a constructor of a library below it
  *   -ELOOP       a static call: that is its own trampoline; keep what static_call_query returns
  */
-int jumplabel_enable(struct static_key *key);
-int jumplabel_disable(struct static_key *key);
-int jumplabel_inc(struct static_key *key);
-int jumplabel_dec(struct static_key *key);
-int jumplabel_dec_deferred(struct static_key_deferred *key);
+int jumplabel_enable(struct static_key *_key);
+int jumplabel_disable(struct static_key *_key);
+int jumplabel_inc(struct static_key *_key);
+int jumplabel_dec(struct static_key *_key);
+int jumplabel_dec_deferred(struct static_key_deferred *_key);
 /* Forbids all further changes of the key. */
-int jumplabel_seal(struct static_key *key);
+int jumplabel_seal(struct static_key *_key);
 /* Brings sites that fall through back to the very instruction that the compiler emitted. */
-int jumplabel_settle(struct static_key *key);
+int jumplabel_restore_pristine(struct static_key *_key);
 
 /* Does ahead what the first flip of a process does beside flipping: registers it for membarrier (milliseconds, where there are
    threads), lists the sites of all objects that are loaded, tries what writes code. Not needed; for programs whose first flip
    comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOENT: flips would fail. */
 int jumplabel_prepare(void);
 
+/* Looks at the sites of all keys, static calls and modes, or of one key, and brings back those that something else has changed: a probe that was removed, code that was read
+   again from its file. How many there were; or an error, as of jumplabel_enable(): -EADDRINUSE if a probe is still there. Costs a read of each site. */
+long jumplabel_verify(void);
+long jumplabel_verify_key(struct static_key *_key);
+
 /* What an error of this library means and what to do about it. Static text. */
-const char *jumplabel_strerror(int error);
+const char *jumplabel_strerror(int _error);
 
 /* The struct static_key of a key of any type, for the functions above: jumplabel_enable(jumplabel_key(&trace)). */
 #define jumplabel_key(x)                                                                                               \
@@ -72,7 +77,7 @@ struct jumplabel_change {
 	bool enable;
 };
 
-int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
+int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
 
 /* The same for keys, static calls and modes together:
  *
@@ -86,44 +91,44 @@ int jumplabel_set_all(const struct jumplabel_change *changes, size_t count);
  * While it runs, a thread may meet some sites in their new and others in their old state. -EINVAL also: NULL for a static call that must
  * lead somewhere, a mode that there is not. All members are the library's. */
 struct jumplabel_request {
-	int what;
-	int number;
-	const void *subject;
-	jumplabel_function_ func, first;
+	int _what;
+	int _number;
+	const void *_patchable;
+	jumplabel_function_ _func, _first;
 };
 
-static inline struct jumplabel_request jumplabel_request_key(struct static_key *key, bool enable)
+static __inline__ struct jumplabel_request jumplabel_request_key(struct static_key *_key, bool _enable)
 {
-	struct jumplabel_request request = { 0, enable, key, NULL, NULL };
-	return request;
+	struct jumplabel_request _request = { 0, _enable, _key, JUMPLABEL_NULL_, JUMPLABEL_NULL_ };
+	return _request;
 }
 
-static inline struct jumplabel_request jumplabel_request_mode(struct static_mode *mode, int number)
+static __inline__ struct jumplabel_request jumplabel_request_mode(struct static_mode *_mode, int _number)
 {
-	struct jumplabel_request request = { 2, number, mode, NULL, NULL };
-	return request;
+	struct jumplabel_request _request = { 2, _number, _mode, JUMPLABEL_NULL_, JUMPLABEL_NULL_ };
+	return _request;
 }
 
-static inline struct jumplabel_request jumplabel_request_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+static __inline__ struct jumplabel_request jumplabel_request_call_(struct jumplabel_call_ _call, jumplabel_function_ _func)
 {
-	struct jumplabel_request request = { 1, 0, call.key, jumplabel_function_of_(call, func), call.first };
-	return request;
+	struct jumplabel_request _request = { 1, 0, _call.key, jumplabel_function_of_(_call, _func), _call._first };
+	return _request;
 }
 
 #define jumplabel_request_call(name, target)                                                                           \
 	jumplabel_request_call_(JUMPLABEL_CALL_(name)(),                                                               \
 				JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
 
-int jumplabel_commit(const struct jumplabel_request *requests, size_t count);
+int jumplabel_commit(const struct jumplabel_request *_requests, size_t _count);
 
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
-/* Called wherever Linux has a WARN, and where a function without a result fails. `message` lives as long as the call.
+/* Called wherever Linux has a WARN, and where a function without a result fails. `_message` lives as long as the call.
    jump_label_lock() may be held. */
-typedef void (*jumplabel_warn_fn)(const char *message, void *data);
+typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 
 /* Sets the hook; NULL: one line on standard error, which is the default. */
-void jumplabel_set_warn(jumplabel_warn_fn hook, void *data);
+void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
 
 /* ---- Introspection ---------------------------------------------------------------------------------------------- */
 
@@ -140,10 +145,10 @@ struct jumplabel_site {
 	const char *state;
 };
 
-/* Calls `visit` (NULL: nothing) for each site of the key, after the lock is released: it may flip. How many there are, or an
-   error. No exception may leave `visit`, nor the warning hook. */
-long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const struct jumplabel_site *site, void *data),
-			     void *data);
+/* Calls `_visit` (NULL: nothing) for each site of the key, after the lock is released: it may flip. How many there are, or an
+   error. No exception may leave `_visit`, nor the warning hook. */
+long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const struct jumplabel_site *_site, void *_data),
+			     void *_data);
 
 /* Lets a key be listed, and operators choose it by name: beside the definition of a key with a type, because that definition is one
  * variable, as in Linux, and may stand behind `static`, or in a structure:
@@ -164,7 +169,7 @@ long jumplabel_for_each_site(const struct static_key *key, void (*visit)(const s
 	JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name)
 #define JUMPLABEL_ASSERT_RECORDED_(first)                                                                        \
 	JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(first) & ~5) == 0,                                                          \
-			  "RECORD_STATIC_KEY() takes a struct static_key_true or a struct static_key_false, "          \
+			  "RECORD_STATIC_KEY() takes a struct static_key_true or a struct static_key_false, " \
 			  "RECORD_STATIC_KEY_ARRAY() an array of them")
 
 #ifdef JUMPLABEL_FALLBACK
@@ -196,7 +201,7 @@ struct jumplabel_key_info {
 	size_t sites;
 };
 
-long jumplabel_for_each_key(void (*visit)(const struct jumplabel_key_info *info, void *data), void *data);
+long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_info, void *_data), void *_data);
 
 /* A static call, or a mode: of Rust's declarations and of C's, but for those that a file defines with JUMPLABEL_FALLBACK. The texts are as
    of keys; a path of C's is the name. `sites`: trampolines, or switches. Otherwise as jumplabel_for_each_key(). */
@@ -231,15 +236,13 @@ struct jumplabel_mode_info {
 	size_t sites;
 };
 
-long jumplabel_for_each_call(void (*visit)(const struct jumplabel_call_info *info, void *data), void *data);
-long jumplabel_for_each_mode(void (*visit)(const struct jumplabel_mode_info *info, void *data), void *data);
+long jumplabel_for_each_call(void (*_visit)(const struct jumplabel_call_info *_info, void *_data), void *_data);
+long jumplabel_for_each_mode(void (*_visit)(const struct jumplabel_mode_info *_info, void *_data), void *_data);
 
-/* Picks what writes code from now on: "procmem", "mprotect", "swap", or "auto" or NULL for the automatic choice.
+/* Picks what writes code from now on: "procmem", "mprotect", "remap", or "auto" or NULL for the automatic choice.
    -ENOENT: none of these. */
-int jumplabel_set_writer(const char *name);
+int jumplabel_set_writer(const char *_name);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

@@ -15,15 +15,15 @@ namespace jumplabel {
 //     jumplabel::enabled_scope tracing(trace);
 //     if (!tracing)
 //             fputs(jumplabel_strerror(tracing.error()), stderr);
-class [[nodiscard]] enabled_scope {
+class [[__nodiscard__]] enabled_scope {
 public:
-	explicit enabled_scope(static_key &key) noexcept : key_(&key), error_(jumplabel_inc(&key)) {}
+	explicit enabled_scope(static_key &key) noexcept : _key(&key), _error(jumplabel_inc(&key)) {}
 	explicit enabled_scope(static_key_true &key) noexcept : enabled_scope(key.key) {}
 	explicit enabled_scope(static_key_false &key) noexcept : enabled_scope(key.key) {}
 
-	enabled_scope(enabled_scope &&other) noexcept : key_(other.key_), error_(other.error_)
+	enabled_scope(enabled_scope &&_other) noexcept : _key(_other._key), _error(_other._error)
 	{
-		other.key_ = nullptr;
+		_other._key = nullptr;
 	}
 	enabled_scope(const enabled_scope &) = delete;
 	enabled_scope &operator=(const enabled_scope &) = delete;
@@ -31,22 +31,22 @@ public:
 
 	~enabled_scope()
 	{
-		if (key_ && error_ == 0)
-			static_key_slow_dec(key_);
+		if (_key && _error == 0)
+			static_key_slow_dec(_key);
 	}
 
 	// Whether the key was turned on, and is held on.
-	explicit operator bool() const noexcept { return key_ && error_ == 0; }
+	explicit operator bool() const noexcept { return _key && _error == 0; }
 	// 0, or why not.
-	int error() const noexcept { return error_; }
+	int error() const noexcept { return _error; }
 
 private:
-	static_key *key_;
-	int error_;
+	static_key *_key;
+	int _error;
 };
 
 // Holds jump_label_lock() for as long as it lives.
-class [[nodiscard]] lock_scope {
+class [[__nodiscard__]] lock_scope {
 public:
 	lock_scope() noexcept { jump_label_lock(); }
 	lock_scope(const lock_scope &) = delete;
@@ -55,16 +55,16 @@ public:
 };
 
 // A change for set_all.
-template <class Key> jumplabel_change change(Key &key, bool enable) noexcept
+template <class _type> jumplabel_change change(_type &key, bool enable) noexcept
 {
 	return { jumplabel_key(&key), enable };
 }
 
 // Changes of several keys, all or nothing: set_all({ change(a, true), change(b, false) }). 0, or why nothing has changed. For a
 // container: jumplabel_set_all(changes.data(), changes.size()).
-[[nodiscard]] inline int set_all(std::initializer_list<jumplabel_change> changes) noexcept
+[[__nodiscard__]] __inline__ int set_all(std::initializer_list<jumplabel_change> _changes) noexcept
 {
-	return jumplabel_set_all(changes.begin(), changes.size());
+	return jumplabel_set_all(_changes.begin(), _changes.size());
 }
 
 } // namespace jumplabel

@@ -1,5 +1,5 @@
 //! The names of the C API are hidden in libjumplabel.a: a program or a library that is linked with it finds them, and shows none
-//! of them to others. So a plugin with a copy of its own calls that copy, whatever else is loaded, and copies meet by their ELF
+//! of them to others. So a plugin with an instance of its own calls that instance, whatever else is loaded, and instances meet by their ELF
 //! notes. The shared library shows the same names, so that `make install` (install/libraries) builds the crate twice.
 
 #[cfg(jumplabel_archive)]
@@ -26,12 +26,12 @@ core::arch::global_asm!(
     ".hidden jumplabel_prepare",
     ".hidden jumplabel_inc",
     ".hidden jumplabel_register_object",
+    ".hidden jumplabel_restore_pristine",
     ".hidden jumplabel_seal",
     ".hidden jumplabel_seal_keys_",
     ".hidden jumplabel_set_all",
     ".hidden jumplabel_set_warn",
     ".hidden jumplabel_set_writer",
-    ".hidden jumplabel_settle",
     ".hidden jumplabel_static_call_update",
     ".hidden jumplabel_static_mode_set",
     ".hidden jumplabel_strerror",
@@ -45,6 +45,8 @@ core::arch::global_asm!(
     ".hidden jumplabel_up_enter",
     ".hidden jumplabel_up_is_on",
     ".hidden jumplabel_up_leave",
+    ".hidden jumplabel_verify",
+    ".hidden jumplabel_verify_key",
     ".hidden static_key_disable",
     ".hidden static_key_disable_cpuslocked",
     ".hidden static_key_enable",

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uchar, c_void};
 
-use jumplabel::{RawCall, RawChange, RawKey, RawMode};
+use jumplabel::{Outcome, RawCall, RawChange, RawKey, RawMode};
 
 use crate::call::{Function, address, target};
 use crate::result::{Key, Refusal, code, key};
@@ -43,15 +43,14 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
 pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize) -> c_int {
     let set_all = || {
         if count == 0 {
-            return Ok(());
+            return Ok(Outcome::default());
         }
         // SAFETY: by the contract.
         let changes = unsafe { slice(changes, count) }?;
-        // SAFETY: by the contract.
-        changes.iter().try_for_each(|change| unsafe { change.key() }.map(drop))?;
-        // SAFETY: these are keys, as was found.
-        jumplabel::set_all(changes.iter().map(|change| (unsafe { &*change.key }, change.enable != 0)))?;
-        Ok(())
+        // SAFETY: no call is among them.
+        unsafe {
+            jumplabel::commit_all(changes.iter().map(|change| Ok(RawChange::Key(change.key()?, change.enable != 0))))
+        }
     };
     code(set_all())
 }
@@ -63,7 +62,7 @@ pub struct Request {
     what: c_int,
     /// Whether the key is to be on, or the number of the mode.
     number: c_int,
-    subject: *const c_void,
+    patchable: *const c_void,
     function: Option<Function>,
     /// Where the call led first.
     first: Option<Function>,
@@ -71,18 +70,19 @@ pub struct Request {
 
 impl Request {
     /// # Safety
-    /// The subject is null, misaligned, not mapped, or what `what` says and lives as long as the result; the function is of the call's type.
+    /// `patchable` is null, misaligned, not mapped, or what `what` says and lives as long as the result; the function is of the call's
+    /// type.
     unsafe fn change<'a>(&self) -> Result<RawChange<'a>, Refusal> {
         let number = self.number as usize; // A negative one is larger than all others.
         // SAFETY: by the contract.
         unsafe {
             match self.what {
-                0 => Ok(RawChange::Key(key(self.subject.cast())?, number != 0)),
+                0 => Ok(RawChange::Key(key(self.patchable.cast())?, number != 0)),
                 1 => {
-                    let call: &RawCall = subject(self.subject)?;
+                    let call: &RawCall = patchable(self.patchable)?;
                     Ok(RawChange::Call(call, target(call, address(self.function), address(self.first))?))
                 }
-                2 => Ok(RawChange::Mode(subject::<RawMode>(self.subject)?, number)),
+                2 => Ok(RawChange::Mode(patchable::<RawMode>(self.patchable)?, number)),
                 _ => Err(Refusal::NotAKey),
             }
         }
@@ -91,14 +91,14 @@ impl Request {
 
 /// # Safety
 /// Null, misaligned, not mapped, or a `T` that lives as long as the result.
-pub(crate) unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
+pub(crate) unsafe fn patchable<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
     let at = at.cast::<T>();
     let at = if at.is_aligned() && is_mapped(at) { at } else { core::ptr::null() };
     // SAFETY: by the contract.
     unsafe { at.as_ref() }.ok_or(Refusal::NotAKey)
 }
 
-/// Carries the requests out. Looks at all of them before the first subject is touched.
+/// Carries the requests out. Looks at all of them before the first key, call or mode is touched.
 ///
 /// # Safety
 /// `requests` is null, or leads to `count` of them as for `Request::change`, and nobody changes them meanwhile.
@@ -106,15 +106,12 @@ pub(crate) unsafe fn subject<'a, T>(at: *const c_void) -> Result<&'a T, Refusal>
 pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize) -> c_int {
     let commit = || {
         if count == 0 {
-            return Ok(());
+            return Ok(Outcome::default());
         }
         // SAFETY: by the contract.
         let requests = unsafe { slice(requests, count) }?;
         // SAFETY: by the contract.
-        requests.iter().try_for_each(|request| unsafe { request.change() }.map(drop))?;
-        // SAFETY: by the contract; these are sound, as was found.
-        unsafe { jumplabel::commit_all(requests.iter().filter_map(|request| request.change().ok())) }?;
-        Ok(())
+        unsafe { jumplabel::commit_all(requests.iter().map(|request| request.change())) }
     };
     code(commit())
 }

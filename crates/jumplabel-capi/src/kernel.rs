@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use jumplabel::text::Text;
+use jumplabel::platform::Platform;
 use jumplabel_kernel::Kernel;
 
 use crate::lock;
@@ -42,7 +42,7 @@ const fn number(text: Option<&str>, default: usize) -> usize {
 }
 
 static KERNEL: Kernel<Given, CPUS, PAGES> = Kernel::new(Given::none());
-static TEXT: &dyn Text = &KERNEL;
+static PLATFORM: &dyn Platform = &KERNEL;
 
 /// On the boot CPU, before the first flip: from now on flips write.
 ///
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     KERNEL.machine().give(functions);
     set_cpu(*cpu);
     // SAFETY: by the contract.
-    unsafe { KERNEL.start(&TEXT, &bounds) };
+    unsafe { KERNEL.start(&PLATFORM, &bounds) };
     0
 }
 

@@ -23,6 +23,8 @@ pub mod alternatives;
 mod archive;
 pub mod batch;
 pub mod call;
+#[cfg(all(feature = "std", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
+mod copied;
 #[cfg(feature = "std")]
 pub mod deferred;
 #[cfg(feature = "kernel")]

@@ -5,8 +5,8 @@ use core::ptr::null;
 
 use jumplabel::arch::State;
 use jumplabel::{
-    CallInfo, Error, KeyInfo, ModeInfo, RawCall, RawKey, RawMode, Site, WriterKind, for_each_call, for_each_key,
-    for_each_mode, for_each_site, set_writer,
+    CallInfo, Error, KeyInfo, ModeInfo, Outcome, RawCall, RawKey, RawMode, Site, WriterKind, for_each_call,
+    for_each_key, for_each_mode, for_each_site, set_writer,
 };
 
 use crate::result::{Key, Refusal, code, key};
@@ -39,6 +39,7 @@ fn name(state: State) -> &'static CStr {
         "nop" => c"nop",
         "test" => c"test",
         "priming" => c"priming",
+        "torn" => c"torn",
         "jump" => c"jump",
         "false" => c"false",
         "true" => c"true",
@@ -230,6 +231,29 @@ pub unsafe extern "C" fn jumplabel_for_each_mode(
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_prepare() -> c_int {
     jumplabel::prepare().map_or_else(|error| Refusal::from(error).code(), |()| 0)
+}
+
+/// Looks at all sites, and brings those back that something else has changed; how many, or an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_verify() -> c_long {
+    repaired(jumplabel::verify().map_err(Refusal::from))
+}
+
+/// The same for the sites of one key.
+///
+/// # Safety
+/// As for [`key`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
+    // SAFETY: by the contract.
+    repaired(unsafe { key(at) }.and_then(|key| Ok(key.verify()?)))
+}
+
+fn repaired(outcome: Result<Outcome, Refusal>) -> c_long {
+    match outcome {
+        Ok(outcome) => c_long::try_from(outcome.sites).unwrap_or(c_long::MAX),
+        Err(refusal) => refusal.code().into(),
+    }
 }
 
 /// Picks what writes code from now on.

@@ -1,6 +1,6 @@
 //! `jump_label_lock()`: the process-wide lock in the hands of a C caller.
 //!
-//! The lock is kept in a static of this copy of the library, which it guards itself, next to the name of the thread that
+//! The lock is kept in a static of this instance of the library, which it guards itself, next to the name of the thread that
 //! took it: a `*_cpuslocked` form is refused on any other thread. In a child of fork, which does not hold the lock, the one
 //! thread has a new name, and what the static still holds is the parent's.
 
@@ -15,7 +15,7 @@ use crate::result::Refusal;
 use crate::system::me;
 use crate::warn::warn;
 
-struct Held {
+struct CallersLock {
     /// [`me`] of the thread that took the lock by `jump_label_lock`, or that it was lent to, else 0.
     owner: AtomicUsize,
     /// Touched by the owner only.
@@ -25,26 +25,27 @@ struct Held {
 }
 
 // SAFETY: `lock` is touched by the thread that holds the process-wide lock only.
-unsafe impl Sync for Held {}
+unsafe impl Sync for CallersLock {}
 
-static HELD: Held = Held { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None), used: AtomicPtr::new(null_mut()) };
+static CALLERS_LOCK: CallersLock =
+    CallersLock { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None), used: AtomicPtr::new(null_mut()) };
 
 /// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
 pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
-    if HELD.owner.load(Ordering::Relaxed) != me() {
+    if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return body(None);
     }
     // SAFETY: this thread is the owner, and no `body` calls this.
-    body(unsafe { HELD.used.load(Ordering::Relaxed).as_mut() })
+    body(unsafe { CALLERS_LOCK.used.load(Ordering::Relaxed).as_mut() })
 }
 
 /// Has `body` call the `*_cpuslocked` forms with a lock that is the caller's.
 #[cfg(feature = "kernel")]
 pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
-    HELD.used.store(lock, Ordering::Relaxed);
-    HELD.owner.store(me(), Ordering::Relaxed);
+    CALLERS_LOCK.used.store(lock, Ordering::Relaxed);
+    CALLERS_LOCK.owner.store(me(), Ordering::Relaxed);
     body();
-    HELD.owner.store(0, Ordering::Relaxed);
+    CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
 }
 
 /// Takes the lock that flips take.
@@ -53,10 +54,10 @@ pub extern "C" fn jump_label_lock() {
     match Lock::take() {
         Ok(lock) => {
             // SAFETY: the lock is held.
-            let own = unsafe { &mut *HELD.lock.get() };
+            let own = unsafe { &mut *CALLERS_LOCK.lock.get() };
             core::mem::forget(own.take()); // The parent's, which is not this process's to release.
-            HELD.used.store(own.insert(lock), Ordering::Relaxed);
-            HELD.owner.store(me(), Ordering::Relaxed);
+            CALLERS_LOCK.used.store(own.insert(lock), Ordering::Relaxed);
+            CALLERS_LOCK.owner.store(me(), Ordering::Relaxed);
         }
         Err(error) => warn("jump_label_lock", null(), error.into()),
     }
@@ -65,12 +66,12 @@ pub extern "C" fn jump_label_lock() {
 /// Releases it.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_unlock() {
-    if HELD.owner.load(Ordering::Relaxed) != me() {
+    if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return warn("jump_label_unlock", null(), Refusal::NotLocked);
     }
-    HELD.owner.store(0, Ordering::Relaxed);
+    CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
     // SAFETY: this thread is the owner. Out of the static first: another thread may put its own there at once.
-    let lock = unsafe { (*HELD.lock.get()).take() };
+    let lock = unsafe { (*CALLERS_LOCK.lock.get()).take() };
     drop(lock);
 }
 

@@ -6,7 +6,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::time::Duration;
 
-use jumplabel::Errno;
+use jumplabel::Refusal;
 use jumplabel_kernel::Machine;
 
 /// `struct jumplabel_machine`.
@@ -79,11 +79,11 @@ unsafe impl Machine for Given {
         }
     }
 
-    fn map(&self, address: usize) -> Result<usize, Errno> {
+    fn map(&self, address: usize) -> Result<usize, Refusal> {
         let mut alias = 0;
         match self.call(|of| of.map).map_or(NO_SYSTEM, |map| map(address, &mut alias)) {
             0 => Ok(alias),
-            error => Err(Errno(error.abs())),
+            error => Err(Refusal::errno(error.abs())),
         }
     }
 
@@ -164,10 +164,10 @@ pub(crate) mod tests {
     fn given() {
         let functions = whole();
         let given = Given(AtomicPtr::new((&raw const functions).cast_mut()));
-        assert_eq!(given.map(1), Err(Errno(5)));
+        assert_eq!(given.map(1), Err(Refusal::errno(5)));
         assert_eq!((given.cpu(), given.patience()), (0, Duration::from_secs(1)));
         given.wait();
         let none = Given::none();
-        assert_eq!((none.map(1), none.now()), (Err(Errno(NO_SYSTEM)), Duration::ZERO));
+        assert_eq!((none.map(1), none.now()), (Err(Refusal::errno(NO_SYSTEM)), Duration::ZERO));
     }
 }

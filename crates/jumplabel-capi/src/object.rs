@@ -16,8 +16,13 @@ unsafe extern "C" {
 /// Called by the constructor that the header emits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
-    #[cfg(jumplabel_sites)]
+    #[cfg(all(feature = "std", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
     // SAFETY: by the contract.
+    unsafe {
+        crate::copied::refuse(object);
+    }
+    #[cfg(jumplabel_sites)]
+    // SAFETY: the same.
     unsafe {
         __jumplabel_register_object(object);
     }

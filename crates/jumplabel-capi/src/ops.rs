@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use jumplabel::{RawCall, RawOps};
 
-use crate::batch::{slice, subject};
+use crate::batch::{patchable, slice};
 use crate::call::{Function, address, target};
 use crate::result::{Refusal, code};
 
@@ -25,7 +25,7 @@ impl OpCall {
     /// The call is null, misaligned, not mapped, or one that lives as long as the result; the function is of its type.
     unsafe fn change<'a>(&self) -> Result<(&'a RawCall, usize), Refusal> {
         // SAFETY: by the contract.
-        let call = unsafe { subject::<RawCall>(self.call) }?;
+        let call = unsafe { patchable::<RawCall>(self.call) }?;
         Ok((call, target(call, address(self.function), address(self.first))?))
     }
 }
@@ -43,14 +43,11 @@ pub unsafe extern "C" fn jumplabel_ops_set(
 ) -> c_int {
     let set = || {
         // SAFETY: by the contract.
-        let ops = unsafe { subject::<RawOps>(ops) }?;
+        let ops = unsafe { patchable::<RawOps>(ops) }?;
         // SAFETY: by the contract.
         let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
-        // SAFETY: by the contract.
-        calls.iter().try_for_each(|call| unsafe { call.change() }.map(drop))?;
-        // SAFETY: by the contract; these are sound, as was found. A negative number is larger than all others.
-        unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().filter_map(|call| call.change().ok())) }?;
-        Ok(())
+        // SAFETY: by the contract. A negative number is larger than all others.
+        unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().map(|call| call.change())) }
     };
     code(set())
 }
@@ -62,7 +59,7 @@ pub unsafe extern "C" fn jumplabel_ops_set(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
     // SAFETY: by the contract.
-    code(unsafe { subject::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
+    code(unsafe { patchable::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
 
 /// Where the stubs of backends that are called find `jumplabel::arch::__op_thunk`.

@@ -8,6 +8,8 @@ use jumplabel::{Error, RawKey};
 
 use crate::system::is_mapped;
 
+mod message;
+
 /// A key as C passes it.
 pub type Key = *const RawKey;
 
@@ -39,7 +41,7 @@ impl From<Error> for Refusal {
 impl core::fmt::Display for Refusal {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Refusal::Core(error) => error.fmt(f),
+            Refusal::Core(error) => message::write(error, f),
             Refusal::Nowhere => f.write_str("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
             Refusal::NoProbe => f.write_str("NULL for a probe of a tracepoint"),
             Refusal::NotRegistered => f.write_str("the tracepoint has no such probe with these data"),
@@ -58,10 +60,10 @@ impl Refusal {
             Refusal::NotRegistered => -ENOENT,
             Refusal::NotLocked => -EPERM,
             Refusal::Core(error) => match error {
-                Error::Denied { .. } => -EACCES,
+                Error::Denied { .. } | Error::Unreadable { .. } => -EACCES,
                 Error::ForeignBytes { .. } => -EADDRINUSE,
                 Error::UnknownWriter => -ENOENT,
-                Error::NoWriter | Error::NoText => -ENOSYS,
+                Error::NoWriter | Error::NoPlatform => -ENOSYS,
                 Error::Reentrant => -EDEADLK,
                 Error::Overflow => -EOVERFLOW,
                 Error::Underflow => -ERANGE,
@@ -74,10 +76,12 @@ impl Refusal {
                 }
                 Error::OutOfRange { .. }
                 | Error::DamagedTable { .. }
+                | Error::CopiedCode { .. }
                 | Error::UnknownKind { .. }
                 | Error::NoBounds { .. } => -ENOEXEC,
                 Error::MultiThreaded { .. } => -EAGAIN,
                 Error::OutOfMemory => -ENOMEM,
+                Error::TooEarly => -EINPROGRESS,
                 _ => -EIO,
             },
         }
@@ -102,19 +106,20 @@ const ENOSYS: c_int = 38;
 const ELOOP: c_int = 40;
 const EOVERFLOW: c_int = 75;
 const EADDRINUSE: c_int = 98;
+const EINPROGRESS: c_int = 115;
 
 fn text(error: c_int) -> &'static CStr {
     match -error {
         0 => c"success",
         EPERM => c"the caller does not hold jump_label_lock()",
-        ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or swap; or no such probe of a tracepoint",
+        ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or remap; or no such probe of a tracepoint",
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
-        ENOEXEC => c"a table entry leads out of its object or out of reach: rebuild the binary, or the tool that rewrote it",
-        EAGAIN => c"threads are running and membarrier, or for an operation in place swap, is refused: allow it, or flip once before the first thread starts",
+        ENOEXEC => c"a table entry leads out of its object or out of reach, or to code of which a copy runs (BOLT): rebuild the binary, or use it as it was before the tool that rewrote it",
+        EAGAIN => c"threads are running and membarrier, or for an operation in place remap, is refused: allow it, or flip once before the first thread starts; alternatives and lock prefixes change only while there is one thread",
         ENOMEM => {
             c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap and clone, and flip again"
         }
-        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK",
+        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
@@ -125,7 +130,8 @@ fn text(error: c_int) -> &'static CStr {
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
         ENOSYS => c"this build of the library writes no code: use one with sites, for Linux",
         EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
-        EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, probe or other patcher there and flip again",
+        EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, uprobe or other patcher there and flip again",
+        EINPROGRESS => c"no constructor of the object that it is in has run, so its sites are not known yet: flip in a constructor of that object or later, and not from .preinit_array or an IFUNC resolver",
         _ => c"not an error of jumplabel",
     }
 }
@@ -198,7 +204,7 @@ change! {
     /// No change any more.
     jumplabel_seal: RawKey::seal;
     /// Back to the pristine instruction.
-    jumplabel_settle: jumplabel::settle;
+    jumplabel_restore_pristine: jumplabel::restore_pristine;
 }
 
 #[cfg(test)]
@@ -210,7 +216,7 @@ mod tests {
         let errors = [
             Error::NoWriter,
             Error::UnknownWriter,
-            Error::NoText,
+            Error::NoPlatform,
             Error::Reentrant,
             Error::Overflow,
             Error::Underflow,
@@ -219,7 +225,10 @@ mod tests {
             Error::NotCode { address: 0 },
             Error::Circular { address: 0 },
             Error::OutOfRange { address: 0 },
+            Error::Unreadable { address: 0 },
             Error::DamagedTable { entry: 0 },
+            Error::CopiedCode { address: 0 },
+            Error::TooEarly,
             Error::OutOfMemory,
             Error::RollbackFailed { address: 0 },
         ];

@@ -1,4 +1,4 @@
-//! Tracepoints: what the functions that `DEFINE_TRACE()` makes call, in the copy of the library of the object that has the tracepoint.
+//! Tracepoints: what the functions that `DEFINE_TRACE()` makes call, in the instance of the library of the object that has the tracepoint.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;

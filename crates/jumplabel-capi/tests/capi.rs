@@ -8,6 +8,8 @@ mod agent;
 mod alternatives;
 #[path = "capi/batches.rs"]
 mod batches;
+#[path = "capi/bolted.rs"]
+mod bolted;
 #[path = "capi/calls.rs"]
 mod calls;
 #[path = "capi/compile_time.rs"]
@@ -20,10 +22,14 @@ mod conformance;
 mod consumers;
 #[path = "capi/cost.rs"]
 mod cost;
+#[path = "capi/early.rs"]
+mod early;
 #[path = "capi/examples.rs"]
 mod examples;
 #[path = "capi/exports.rs"]
 mod exports;
+#[path = "capi/foreign.rs"]
+mod foreign;
 #[path = "capi/install.rs"]
 mod install;
 #[path = "capi/kernel.rs"]
@@ -34,12 +40,18 @@ mod listing;
 mod macros;
 #[path = "capi/misuse.rs"]
 mod misuse;
+#[path = "capi/modules.rs"]
+mod modules;
 #[path = "capi/objects.rs"]
 mod objects;
 #[path = "capi/ops.rs"]
 mod ops;
 #[path = "capi/prefix.rs"]
 mod prefix;
+#[path = "capi/preinit.rs"]
+mod preinit;
+#[path = "capi/probed.rs"]
+mod probed;
 #[path = "capi/rust.rs"]
 mod rust;
 #[path = "capi/several.rs"]
@@ -50,3 +62,7 @@ mod switches;
 mod tracepoints;
 #[path = "capi/up.rs"]
 mod up;
+#[path = "capi/verify.rs"]
+mod verify;
+#[path = "capi/words.rs"]
+mod words;

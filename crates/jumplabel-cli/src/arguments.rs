@@ -1,42 +1,16 @@
 //! The command line.
 
+mod help;
+
 use clap::{Args, Parser, Subcommand};
 use jumplabel_selector::Selector;
 
-/// What stands behind each command's options: examples, and what all commands have in common.
-macro_rules! after {
-    ($($example:literal)*) => {
-        concat!("Examples:\n", $("  ", $example, "\n",)* "\n", after!(common))
-    };
-    (common) => {
-        "\
-Selectors:
-  NAME                       by name: net.trace, net.*, 'app::HOOKS[3]'; * is any text, ? one character
-  file:PATH[:LINE[-LINE]]    by the file of the declaration, or its last components; these lines of it
-  fn:NAME                    by a function that has a site, or that such a function was inlined into
-  obj:PATH                   by the program or the shared library
-Of a process, no fn:, and `?` for blanks and commas.
-`check` takes selectors with what the key is to be: =on, =off, =FUNCTION (a static call), =NUMBER (a mode);
-so does `set`, of a process, and +1 and -1 for a user of a key more or less, but no =FUNCTION.
-
-Processes:
-  PID, @NAME, or the path of its socket: the program has an agent, by JUMPLABEL_AGENT=1 or by itself. They are not stopped.
-  --force PID: without an agent; list, check and set of keys, where ptrace is allowed; `set` asks an agent if it finds one.
-  `sites` and `disasm` of a PID read its memory like that, too, and need no --force.
-
-Exit codes:
-  0  as asked
-  1  nothing matched a selector, or something differs
-  2  the command line is wrong
-  3  out of reach: there is no such file, or it is no linked ELF file of an instruction set that has sites; no agent answers
-  4  refused: the file is damaged, or code and tables differ; the program or its system forbids it"
-    };
-}
+use help::after;
 
 /// Lists, shows and checks the static keys of a program or shared library. Reads the file, and never runs it; stripped files and those
 /// of other instruction sets, too. Lists, checks and sets those of a process that has an agent.
 #[derive(Parser)]
-#[command(name = "jumplabel", version, after_help = after!(common))]
+#[command(name = "jumplabel", version, max_term_width = 80, after_help = after!(common))]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -45,16 +19,16 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Lists keys, static calls and modes: what each is at the start, how many sites it has, where it is declared
-    #[command(after_help = after!("jumplabel list ./server                     what there is in a file" "jumplabel list 4711 'net.*'                 what keys of a process are, how many users they have, since when" "jumplabel list @web --json"))]
-    List(Chosen),
+    #[command(after_help = after!("jumplabel list ./server              keys in a file" "jumplabel list 4711 'net.*'          keys of a process, and their users" "jumplabel list @web --json"))]
+    List(List),
     /// Lists sites: address, bytes, state, key, and the functions that they are in
     #[command(after_help = after!("jumplabel sites ./server net.trace fn:receive" "jumplabel sites 4711 obj:libnet.so"))]
-    Sites(Chosen),
+    Sites(Sites),
     /// Shows what sites hold, and what they hold once their key is flipped
-    #[command(after_help = after!("jumplabel disasm 4711 net.trace --site 0    as it is in memory now, and flipped" "jumplabel disasm ./server app::HASH=fast    the way to another function"))]
+    #[command(after_help = after!("jumplabel disasm 4711 net.trace --site 0    in memory now, and flipped" "jumplabel disasm ./server app::HASH=fast    the way to another function"))]
     Disasm(Disasm),
     /// Compares keys with what they are to be, and code with the tables
-    #[command(after_help = after!("jumplabel check ./server wal.fsync=on 'net.*=off'   before a release goes out" "jumplabel check 4711                                code against tables"))]
+    #[command(after_help = after!("jumplabel check ./server wal.fsync=on 'net.*=off'   before a release" "jumplabel check 4711                                code against tables" "jumplabel check @web --repair"))]
     Check(Check),
     /// Writes into a linked program or shared library what only the whole of it shows: lists calls of static calls, and leads them straight
     ///
@@ -84,7 +58,7 @@ pub enum Command {
     /// to follow within a second.
     #[command(after_help = after!("jumplabel follow --etcd http://etcd1:2379,http://etcd2:2379" "jumplabel follow --host web17"))]
     Follow(Follow),
-    /// Prints what completes commands in a shell
+    /// Prints what completes commands in a shell: their words, files, processes and keys
     #[command(after_help = after!("jumplabel completions bash > /etc/bash_completion.d/jumplabel"))]
     Completions(Completions),
     /// Writes manual pages, one for each command
@@ -92,16 +66,15 @@ pub enum Command {
     Man(Man),
 }
 
-/// What is listed.
 #[derive(Args)]
-pub struct Chosen {
-    /// A program or a shared library; or a process: PID, and for list @NAME
-    #[arg(value_name = "FILE")]
+pub struct List {
+    /// A program or a shared library; or a process: PID, @NAME, or the path of its agent's socket
+    #[arg(value_name = "FILE|PROCESS")]
     pub target: String,
-    /// What of it; all, if there is none
+    /// What of it; all, if there is none, but for the static calls of tracepoints
     #[arg(value_name = "SELECTOR")]
     pub selectors: Vec<Selector>,
-    /// For list: of a process that has no agent, keys alone, from its memory
+    /// Of a process that has no agent: keys alone, from its memory
     #[arg(long)]
     pub force: bool,
     /// One line of JSON instead, with "version": 1
@@ -110,12 +83,25 @@ pub struct Chosen {
 }
 
 #[derive(Args)]
+pub struct Sites {
+    /// A program or a shared library, or a process: PID
+    #[arg(value_name = "FILE|PID")]
+    pub target: String,
+    /// What of it; all, if there is none
+    #[arg(value_name = "SELECTOR")]
+    pub selectors: Vec<Selector>,
+    /// One line of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
 pub struct Disasm {
     /// A program or a shared library, or a process: PID
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE|PID")]
     pub target: String,
     /// Whose sites; with =FUNCTION, a static call's way to that
-    #[arg(value_name = "SELECTOR")]
+    #[arg(value_name = "SELECTOR[=FUNCTION]")]
     pub selector: Selector,
     /// Only this site, counted from 0 for each key
     #[arg(long, value_name = "N")]
@@ -124,15 +110,22 @@ pub struct Disasm {
 
 #[derive(Args)]
 pub struct Check {
-    /// A program or a shared library, or a process: PID, @NAME
-    #[arg(value_name = "FILE")]
+    /// A program or a shared library; or a process: PID, @NAME, or the path of its agent's socket
+    #[arg(value_name = "FILE|PROCESS")]
     pub target: String,
     /// What is to be: net.trace=on; without a value, only that code and tables agree; all, if there is none
     #[arg(value_name = "SELECTOR[=VALUE]")]
     pub selectors: Vec<Selector>,
-    /// Of a process that has no agent: keys alone, from its memory
+    /// Of a process that has no agent, from its memory: keys, static calls and modes
     #[arg(long)]
     pub force: bool,
+    /// Lists the functions whose first instruction is a site, where probes and breakpoints go; of a file
+    #[arg(long, conflicts_with = "force")]
+    pub entries: bool,
+    /// First brings sites of a process back that something outside the library has changed, and says how many. With --force, stops all threads
+    /// for that, if there are some, and no agent
+    #[arg(long)]
+    pub repair: bool,
 }
 
 #[derive(Args)]
@@ -216,7 +209,7 @@ pub enum Fleet {
     /// Takes that back: processes change back what they changed for it
     #[command(after_help = after!("jumplabel fleet unset --processes 'web*' 'net.*'"))]
     Unset(FleetUnset),
-    /// Counts processes by what their keys are, as followers last reported
+    /// Lists wishes, and counts processes by what their keys are, as followers last reported
     #[command(after_help = after!("jumplabel fleet list" "jumplabel fleet list --json"))]
     List(FleetList),
 }
@@ -234,6 +227,12 @@ pub struct FleetSet {
     /// Each process takes it back by itself after so many seconds, whatever becomes of etcd: 30, 30s
     #[arg(long = "for", value_name = "SECONDS", value_parser = jumplabel_agent::protocol::duration)]
     pub seconds: Option<u32>,
+    /// Waits until all processes follow, at most so many seconds: 60 if no number is given
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", value_parser = jumplabel_agent::protocol::duration)]
+    pub wait: Option<u32>,
+    /// Wishes it even if some process refuses it
+    #[arg(long)]
+    pub anyway: bool,
 }
 
 #[derive(Args)]
@@ -272,11 +271,13 @@ pub struct Follow {
 #[derive(Args)]
 pub struct Completions {
     /// The shell
+    #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
 }
 
 #[derive(Args)]
 pub struct Man {
     /// A directory that is there
+    #[arg(value_name = "DIRECTORY")]
     pub directory: std::path::PathBuf,
 }

@@ -10,6 +10,7 @@
 //!   table                        keys, calls, modes, sites
 //!   image                        bytes by addresses, symbols, lines
 //!   machine failure arguments    instruction sets, their encoders; refusals and exit codes; the command line
+//!   input                        files that somebody names
 //! ```
 //!
 //! A module uses those below it, and none above or beside it: `make lint` reads this figure, and fails if one does.
@@ -27,6 +28,7 @@ mod fleet;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "no_force.rs")]
 mod force;
 mod image;
+mod input;
 mod link;
 mod linker;
 mod machine;
@@ -74,7 +76,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Fleet(_) | Command::Follow(_) => {
             Err(failure::Failure::OutOfReach("processes can be reached on Linux alone".into()))
         }
-        Command::Completions(what) => commands::pages::completions(what, &mut report),
+        Command::Completions(what) => commands::completion::script(what, &mut report),
         Command::Man(what) => commands::pages::man(what),
     };
     let code = done.unwrap_or_else(|failure| {
@@ -84,6 +86,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
     let _ = out.write_all(report.out.as_bytes());
     let _ = err.write_all(report.err.as_bytes());
     code
+}
+
+/// Whether the script of a shell calls the tool, to complete a command. Then it has its answer.
+pub fn completes() -> bool {
+    commands::completion::answer()
 }
 
 /// What the command `link` makes of the bytes of a file: `None` if it has nothing to do, or why it refuses, with the exit code. Touches no file.

@@ -4,7 +4,9 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{Alternative as _, Arch as _, Code, Kind, Leads, Op, Piece, Rewrite, Sites, State, Target};
+use jumplabel::arch::{
+    Alternative as _, Arch as _, Code, CodeChange, Kind, Leads, Op, Sites, State, StepBytes, Target,
+};
 use jumplabel::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
@@ -96,6 +98,11 @@ impl Machine {
         })
     }
 
+    /// The same, if it leads to `target` itself.
+    pub fn decode_exactly(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
+        with_encoder!(self, A => kind.decode::<A>(code, displacement::<A>(kind, address, target)))
+    }
+
     /// Whether a site at `address` may lead to anything in reach, and not only to its entry's target.
     pub fn leads_anywhere(self, kind: Kind, address: u64) -> bool {
         with_encoder!(self, A => kind.leads::<A>(address as usize) != Leads::ToTarget)
@@ -124,20 +131,20 @@ impl Machine {
     }
 
     /// What a site does, as a number: of a check, whether it jumps; of a naked key's function, what it returns.
-    pub fn does(self, state: State) -> usize {
-        with_encoder!(self, A => state.does::<A>())
+    pub fn action(self, state: State) -> usize {
+        with_encoder!(self, A => state.action::<A>())
     }
 
     /// The state that a flip goes to from `state`.
-    pub fn toward(self, state: State, goal: usize) -> State {
-        with_encoder!(self, A => state.toward::<A>(goal, Some(0)))
+    pub fn toward(self, state: State, action: usize) -> State {
+        with_encoder!(self, A => state.toward::<A>(action, Some(0)))
     }
 
     /// What is written in turn on the way from `old` to `new`: so many bytes from so far into the site. After each, the site does what the one or
     /// the other does.
     #[cfg(target_os = "linux")]
-    pub fn steps(self, old: Code, new: Code) -> Vec<Piece> {
-        with_encoder!(self, A => (0..A::STEPS).filter_map(|number| Rewrite { old, new }.step::<A>(number)).collect())
+    pub fn steps(self, old: Code, new: Code) -> Vec<StepBytes> {
+        with_encoder!(self, A => (0..A::STEPS).filter_map(|number| CodeChange { old, new }.step::<A>(number)).collect())
     }
 
     /// The instruction at a site that holds `state`; on x86, whatever the bytes are.
@@ -146,7 +153,7 @@ impl Machine {
             (_, Some(State::CALLS)) => format!("-> {target:#x}"),
             (Machine::X86, _) => x86(32, bytes, address),
             (Machine::X86_64, _) => x86(64, bytes, address),
-            (Machine::Riscv64, Some(state @ (State::FALSE | State::TRUE))) => format!("li a0, {}", self.does(state)),
+            (Machine::Riscv64, Some(state @ (State::FALSE | State::TRUE))) => format!("li a0, {}", self.action(state)),
             (_, Some(State::JUMP | State::TRUE | State::DIRECT | State::TO_ARM)) => {
                 let jump = match self {
                     Machine::S390x => "jg",

@@ -1,6 +1,6 @@
 //! Processes that have an agent: where its socket is, and what it answers.
 
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 use jumplabel_agent::directory::{self, Socket};
 use jumplabel_agent::protocol::{Answer, LONGEST, Request, VERSION};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+mod hint;
 
 use crate::failure::Failure;
 
@@ -21,6 +25,8 @@ const LONGEST_ANSWER: usize = 64 << 20;
 /// A connection.
 pub struct Process {
     name: String,
+    /// Whose agent it is.
+    user: u32,
     stream: BufReader<UnixStream>,
 }
 
@@ -52,20 +58,20 @@ impl Process {
     /// Connects with the agent that listens there. It must be that of this process, if the target is a number, and of a user whom this one
     /// trusts in any case: its own, or root; root trusts all.
     pub fn at(target: &str, path: &Path) -> Result<Process, Failure> {
-        let stream = connect(path).map_err(|error| {
+        let stream = connect(path, Some(PATIENCE)).map_err(|error| {
             let why = match error.kind() {
                 ErrorKind::ConnectionRefused => {
                     "nobody listens any more: the process has ended, or runs another program".to_owned()
                 }
-                ErrorKind::PermissionDenied => "its own user and root may connect".to_owned(),
+                ErrorKind::PermissionDenied => "not allowed: its own user and root may connect".to_owned(),
+                ErrorKind::WouldBlock => "too many wait there already: is the process stopped?".to_owned(),
                 _ => error.to_string(),
             };
             Failure::OutOfReach(format!("{target}: {}: {why}", path.display()))
         })?;
         let peer = jumplabel_agent::peer(stream.as_fd());
         let peer = peer.map_err(|error| Failure::OutOfReach(format!("{target}: {error}")))?;
-        // SAFETY: asks for a number.
-        let own = unsafe { libc::geteuid() };
+        let own = own_user();
         if own != 0 && peer.uid != 0 && peer.uid != own {
             let why = format!("user {} listens there: it is no agent of yours", peer.uid);
             return Err(Failure::Refused(format!("{target}: {}: {why}", path.display())));
@@ -76,11 +82,20 @@ impl Process {
             return Err(Failure::OutOfReach(format!("{target}: {}: {why}", path.display())));
         }
         stream.set_write_timeout(Some(PATIENCE)).map_err(|error| Failure::OutOfReach(format!("{target}: {error}")))?;
-        Ok(Process { name: target.to_owned(), stream: BufReader::new(stream) })
+        Ok(Process { name: target.to_owned(), user: peer.uid, stream: BufReader::new(stream) })
     }
 
     /// The answer to a request. What makes no sense, or is out of reach, is an error; the rest is in the answer.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
+        self.ask_within(request, Some(PATIENCE))
+    }
+
+    /// The same, however long that takes: as long as the process is stopped.
+    pub fn ask_patiently(&mut self, request: &Request) -> Result<Answer, Failure> {
+        self.ask_within(request, None)
+    }
+
+    fn ask_within(&mut self, request: &Request, patience: Option<Duration>) -> Result<Answer, Failure> {
         let mut line = request.to_string();
         match line.parse::<Request>() {
             Ok(read) if read == *request => {}
@@ -93,9 +108,7 @@ impl Process {
         }
         // One that was cut off has its answer to read, or the end.
         let _ = self.stream.get_mut().write_all(line.as_bytes());
-        let answer = self
-            .read(Some(PATIENCE))?
-            .ok_or_else(|| self.lost("it has closed the connection: its own user and root may connect"))?;
+        let answer = self.read(patience)?.ok_or_else(|| self.cut_off())?;
         match (answer.status, &answer.error) {
             (2, Some(why)) => Err(Failure::Usage(why.clone())),
             (3, Some(why)) => Err(Failure::OutOfReach(format!("{}: {why}", self.name))),
@@ -149,47 +162,98 @@ impl Process {
         }
     }
 
+    /// Why there was no answer: an agent closes the connections of other users at once, and of others only if it has no place for all.
+    fn cut_off(&self) -> Failure {
+        let own = own_user();
+        if own != 0 && own != self.user {
+            return self.lost(&format!("not allowed: the agent of user {} answers that user and root", self.user));
+        }
+        let full = "it serves so many clients at a time, and has given this place to another";
+        self.lost(&format!("the agent closed the connection before it answered: {full}, or has ended: try again"))
+    }
+
     fn lost(&self, why: &str) -> Failure {
         Failure::OutOfReach(format!("{}: {why}", self.name))
     }
 }
 
-/// Connects with a socket, which may have a longer path than an address takes: behind `/proc/PID/root`, say.
-fn connect(path: &Path) -> std::io::Result<UnixStream> {
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Connects with a socket, which may have a longer path than an address takes: in `/proc/PID/root`, say. A process that accepts nobody has
+/// a queue, and once that is full, this waits so long, or not at all.
+fn connect(path: &Path, patience: Option<Duration>) -> std::io::Result<UnixStream> {
     const LONGEST: usize = 107;
-    match (path.parent(), path.file_name()) {
-        (Some(directory), Some(file)) if path.as_os_str().len() > LONGEST => {
-            let directory = std::fs::File::open(directory)?;
-            UnixStream::connect(Path::new(&format!("/proc/self/fd/{}", directory.as_raw_fd())).join(file))
+    let directory; // It stays open until this is connected.
+    let address = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(file)) if path.as_os_str().len() > LONGEST => {
+            directory = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            SocketAddrUnix::new(Path::new(&format!("/proc/self/fd/{}", directory.as_raw_fd())).join(file))
         }
-        _ => UnixStream::connect(path),
-    }
+        _ => SocketAddrUnix::new(path),
+    }?;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(patience.is_none())?;
+    stream.set_write_timeout(patience)?;
+    rustix::net::connect(&stream, &address)?;
+    Ok(stream)
 }
 
 /// Where the socket is of a process by number or by `@NAME`.
 fn path(target: &str) -> Result<PathBuf, Failure> {
     let by_number = pid(target);
-    let without = if by_number.is_some() { ", or add --force, which needs none" } else { "" };
-    let why = |which: &str| {
-        let what = "start the program with JUMPLABEL_AGENT=1, give the path of the socket";
-        Failure::OutOfReach(format!("{target}: no agent{which}: {what}{without}"))
-    };
-    let directories = directories(by_number).map_err(|error| why(&format!(" found ({error})")))?;
+    let lost = |why: String| Failure::OutOfReach(format!("{target}: {why}"));
+    let (mut found, mut unreadable, directories) = (Vec::new(), None, directories(by_number));
     let is_it = |socket: &Socket| match target.strip_prefix('@') {
         Some(name) => socket.name == name && is_alive(&socket.path),
         None => Some(socket.pid) == by_number,
     };
-    let sockets = directories.iter().flat_map(|directory| directory::sockets(directory).unwrap_or_default());
-    let found: Vec<_> = sockets.filter(is_it).collect();
-    let places: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
+    for directory in directories.iter().flatten() {
+        match directory::sockets(directory) {
+            Ok(sockets) => found.extend(sockets.into_iter().filter(is_it)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => unreadable = Some((directory, error)),
+        }
+    }
     match &found[..] {
         [socket] => Ok(socket.path.clone()),
-        [] => Err(why(&format!(" in {}", places.join(", ")))),
+        [] if by_number.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) => {
+            Err(lost("there is no such process".to_owned()))
+        }
+        [] => Err(lost(match unreadable {
+            Some((directory, error)) => unread(directory, &error),
+            None => {
+                no_agent(&directories, by_number.is_some())
+                    + &hint::no_agent(target, directories.as_deref().unwrap_or_default())
+            }
+        })),
         several => {
             let numbers: Vec<_> = several.iter().map(|socket| socket.pid.to_string()).collect();
             Err(Failure::Usage(format!("{target}: there are several; give a number: {}", numbers.join(", "))))
         }
     }
+}
+
+/// That a directory with sockets cannot be read.
+fn unread(directory: &Path, error: &Error) -> String {
+    let who = match error.kind() {
+        ErrorKind::PermissionDenied => ": its own user and root may; XDG_RUNTIME_DIR says where yours is",
+        _ => "",
+    };
+    format!("{} cannot be read: {error}{who}", directory.display())
+}
+
+/// That no socket was found, where, and what helps.
+fn no_agent(directories: &std::io::Result<Vec<PathBuf>>, is_number: bool) -> String {
+    let places = match directories {
+        Ok(all) => format!("in {}", all.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")),
+        Err(error) => format!("found ({error})"),
+    };
+    let without = if is_number { ", or add --force, which needs none" } else { "" };
+    let what = "start the program with JUMPLABEL_AGENT=1, give the path of the socket";
+    format!("no agent {places}: {what}{without}")
 }
 
 /// Where it may be: with this user's, or with those of the process's user.
@@ -202,7 +266,14 @@ fn directories(pid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
     if both.is_empty() { own.map(|own| vec![own]) } else { Ok(both) }
 }
 
+/// The names and numbers of this user's agents, or of those that `XDG_RUNTIME_DIR` says.
+pub fn agents() -> Vec<(String, u32)> {
+    let sockets = directory::default().and_then(|directory| directory::sockets(&directory)).unwrap_or_default();
+    let alive = sockets.into_iter().filter(|socket| is_alive(&socket.path));
+    alive.map(|socket| (socket.name, socket.pid)).collect()
+}
+
 /// Whether somebody listens: what is left of a process that was killed has the name still.
 pub fn is_alive(path: &Path) -> bool {
-    !connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    !connect(path, None).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

@@ -1,10 +1,11 @@
 //! What the selectors choose of a target.
 
-use jumplabel_selector::{Glob, Selector, What};
+use jumplabel_selector::{Assignment, Glob, Selector, What};
 
+use crate::failure::Failure;
 use crate::image::lines::Lines;
 use crate::report::Report;
-use crate::table::Subject;
+use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
 
 /// A key, call or mode that was chosen, with those of its sites that were.
@@ -13,6 +14,11 @@ pub struct Chosen<'target> {
     pub subject: &'target Subject,
     /// Numbers among the subject's sites, and among all.
     pub sites: Vec<(usize, usize)>,
+}
+
+/// All that there is.
+pub fn every(target: &Target) -> Vec<Chosen<'_>> {
+    by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None })
 }
 
 /// What one selector chooses.
@@ -43,7 +49,7 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
                     });
                     !sites.is_empty()
                 }
-                What::Object(glob) => glob.matches_end(&target.name, "/"),
+                What::Object(glob) => glob.matches_end(&object.path, "/"),
             };
             if is_chosen {
                 chosen.push(Chosen { object, subject, sites });
@@ -61,7 +67,7 @@ pub fn by_any<'target>(
     report: &mut Report,
 ) -> (Vec<Chosen<'target>>, bool) {
     if selectors.is_empty() {
-        let all = by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None });
+        let all = every(target);
         if all.is_empty() {
             report.error(&format_args!("{}: no keys", target.name));
         }
@@ -94,9 +100,46 @@ pub fn by_any<'target>(
 /// Whether a selector has chosen something; if not, reports it.
 pub fn something(target: &Target, selector: &Selector, chosen: &[Chosen<'_>], report: &mut Report) -> bool {
     if chosen.is_empty() {
-        report.error(&format_args!("{}: nothing matches `{selector}`", target.name));
+        report.error(&nothing(target, selector));
     }
     !chosen.is_empty()
+}
+
+/// That a selector has chosen nothing.
+pub fn nothing(target: &Target, selector: &Selector) -> String {
+    let names = target.objects.iter().flat_map(|object| &object.table.subjects).map(|subject| &*subject.name);
+    let meant = jumplabel_selector::did_you_mean(&selector.what, names);
+    format!("{}: nothing matches `{selector}`{meant}", target.name)
+}
+
+impl Chosen<'_> {
+    /// A sentence, if it is not what is wanted.
+    pub fn complaint(&self, wanted: &Assignment) -> Result<Option<String>, Failure> {
+        let (name, is) = (&self.subject.name, self.subject.state(self.object));
+        Ok((!self.is(wanted)?).then(|| format!("{name} is {is}, not {}", wanted.value())))
+    }
+
+    /// Whether it is that at the start, or, in a process, now. What a subject cannot be at all is an error of the command line.
+    fn is(&self, wanted: &Assignment) -> Result<bool, Failure> {
+        let (name, value) = (&self.subject.name, wanted.value());
+        let cannot = |what: &str| Err(Failure::Usage(format!("{name} cannot be `{value}`: it is {what}")));
+        match (self.subject.is, wanted) {
+            (Is::Key(on) | Is::Tracepoint(on), Assignment::On) => Ok(on == Some(true)),
+            (Is::Key(on) | Is::Tracepoint(on), Assignment::Off) => Ok(on == Some(false)),
+            (Is::Key(_) | Is::Tracepoint(_), _) => cannot("a key, on or off"),
+            (Is::Mode { mode, .. }, Assignment::Target(number)) => match number.parse::<u8>() {
+                Ok(number) => Ok(number == mode),
+                Err(_) => cannot("a mode, a number"),
+            },
+            (Is::Mode { .. }, _) => cannot("a mode, a number"),
+            (Is::Call(target), Assignment::Target(function)) => {
+                let found = self.object.image.symbols().address_of(function);
+                Ok(target.is_some()
+                    && (found == target || target.map(|at| self.object.function(at)).as_ref() == Some(function)))
+            }
+            (Is::Call(_), _) => cannot("a static call, and leads to a function"),
+        }
+    }
 }
 
 impl Object {

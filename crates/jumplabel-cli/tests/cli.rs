@@ -6,6 +6,8 @@
 mod c;
 #[path = "cli/commands.rs"]
 mod commands;
+#[path = "cli/daemon.rs"]
+mod daemon;
 #[path = "cli/damaged.rs"]
 mod damaged;
 #[path = "cli/documents.rs"]
@@ -30,13 +32,19 @@ mod machines;
 mod ops;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/present.rs"]
+mod present;
 #[path = "cli/programs.rs"]
 mod programs;
 #[path = "cli/refused.rs"]
 mod refused;
+#[path = "cli/repair.rs"]
+mod repair;
 #[path = "cli/server.rs"]
 mod server;
 #[path = "cli/stripped.rs"]
 mod stripped;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/tracepoints.rs"]
+mod tracepoints;

@@ -8,4 +8,5 @@ mod force {
     pub mod figures;
     pub mod killed;
     pub mod refused;
+    mod repair;
 }

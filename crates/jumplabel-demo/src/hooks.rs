@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::{Batch, Error, Outcome, settle, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{Batch, Error, Outcome, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 
 use crate::hash::{FOLD, hash_of};
 
@@ -97,8 +97,8 @@ pub fn set_keys(bits: u8) -> Result<Outcome, Error> {
 }
 
 /// Brings the sites of keys that are off back to what the compiler emitted.
-pub fn settle_keys() -> Result<(), Error> {
-    KEYS.iter().try_for_each(|key| settle(key).map(drop))
+pub fn restore_keys() -> Result<(), Error> {
+    KEYS.iter().try_for_each(|key| restore_pristine(key).map(drop))
 }
 
 /// Brings all atomics to `on`.

@@ -115,12 +115,12 @@ fn print(out: &mut impl Write, all: &[Noted], what: &str, nothing: &str) -> io::
     Ok(())
 }
 
-/// The first jump of five bytes of a function.
+/// The first jump of five bytes of a function, without a prefix that it may have.
 fn first_jump(entry: usize) -> Option<usize> {
     // SAFETY: code of this program, which goes on for longer than that; nobody changes it now.
     let code = unsafe { std::ptr::read_volatile(entry as *const [u8; 32]) };
     let mut instructions = Decoder::with_ip(64, &code, entry as u64, DecoderOptions::NONE).into_iter();
-    instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64).map(|jump| jump.ip() as usize)
+    instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64).map(|jump| jump.next_ip() as usize - 5)
 }
 
 /// The instructions.

@@ -36,7 +36,7 @@ enum Expected {
 #[derive(Clone, Copy)]
 enum Way {
     Out,
-    KeysSettled,
+    KeysPristine,
     KeysOff,
     AtomicsOff,
     In,
@@ -47,7 +47,7 @@ enum Way {
 impl Way {
     const ALL: [(Way, &str); 7] = [
         (Way::Out, "hooks compiled out"),
-        (Way::KeysSettled, "behind keys, off (as compiled)"),
+        (Way::KeysPristine, "behind keys, off (as compiled)"),
         (Way::KeysOff, "behind keys, off (flipped before)"),
         (Way::AtomicsOff, "behind relaxed atomics, off"),
         (Way::In, "hooks compiled in"),
@@ -163,13 +163,13 @@ impl<'a> Session<'a> {
         if !matches!(way, Way::KeysOn) {
             hooks::set_keys(0)?;
         }
-        if matches!(way, Way::KeysSettled) {
-            hooks::settle_keys()?;
+        if matches!(way, Way::KeysPristine) {
+            hooks::restore_keys()?;
         }
         hooks::set_atomics(matches!(way, Way::AtomicsOn));
         Ok(match way {
             Way::Out => self.pass::<hooks::Out>(Expected::Off),
-            Way::KeysSettled | Way::KeysOff => self.pass::<hooks::Keys>(Expected::Off),
+            Way::KeysPristine | Way::KeysOff => self.pass::<hooks::Keys>(Expected::Off),
             Way::AtomicsOff => self.pass::<hooks::Atomics>(Expected::Off),
             Way::In => self.pass::<hooks::In>(Expected::On),
             Way::KeysOn => self.pass::<hooks::Keys>(Expected::On),

@@ -6,10 +6,11 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use core::time::Duration;
 
 use jumplabel::format::Object;
-use jumplabel::text::{
-    Body, Extent, Failure, Held, Image, Place, Summary, Text, Token, Visibility, WriterKind, Writers, Written,
+use jumplabel::platform::{
+    Body, Extent, Failure, Held, Image, Place, Platform, Summary, Token, Visibility, WriteReport, WriterKind,
+    WriterList,
 };
-use jumplabel::{Errno, Error, set_text};
+use jumplabel::{Error, Refusal, set_platform};
 
 use crate::bounds::{Bounds, Slot};
 use crate::lock::Lock;
@@ -68,13 +69,13 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         &self.machine
     }
 
-    /// On the boot CPU, before the first flip, and before any other CPU runs: from now on, flips write. `text` is this kernel, as a
+    /// On the boot CPU, before the first flip, and before any other CPU runs: from now on, flips write. `platform` is this kernel, as a
     /// platform. The kernel's sites are known from now on, whether or not its constructors were run.
     ///
     /// # Safety
     /// `bounds` are the kernel's own. No other CPU runs code with sites but between its [`online`](Self::online) and its
     /// [`offline`](Self::offline).
-    pub unsafe fn start(&'static self, text: &'static &'static dyn Text, bounds: &Bounds) {
+    pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -82,7 +83,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         own.set(bounds);
         self.rendezvous.set_online(self.machine.cpu(), true);
         // SAFETY: nobody has flipped; this keeps the contract, if the machine keeps its own.
-        unsafe { set_text(text) };
+        unsafe { set_platform(platform) };
     }
 
     /// A CPU comes: it serialises, and is stopped by flips from now on. It must not run a site before, and its interrupts must get through
@@ -193,7 +194,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     }
 
     /// Does something while all other CPUs stand still. Whether all went on again, too.
-    pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Errno> {
+    pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Refusal> {
         if self.is_early() {
             return Ok((work(), true));
         }
@@ -203,7 +204,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok((done, gone.is_ok()))
     }
 
-    fn serialise(&self) -> Result<(), Errno> {
+    fn serialise(&self) -> Result<(), Refusal> {
         if self.is_early() {
             self.machine.serialise();
             return Ok(());
@@ -213,7 +214,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 }
 
 // SAFETY: the lock excludes; `open` writes by an alias, while all other CPUs stand still; nothing here has sites.
-unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M, CPUS, PAGES> {
+unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
         let token = self.lock.take(&self.machine, || self.answer())?;
         let unbounded = self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0);
@@ -244,22 +245,28 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Text for Kernel<M
         self.machine.now()
     }
 
-    fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
+    fn writers(&self, _: &Summary, _: &mut Held) -> WriterList {
         match self.phase.load(Ordering::Acquire) {
-            UNAVAILABLE => Writers::default(),
-            _ => Writers::of(&[WriterKind::Custom]),
+            UNAVAILABLE => WriterList::default(),
+            _ => WriterList::of(&[WriterKind::Custom]),
         }
     }
 
-    unsafe fn open(&self, _: WriterKind, _: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<Written, Failure> {
+    unsafe fn open(
+        &self,
+        _: WriterKind,
+        _: &[Extent],
+        _: &mut Held,
+        body: &mut Body<'_>,
+    ) -> Result<WriteReport, Failure> {
         let serialise = || self.serialise();
         let mut pen = Pen { machine: &self.machine, serialise: &serialise, unsynced: false };
         let (result, gone) = self.stopped(|| body(&mut pen)).map_err(Failure::Refused)?;
         let visibility = if gone && !pen.unsynced { Visibility::Immediate } else { Visibility::Eventual };
-        result.map(|()| Written { visibility, ..Written::default() })
+        result.map(|()| WriteReport { visibility, ..WriteReport::default() })
     }
 
-    fn core_sync(&self, _: &mut Held) -> Result<(), Errno> {
+    fn core_sync(&self, _: &mut Held) -> Result<(), Refusal> {
         self.stopped(|| self.serialise())?.0
     }
 

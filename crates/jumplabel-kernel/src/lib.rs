@@ -1,4 +1,4 @@
-//! Static keys in a kernel: a [`Text`](jumplabel::text::Text) of parts that are ready. A kernel gives a few functions, the [`Machine`],
+//! Static keys in a kernel: a [`Platform`](jumplabel::platform::Platform) of parts that are ready. A kernel gives a few functions, the [`Machine`],
 //! and calls [`Kernel::start`] before its first flip.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!
 //! | phase | who runs | what a flip does |
 //! |---|---|---|
-//! | before [`Kernel::start`] | | [`NoText`](jumplabel::Error::NoText) |
+//! | before [`Kernel::start`] | | [`NoPlatform`](jumplabel::Error::NoPlatform) |
 //! | early, from then on | the boot CPU | writes |
 //! | live, from the first [`Kernel::online`] on | several CPUs | stops the others, writes, has all serialise, lets them go |
 //! | unavailable, from [`Kernel::end`] on | | [`NoWriter`](jumplabel::Error::NoWriter) |
@@ -40,5 +40,5 @@ pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
 
-/// The error number of a CPU that did not answer in time, as in [`Errno`](jumplabel::Errno); [`Kernel::late`] says which one.
+/// The error number of a CPU that did not answer in time, as in [`Refusal`](jumplabel::Refusal); [`Kernel::late`] says which one.
 pub const TIMED_OUT: i32 = 110;

@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use jumplabel::Error;
-use jumplabel::text::Token;
+use jumplabel::platform::Token;
 
 use crate::Machine;
 

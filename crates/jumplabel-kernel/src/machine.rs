@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use jumplabel::Errno;
+use jumplabel::Refusal;
 
 /// The parts of a kernel that flips use. No function may have sites, or take a lock that somebody holds who flips.
 ///
@@ -35,7 +35,7 @@ pub unsafe trait Machine: Sync {
     ///
     /// # Errors
     /// There is none: the flip is undone.
-    fn map(&self, address: usize) -> Result<usize, Errno>;
+    fn map(&self, address: usize) -> Result<usize, Refusal>;
 
     /// The address is not used any more.
     fn unmap(&self, _alias: usize) {}

@@ -1,14 +1,14 @@
 //! Writes by way of the kernel's alias: the text itself stays read-only.
 
-use jumplabel::Errno;
-use jumplabel::text::{Write, Writer};
+use jumplabel::Refusal;
+use jumplabel::platform::{Write, Writer};
 
 use crate::Machine;
 
 pub(crate) struct Pen<'a, M: Machine> {
     pub(crate) machine: &'a M,
     /// Has all CPUs serialise, once the writes of a step are done.
-    pub(crate) serialise: &'a dyn Fn() -> Result<(), Errno>,
+    pub(crate) serialise: &'a dyn Fn() -> Result<(), Refusal>,
     /// Some CPU did not.
     pub(crate) unsynced: bool,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Pen<'a, M: Machine> {
 const PAGE: usize = 4096;
 
 impl<M: Machine> Writer for Pen<'_, M> {
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (at, write) in writes.iter().enumerate() {
             // On x86 a site may lie on two pages: what changes there is never one word.
             let here = (PAGE - write.address % PAGE).min(write.bytes().len());
@@ -28,14 +28,14 @@ impl<M: Machine> Writer for Pen<'_, M> {
                 true => Ok(None),
                 false => self.machine.map(write.address + if at_second { here } else { 0 }).map(Some),
             };
-            let refuse = |errno| (at, errno);
+            let refuse = |refusal| (at, refusal);
             let alias = map(false).map_err(refuse)?;
             let behind = map(true).inspect_err(|_| alias.into_iter().for_each(|alias| self.machine.unmap(alias)));
             let aliases = [alias, behind.map_err(refuse)?];
             for ((address, bytes), alias) in parts.into_iter().zip(aliases) {
                 let Some(alias) = alias else { continue };
                 // SAFETY: the alias of a site's bytes; it lies in its page, and in its line of the cache, as the site does.
-                unsafe { Write::new(alias, bytes, write.is_whole()).store() };
+                unsafe { Write::new(alias, bytes, write.is_single_store()).store() };
                 self.machine.clean(address, alias, bytes.len());
                 self.machine.unmap(alias);
             }
@@ -43,7 +43,7 @@ impl<M: Machine> Writer for Pen<'_, M> {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), Errno> {
+    fn sync(&mut self) -> Result<(), Refusal> {
         let synced = (self.serialise)();
         self.unsynced |= synced.is_err();
         synced

@@ -16,7 +16,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use jumplabel::Errno;
+use jumplabel::Refusal;
 
 use crate::{Machine, TIMED_OUT};
 
@@ -60,7 +60,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
     }
 
     /// Gives the next order but `steps - 1`, and waits until all have acknowledged it.
-    fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Errno> {
+    fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
         self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
         let start = machine.now();
@@ -68,7 +68,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
             while acknowledged.load(Ordering::Acquire) != order {
                 if machine.now().saturating_sub(start) > machine.patience() {
                     self.late.store(cpu as u32 + 1, Ordering::Relaxed);
-                    return Err(Errno(TIMED_OUT));
+                    return Err(Refusal::errno(TIMED_OUT));
                 }
                 core::hint::spin_loop();
             }
@@ -77,7 +77,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
     }
 
     /// Stops all others. If one does not answer, lets the others go.
-    pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Errno> {
+    pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Refusal> {
         let stopped = self.give(1, machine);
         if stopped.is_err() {
             self.order.fetch_add(1, Ordering::AcqRel);
@@ -87,13 +87,13 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
     }
 
     /// All others are stopped: this CPU serialises, and so do they.
-    pub(crate) fn serialise(&self, machine: &impl Machine) -> Result<(), Errno> {
+    pub(crate) fn serialise(&self, machine: &impl Machine) -> Result<(), Refusal> {
         machine.serialise();
         self.give(2, machine)
     }
 
     /// Lets the others go, and waits until they do.
-    pub(crate) fn go(&self, machine: &impl Machine) -> Result<(), Errno> {
+    pub(crate) fn go(&self, machine: &impl Machine) -> Result<(), Refusal> {
         self.give(1, machine)
     }
 

@@ -7,8 +7,8 @@ use core::time::Duration;
 use std::thread::{scope, yield_now};
 use std::vec::Vec;
 
-use jumplabel::text::{Text, Write, Writer};
-use jumplabel::{Errno, Error};
+use jumplabel::platform::{Platform, Write, Writer};
+use jumplabel::{Error, Refusal};
 
 use crate::lock::Lock;
 use crate::pen::Pen;
@@ -58,13 +58,13 @@ fn one_is_late() {
     let rendezvous = &Rendezvous::<3>::new();
     rendezvous.set_online(0, true);
     rendezvous.set_online(2, true);
-    assert_eq!(rendezvous.stop(machine), Err(Errno(TIMED_OUT)));
+    assert_eq!(rendezvous.stop(machine), Err(Refusal::errno(TIMED_OUT)));
     assert_eq!(rendezvous.late(), Some(2));
     CPU.set(2);
     rendezvous.answer(machine); // Comes late, and is not kept.
     assert_eq!(machine.counts(), [0; 3]);
     CPU.set(0);
-    assert_eq!(rendezvous.stop(machine), Err(Errno(TIMED_OUT)));
+    assert_eq!(rendezvous.stop(machine), Err(Refusal::errno(TIMED_OUT)));
     rendezvous.set_online(2, false);
     assert_eq!(rendezvous.stop(machine), Ok(()));
     CPU.set(2);
@@ -129,7 +129,7 @@ fn the_end_in_the_middle() {
             KERNEL.end();
         }
         let mut has_written = false;
-        assert_eq!(KERNEL.stopped(|| has_written = true), Err(Errno(TIMED_OUT)), "the end: {is_ended}");
+        assert_eq!(KERNEL.stopped(|| has_written = true), Err(Refusal::errno(TIMED_OUT)), "the end: {is_ended}");
         assert!(!has_written && KERNEL.late() == Some(1));
     }
     // SAFETY: from above.
@@ -145,12 +145,12 @@ fn two_pages() {
     let mut machine = Threads::new(Duration::ZERO);
     let address = pages.0.as_mut_ptr() as usize;
     let (serialise, writes) =
-        (|| Err(Errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
+        (|| Err(Refusal::errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
     machine.refused = address + 4096;
     let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
     // SAFETY: the pages above.
     let refused = unsafe { pen.write(&writes) };
-    assert_eq!(refused, Err((1, Errno(5))));
+    assert_eq!(refused, Err((1, Refusal::errno(5))));
     // A refused page was counted, and nothing is left of it.
     assert_eq!(machine.mapped.load(SeqCst), 1);
     // SAFETY: the same.
@@ -159,7 +159,7 @@ fn two_pages() {
     let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
     // SAFETY: the same.
     unsafe { pen.write(&writes) }.unwrap();
-    assert!(pen.sync() == Err(Errno(9)) && pen.unsynced);
+    assert!(pen.sync() == Err(Refusal::errno(9)) && pen.unsynced);
     // SAFETY: the same.
     let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
     assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);

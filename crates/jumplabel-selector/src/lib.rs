@@ -15,6 +15,7 @@
 //! assignment; a name that contains one, or ends in `+1` or `-1`, is chosen by a `?` in its place.
 
 mod glob;
+mod nearest;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 pub use glob::Glob;
+pub use nearest::did_you_mean;
 
 /// One argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

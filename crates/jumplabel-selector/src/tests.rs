@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Assignment, Glob, Selector, What};
+use super::{Assignment, Glob, Selector, What, did_you_mean};
 
 fn parsed(text: &str) -> Selector {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -123,4 +123,35 @@ proptest! {
             prop_assert!(error.contains('`'));
         }
     }
+}
+
+#[test]
+fn misspelt() {
+    let names =
+        ["net.trace", "net.traced", "net.unused", "wal.fsync", "app::HOOKS[3]", "app::cache::VERIFY", "net:packet"];
+    for (text, meant) in [
+        ("net.trcae", "; did you mean net.trace or net.traced?"),
+        ("net.trce=on", "; did you mean net.trace or net.traced?"),
+        ("NET.TRACE", "; did you mean net.trace or net.traced?"),
+        ("wal.fysnc", "; did you mean wal.fsync?"),
+        ("trase", "; did you mean net.trace?"),
+        ("fsync", "; did you mean wal.fsync?"),
+        ("cache::verfy", "; did you mean app::cache::VERIFY?"),
+        ("app::HOOK[3]", "; did you mean app::HOOKS[3]?"),
+        ("net.packet", "; did you mean net:packet?"),
+        ("nte.*", "; did you mean net.trace, net.traced or net.unused?"),
+        ("*.fsnyc", "; did you mean wal.fsync?"),
+        ("nobody.*", ""),
+        ("*", ""),
+        ("x", ""),
+        ("", ""),
+        ("file:net.trace", ""),
+        ("fn:net.trace", ""),
+        ("\u{e4}\u{f6}\u{fc}\u{df}", ""),
+    ] {
+        let what = text.split('=').next().unwrap().parse().unwrap_or(What::Name(Glob::new("")));
+        assert_eq!(did_you_mean(&what, names), meant, "{text}");
+    }
+    // No time goes into what nobody has typed.
+    assert_eq!(did_you_mean(&What::Name(Glob::new(&"x".repeat(4096))), names), "");
 }

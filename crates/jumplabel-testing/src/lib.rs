@@ -2,12 +2,16 @@
 //! and builds of the projects in test-crates.
 #![cfg(target_os = "linux")]
 
+#[cfg(target_os = "linux")]
+pub mod beside;
+pub mod breadth;
 #[cfg(all(target_arch = "x86_64", jumplabel_sites))]
 pub mod call_sites;
 pub mod cargo;
 pub mod clock;
 #[cfg(target_pointer_width = "64")]
 pub mod far;
+pub mod headers;
 #[cfg(jumplabel_sites)]
 pub mod pages;
 pub mod programs;

@@ -19,7 +19,7 @@ pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powe
 };
 
 /// What a site must be aligned to.
-pub const ALIGN: usize = if Native::WHOLE {
+pub const ALIGN: usize = if Native::SINGLE_STORE {
     4
 } else if cfg!(target_arch = "s390x") {
     2
@@ -92,10 +92,10 @@ impl Pages {
     }
 
     /// Turns all keys off, and brings their sites back to the pristine state.
-    pub fn settle(&self) {
+    pub fn restore_pristine(&self) {
         self.set(false).unwrap();
         for key in self.keys {
-            jumplabel::settle(key).unwrap();
+            jumplabel::restore_pristine(key).unwrap();
         }
     }
 

@@ -24,6 +24,14 @@ pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::remove_file(written)
 }
 
+/// Waits until a process that was just spawned is its program. `spawn` can return earlier: `/proc/PID/environ` and `maps` are empty until the
+/// kernel has made the new address space.
+pub fn wait_until_begun(pid: u32) {
+    while std::fs::read(format!("/proc/{pid}/environ")).unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -6,58 +6,67 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jumplabel::text::{
-    Body, Extent, Failure, Held, Image, Place, Runtime, Summary, Text, Token, Write, Writer, Writers, Written, builtin,
+use jumplabel::platform::{
+    Body, Extent, Failure, Held, Image, Place, Platform, Runtime, Summary, Token, Write, WriteReport, Writer,
+    WriterList, builtin,
 };
-use jumplabel::{Errno, Error, WriterKind, set_text};
+use jumplabel::{Error, Refusal, WriterKind, set_platform};
 
 /// What a twin does in its own way; the rest is built in.
 pub trait Twin: Sync {
-    /// As `Text::lock`.
+    /// As `Platform::lock`.
     fn lock(&self) -> Result<Token, Error> {
         builtin().lock()
     }
-    /// As `Text::unlock`.
+    /// As `Platform::lock_anyway`.
+    fn lock_anyway(&self) -> Result<Token, Error> {
+        builtin().lock_anyway()
+    }
+    /// As `Platform::unlock`.
     fn unlock(&self, token: Token) {
-        // SAFETY: called as `Text::unlock` is.
+        // SAFETY: called as `Platform::unlock` is.
         unsafe { builtin().unlock(token) }
     }
-    /// As `Text::writers`.
-    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+    /// As `Platform::writers`.
+    fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList {
         builtin().writers(summary, held)
     }
-    /// As `Text::open`.
+    /// As `Platform::open`.
     fn open(
         &self,
         kind: WriterKind,
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         self.begin();
-        // SAFETY: called as `Text::open` is.
+        // SAFETY: called as `Platform::open` is.
         unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Through(self, writer))) }
     }
     /// As `Writer::sync` of the writer that was opened.
-    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
         writer.sync()
     }
-    /// As `Text::core_sync`.
-    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+    /// As `Platform::core_sync`.
+    fn core_sync(&self, held: &mut Held) -> Result<(), Refusal> {
         builtin().core_sync(held)
     }
-    /// As `Text::left_writable`.
+    /// As `Platform::left_writable`.
     fn left_writable(&self, held: &mut Held) -> bool {
         builtin().left_writable(held)
     }
-    /// As `Text::is_alone`.
+    /// As `Platform::is_alone`.
     fn is_alone(&self, held: &mut Held) -> bool {
         builtin().is_alone(held)
+    }
+    /// As `Platform::readable`.
+    fn readable(&self, address: usize, far: bool) -> Range<usize> {
+        builtin().readable(address, far)
     }
     /// A writer is opened.
     fn begin(&self) {}
     /// As `Writer::write` of the writer that was opened.
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         // SAFETY: called as `Writer::write` is.
         unsafe { writer.write(writes) }
     }
@@ -67,32 +76,35 @@ pub trait Twin: Sync {
 pub fn install(twin: impl Twin + 'static) {
     jumplabel::text_reserved(0..1).unwrap(); // the built-in lock, once: it makes what a twin goes on to use
     // SAFETY: at the start of a scenario, where nobody flips yet.
-    unsafe { set_text(platform(twin)) };
+    unsafe { set_platform(platform(twin)) };
 }
 
 /// `twin` as a platform.
-pub fn platform(twin: impl Twin + 'static) -> &'static &'static dyn Text {
-    let text: &'static dyn Text = Box::leak(Box::new(Platform(twin)));
-    Box::leak(Box::new(text))
+pub fn platform(twin: impl Twin + 'static) -> &'static &'static dyn Platform {
+    let platform: &'static dyn Platform = Box::leak(Box::new(Twinned(twin)));
+    Box::leak(Box::new(platform))
 }
 
 struct Through<'a, T: ?Sized>(&'a T, &'a mut dyn Writer);
 
 impl<T: Twin + ?Sized> Writer for Through<'_, T> {
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         self.0.write(self.1, writes)
     }
-    fn sync(&mut self) -> Result<(), Errno> {
+    fn sync(&mut self) -> Result<(), Refusal> {
         self.0.sync(self.1)
     }
 }
 
-struct Platform<T>(T);
+struct Twinned<T>(T);
 
 // SAFETY: as the built-in platform, but for what is broken on purpose.
-unsafe impl<T: Twin> Text for Platform<T> {
+unsafe impl<T: Twin> Platform for Twinned<T> {
     fn lock(&self) -> Result<Token, Error> {
         self.0.lock()
+    }
+    fn lock_anyway(&self) -> Result<Token, Error> {
+        self.0.lock_anyway()
     }
     unsafe fn unlock(&self, token: Token) {
         self.0.unlock(token);
@@ -113,7 +125,7 @@ unsafe impl<T: Twin> Text for Platform<T> {
     fn now(&self) -> Duration {
         builtin().now()
     }
-    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+    fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList {
         self.0.writers(summary, held)
     }
     fn is_alone(&self, held: &mut Held) -> bool {
@@ -125,13 +137,13 @@ unsafe impl<T: Twin> Text for Platform<T> {
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         self.0.open(kind, extents, held, body)
     }
-    fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Errno> {
+    fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
         builtin().prepare(kind, held)
     }
-    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+    fn core_sync(&self, held: &mut Held) -> Result<(), Refusal> {
         self.0.core_sync(held)
     }
     fn left_writable(&self, held: &mut Held) -> bool {
@@ -150,8 +162,14 @@ unsafe impl<T: Twin> Text for Platform<T> {
         // SAFETY: by the contract.
         unsafe { builtin().image(words) }
     }
+    fn has_record(&self, address: usize) -> bool {
+        builtin().has_record(address)
+    }
     fn is_code(&self, address: usize) -> bool {
         builtin().is_code(address)
+    }
+    fn readable(&self, address: usize, far: bool) -> Range<usize> {
+        self.0.readable(address, far)
     }
     fn symbol(&self, address: usize) -> Option<&'static CStr> {
         builtin().symbol(address)
@@ -191,10 +209,10 @@ impl PrivateLock {
 }
 
 /// Writes one by one with a pause behind each, so that what looks at the wrong moment looks at half a batch.
-pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
     for (at, write) in writes.chunks(1).enumerate() {
         // SAFETY: a part of what the writer was opened for.
-        unsafe { writer.write(write) }.map_err(|(_, errno)| (at, errno))?;
+        unsafe { writer.write(write) }.map_err(|(_, refusal)| (at, refusal))?;
         std::thread::yield_now();
     }
     Ok(())

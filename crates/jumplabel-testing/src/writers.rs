@@ -1,5 +1,5 @@
 //! The writers that work where the test runs. An emulator goes on running what it has translated when `procmem` changes the
-//! bytes under it; there the canary must say so.
+//! bytes under it; there the self-test must say so.
 
 use jumplabel::WriterKind;
 
@@ -18,6 +18,6 @@ pub fn turn(number: usize) -> Option<WriterKind> {
 
 /// The automatic choice and all others that work.
 pub fn all() -> Vec<Option<WriterKind>> {
-    let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+    let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
     all.into_iter().filter(|&writer| works(writer)).collect()
 }

@@ -3,11 +3,11 @@
 use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::key::count::Change;
 use crate::ops::RawOps;
 use crate::patch::{self, Outcome, Request, Settable};
+use crate::platform::{self, list::Owned};
+use crate::raw::count::Change;
 use crate::switch::RawMode;
-use crate::text::{self, list::Owned};
 
 /// A set of changes that are verified, written and synced together.
 ///
@@ -74,8 +74,8 @@ impl<'key, const N: usize> Batch<'key, N> {
     }
 
     /// Turns a key on or off, leads a static call somewhere, changes a mode.
-    pub fn set<S: Settable>(mut self, subject: &'key S, value: S::Value) -> Self {
-        match subject.request(value) {
+    pub fn set<S: Settable>(mut self, patchable: &'key S, value: S::Value) -> Self {
+        match patchable.request(value) {
             Ok(request) => self.push(request),
             Err(error) => {
                 self.error.get_or_insert(error);
@@ -134,30 +134,56 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// A change without types, for the C API and for what operators ask.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub enum RawChange<'subject> {
-    Key(&'subject RawKey, bool),
-    Inc(&'subject RawKey),
-    Dec(&'subject RawKey),
-    Call(&'subject RawCall, usize),
-    Mode(&'subject RawMode, usize),
+pub enum RawChange<'patchable> {
+    Key(&'patchable RawKey, bool),
+    Inc(&'patchable RawKey),
+    Dec(&'patchable RawKey),
+    Call(&'patchable RawCall, usize),
+    Mode(&'patchable RawMode, usize),
+    /// The same for a while, or the end of it: what was asked for since stays.
+    For(Stay, &'patchable RawKey, bool),
+    ModeFor(Stay, &'patchable RawMode, usize),
 }
 
-/// [`set_all`] of keys, static calls and modes.
+/// Whether a change for a while begins or ends.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub enum Stay {
+    Begins,
+    Ends,
+}
+
+impl Stay {
+    const fn bits(self) -> usize {
+        match self {
+            Stay::Begins => patch::LENT,
+            Stay::Ends => patch::RETURNED,
+        }
+    }
+}
+
+/// [`set_all`] of keys, static calls and modes. Takes every item before anything changes: an error among them changes nothing.
 ///
 /// # Errors
-/// As [`set_all`]; [`Error::NoSuchMode`].
+/// As [`set_all`]; [`Error::NoSuchMode`]; the first that is among the items.
 ///
 /// # Safety
 /// A call's number is the address of a function of its type, or 0 for its default.
 #[doc(hidden)]
-pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'subject>>) -> Result<Outcome, Error> {
+pub unsafe fn commit_all<'patchable, E: From<Error>>(
+    changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
+) -> Result<Outcome, E> {
     commit_each(changes.into_iter().map(|change| {
-        Ok(match change {
+        Ok(match change? {
             RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
             RawChange::Inc(key) => Request::of_key(key, Change::Inc),
             RawChange::Dec(key) => Request::of_key(key, Change::Dec),
             RawChange::Call(call, target) => call.request(target)?,
-            RawChange::Mode(mode, number) => Request::new(mode, number),
+            RawChange::Mode(mode, number) => mode.change_to(number, 0),
+            RawChange::For(stay, key, on) => {
+                Request::new(patch::LentKey::of(key), Change::to(on) as usize | stay.bits())
+            }
+            RawChange::ModeFor(stay, mode, number) => mode.change_to(number, stay.bits()),
         })
     }))
 }
@@ -165,21 +191,26 @@ pub unsafe fn commit_all<'subject>(changes: impl IntoIterator<Item = RawChange<'
 /// [`Ops::set`](crate::Ops::set) without types, for the C API: with the table's static calls, and without hooks.
 ///
 /// # Errors
-/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`].
+/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; the first that is among the items.
 ///
 /// # Safety
 /// As for [`commit_all`].
 #[doc(hidden)]
-pub unsafe fn set_ops<'subject>(
-    ops: &'subject RawOps,
+pub unsafe fn set_ops<'patchable, E: From<Error>>(
+    ops: &'patchable RawOps,
     backend: usize,
-    calls: impl IntoIterator<Item = (&'subject RawCall, usize)>,
-) -> Result<Outcome, Error> {
-    let calls = calls.into_iter().map(|(call, target)| call.request(target));
+    calls: impl IntoIterator<Item = Result<(&'patchable RawCall, usize), E>>,
+) -> Result<Outcome, E> {
+    let calls = calls.into_iter().map(|call| {
+        let (call, target) = call?;
+        Ok(call.request(target)?)
+    });
     commit_each(core::iter::once(Ok(Request::new(ops, backend))).chain(calls))
 }
 
-fn commit_each<'subject>(requests: impl Iterator<Item = Result<Request<'subject>, Error>>) -> Result<Outcome, Error> {
+fn commit_each<'patchable, E: From<Error>>(
+    requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
+) -> Result<Outcome, E> {
     let mut requests = requests.fuse();
     let Some(first) = requests.next() else { return Ok(Outcome::default()) };
     let first = first?;
@@ -188,9 +219,9 @@ fn commit_each<'subject>(requests: impl Iterator<Item = Result<Request<'subject>
         *place = request?;
         len += 1;
     }
-    let Some(more) = requests.next() else { return patch::commit(&mut few[..len]) };
-    let mut many = Owned::new(text::text());
+    let Some(more) = requests.next() else { return Ok(patch::commit(&mut few[..len])?) };
+    let mut many = Owned::new(platform::platform());
     let few = few.into_iter().map(Ok);
-    few.chain([more]).chain(requests).try_for_each(|request| many.push(request?))?;
-    patch::commit(many.list.as_mut_slice())
+    few.chain([more]).chain(requests).try_for_each(|request| Ok::<_, E>(many.push(request?)?))?;
+    Ok(patch::commit(many.list.as_mut_slice())?)
 }

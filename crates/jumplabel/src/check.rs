@@ -1,4 +1,4 @@
-//! Checks. Each is one instruction in line (5 bytes on x86-64) and one table entry of 16 bytes.
+//! Checks. Each is one instruction in line (6 bytes on x86-64) and one table entry of 16 bytes.
 //!
 //! ```text
 //!                        falls through (in line)     jumps (out of line)
@@ -21,7 +21,7 @@
 
 use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
-use crate::record::declaration::offset_in;
+use crate::key_record::declaration::offset_in;
 
 /// The number that the assembler gets for a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the
 /// table, says whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a

@@ -12,25 +12,37 @@ use core::fmt;
 
 use crate::arch::Code;
 
-/// An error number of the operating system, 0 if a call was not made.
+/// Why a writer, or core sync, was refused: by the system, with an error number, unless it is one of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Errno(pub i32);
+pub struct Refusal(i32); // One number and no enum: a program with one key is a kilobyte smaller.
 
-impl Errno {
-    /// The writer was not tried.
-    pub const NONE: Errno = Errno(0);
+impl Refusal {
+    /// It was not tried.
+    pub const NOT_TRIED: Refusal = Refusal(0);
     /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies
     /// at the place of /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches
-    /// translated code; the canary finds that.
-    pub const LIED: Errno = Errno(-1);
+    /// translated code; the self-test of a writer finds that.
+    pub const NO_EFFECT: Refusal = Refusal(i32::MIN);
+
+    /// By an error number of the system, or of the platform. 0 is [`NOT_TRIED`](Self::NOT_TRIED).
+    #[must_use]
+    pub const fn errno(number: i32) -> Refusal {
+        Refusal(number)
+    }
+
+    /// The error number, if that was the reason.
+    #[must_use]
+    pub fn as_errno(self) -> Option<i32> {
+        (self != Refusal::NOT_TRIED && self != Refusal::NO_EFFECT).then_some(self.0)
+    }
 }
 
-impl fmt::Display for Errno {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Errno::NONE => f.write_str("not tried"),
-            Errno::LIED => f.write_str("wrote, but the code did not change, or the old code kept running"),
-            Errno(number) => write!(f, "errno {number}"),
+            Refusal::NOT_TRIED => f.write_str("not tried"),
+            Refusal::NO_EFFECT => f.write_str("wrote, but the code did not change, or the old code kept running"),
+            Refusal(number) => write!(f, "errno {number}"),
         }
     }
 }
@@ -44,7 +56,7 @@ pub enum WriterKind {
     /// Pages made writable for the batch: cheapest for many.
     Mprotect,
     /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
-    Swap,
+    Remap,
     /// A writer of another platform, such as a kernel.
     Custom,
 }
@@ -52,23 +64,24 @@ pub enum WriterKind {
 impl WriterKind {
     /// All kinds, in the order of their numbers.
     pub(crate) const ALL: [WriterKind; 4] =
-        [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap, WriterKind::Custom];
+        [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap, WriterKind::Custom];
 
     /// The writer that `JUMPLABEL_WRITER` means by a name; `None` for `auto`. For [`set_writer`](crate::set_writer).
     ///
     /// # Errors
     /// [`Error::UnknownWriter`].
     pub fn named(name: &str) -> Result<Option<WriterKind>, Error> {
-        Self::named_by(name.as_bytes()).ok_or(Error::UnknownWriter)
+        Self::named_by(name.as_bytes())
     }
 
     /// [`named`](Self::named) for what need not be text.
-    pub(crate) fn named_by(name: &[u8]) -> Option<Option<WriterKind>> {
+    pub(crate) fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
         if name == b"auto" {
-            return Some(None);
+            return Ok(None);
         }
         let [writers @ .., _] = Self::ALL;
-        writers.into_iter().find(|kind| kind.name().as_bytes() == name).map(Some)
+        let named = writers.into_iter().find(|kind| kind.name().as_bytes() == name);
+        named.map(Some).ok_or(Error::UnknownWriter)
     }
 
     /// Its name, as `JUMPLABEL_WRITER` takes it.
@@ -77,7 +90,7 @@ impl WriterKind {
         match self {
             WriterKind::Procmem => "procmem",
             WriterKind::Mprotect => "mprotect",
-            WriterKind::Swap => "swap",
+            WriterKind::Remap => "remap",
             WriterKind::Custom => "custom",
         }
     }
@@ -85,32 +98,32 @@ impl WriterKind {
 
 /// The writers that refused, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals([Errno; WriterKind::ALL.len()]);
+pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
 impl Refusals {
     /// Notes a refusal. If a writer refuses several times, the last one counts.
-    pub(crate) fn note(&mut self, kind: WriterKind, errno: Errno) {
+    pub(crate) fn note(&mut self, kind: WriterKind, refusal: Refusal) {
         if let Some(place) = self.0.get_mut(kind as usize) {
-            *place = errno;
+            *place = refusal;
         }
     }
 
     /// Those that were tried, each once.
-    pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Errno)> {
-        WriterKind::ALL.into_iter().zip(self.0).filter(|(_, errno)| *errno != Errno::NONE)
+    pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Refusal)> {
+        WriterKind::ALL.into_iter().zip(self.0).filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
     }
 
-    /// What a writer met; [`Errno::NONE`] if it was not tried.
+    /// What a writer met; [`Refusal::NOT_TRIED`] if it was not tried.
     #[must_use]
-    pub fn of(&self, kind: WriterKind) -> Errno {
+    pub fn of(&self, kind: WriterKind) -> Refusal {
         self.0.get(kind as usize).copied().unwrap_or_default()
     }
 }
 
 impl fmt::Display for Refusals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (kind, errno)) in self.iter().enumerate() {
-            write!(f, "{}{}: {errno}", if number > 0 { ", " } else { "" }, kind.name())?;
+        for (number, (kind, refusal)) in self.iter().enumerate() {
+            write!(f, "{}{}: {refusal}", if number > 0 { ", " } else { "" }, kind.name())?;
         }
         Ok(())
     }
@@ -120,9 +133,10 @@ impl fmt::Display for Refusals {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory).
+    /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refuses
+    /// to block signals; then no writer was tried.
     Denied {
-        /// What each of them met.
+        /// What each of them met; empty if signals could not be blocked.
         refused: Refusals,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
@@ -134,13 +148,22 @@ pub enum Error {
         /// What it holds.
         found: Code,
     },
+    /// Code that a flip, or a list of sites, has to read cannot be read: it is execute-only, or a protection key or `mprotect` forbids it.
+    /// Nothing was read or written.
+    Unreadable {
+        /// Address of a site, or of the arms of a switch.
+        address: usize,
+    },
     /// A static call was to lead to itself: to its trampoline, whose address `*CALL` is.
     Circular {
         /// Address of the trampoline.
         address: usize,
     },
-    /// There is no platform: a kernel that has not called [`set_text`](crate::set_text).
-    NoText,
+    /// No constructor of the object that the key, call or mode is in has run: this is a constructor of a library that the object is linked
+    /// with, a function in `.preinit_array`, or one that the dynamic loader calls to choose another (IFUNC). The sites are not known yet.
+    TooEarly,
+    /// There is no platform: a kernel that has not called [`set_platform`](crate::set_platform).
+    NoPlatform,
     /// The platform has no writer for this: a kernel's platform chooses none; or only `procmem` may write, and a call that a table lists
     /// has to change; or the build has no sites.
     NoWriter,
@@ -189,19 +212,25 @@ pub enum Error {
         address: usize,
     },
     /// Other threads run, and this change is not safe beside them. Pristine sites change in several steps, and core sync was refused
-    /// between them; or an operation in place is a whole instruction that must change at once; in both cases, `swap` did not work. Or
+    /// between them; or an operation in place is a whole instruction that must change at once; in both cases, `remap` did not work. Or
     /// lock prefixes were to be taken out.
     MultiThreaded {
-        /// Why core sync was refused; [`Errno::NONE`] if it would be no help.
-        core_sync: Errno,
-        /// Why `swap` was; [`Errno::NONE`] if it was not tried.
-        swap: Errno,
+        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if it would be no help.
+        core_sync: Refusal,
+        /// Why `remap` was; [`Refusal::NOT_TRIED`] if it was not tried.
+        remap: Refusal,
     },
     /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to this
     /// key, or does not say to which; flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
+    },
+    /// A tool such as BOLT copied the code of this key's sites to another place. The copies run, and have no sites: the table still
+    /// lists the old ones. Flips of keys that have no such site work.
+    CopiedCode {
+        /// Address of a site in the old code.
+        address: usize,
     },
     /// The bounds of an object in a kernel, or of its table, are not known: the kernel gave none, or the linker's script put the
     /// sections `__jump_table` and `__jump_keys` into another one. All flips are refused, because unknown sites would not change.
@@ -227,7 +256,7 @@ pub enum Error {
     /// Nobody knows the keys of this program: it has no sites, and its constructors, which would have listed the keys, were not run.
     /// WebAssembly has none.
     NoRecords,
-    /// There is no memory for the index or the list of edits (`mmap` was refused), or no thread for a deferred dec (`clone`).
+    /// There is no memory for the index or the list of changes (`mmap` was refused), or no thread for a deferred dec (`clone`).
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {

@@ -1,4 +1,4 @@
-//! The layouts that a binary carries and that copies of the library share, in one place. The macros and the C header emit them, the
+//! The layouts that a binary carries and that instances of the library share, in one place. The macros and the C header emit them, the
 //! runtime reads them, tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the
 //! header with this file.
 //!
@@ -8,7 +8,7 @@
 //!   __jump_keys       KeyRecord, one for each declaration            never
 //!   .rodata           Declaration, one for each                      never
 //!   __jump_foreign    a word for each use of another object's key    never
-//!   .note.jumplabel   the way to this copy's Runtime                 never
+//!   .note.jumplabel   the way to this instance's Runtime                 never
 //!   .data             Object, one in each executable or library      linked into a list at start-up
 //! ```
 //!
@@ -59,7 +59,7 @@ pub const KIND_MASK: u32 = 0xf;
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key: it returns whether the key is on.
 pub const NAKED: u8 = 1;
-/// The kind of the trampoline of a static call: it leads to the call's target, directly or by way of a slot.
+/// The kind of the trampoline of a static call: it leads to the call's target, directly or through a slot.
 pub const JUMP: u8 = 2;
 /// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, and then
 /// an [`Arm`] for each.
@@ -261,29 +261,29 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
 }
 
-/// One copy of this library in the process.
+/// One instance of this library in the process.
 #[repr(C)]
 pub struct Runtime {
     /// [`MAGIC`].
     pub(crate) magic: [u32; 2],
     /// [`VERSION`].
     pub(crate) version: u32,
-    /// Whether the copy is on the platform's list of copies.
+    /// Whether the instance is on the platform's list of instances.
     pub(crate) membership: AtomicU32,
-    /// 1 if the copy is never unloaded, and hears of forks and of the end of the process for all copies.
+    /// 1 if the instance is never unloaded, and hears of forks and of the end of the process for all instances.
     pub(crate) stays: AtomicU32,
     /// The phase of its transaction; see `patch::in_flight`. Changed under the lock.
     pub(crate) phase: AtomicU32,
     pub(crate) objects: AtomicPtr<Object>,
-    /// The next copy, in the list that [`Text::runtimes`](crate::text::Text::runtimes) begins.
+    /// The next instance, in the list that [`Platform::runtimes`](crate::platform::Platform::runtimes) begins.
     pub(crate) next: AtomicPtr<Runtime>,
-    /// What the copies of a platform share; null until there is something to share.
-    pub(crate) shared: AtomicPtr<()>,
-    /// An `extern "C" fn()` that undoes or finishes what the copy had begun, for another copy that holds the lock. Null as long as the
-    /// copy has begun nothing.
+    /// The state that the instances of a process share, in the form of the platform; null until it exists.
+    pub(crate) process_state: AtomicPtr<()>,
+    /// An `extern "C" fn()` that undoes or finishes what the instance had begun, for another instance that holds the lock. Null as long as
+    /// the instance has begun nothing.
     pub(crate) recover: AtomicPtr<()>,
-    /// An `extern "C" fn(usize, usize)` for another copy that holds the lock: the object between two addresses is about to be unloaded,
-    /// or, between 0 and 0, the process was copied in mid-flip. Null as long as the copy has changed nothing but keys.
+    /// An `extern "C" fn(usize, usize)` for another instance that holds the lock: the object between two addresses is about to be unloaded,
+    /// or, between 0 and 0, the process was forked in mid-flip. Null as long as the instance has changed nothing but keys.
     pub(crate) tell: AtomicPtr<()>,
 }
 

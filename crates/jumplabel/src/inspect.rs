@@ -10,14 +10,14 @@ use crate::error::Error;
 use crate::format::{Entry, NAKED};
 use crate::key::RawKey;
 use crate::key::info::KeyInfo;
+use crate::key_record::name::named;
+use crate::key_record::{self, Record};
 use crate::patch::Lock;
-use crate::record::name::named;
-use crate::record::{self, Record};
+use crate::platform::list::{List, Owned};
+use crate::platform::{Held, Objects};
 use crate::site::{index, object};
 use crate::switch::RawMode;
 use crate::switch::info::ModeInfo;
-use crate::text::list::{List, Owned};
-use crate::text::{Held, Objects};
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
@@ -74,17 +74,17 @@ fn each_record<T: Copy>(
     #[cfg(jumplabel_sites)]
     let visited = collect(
         |infos, held| {
-            for record in record::all(held).filter(is) {
+            for record in key_record::all(held).filter(is) {
                 // SAFETY: what it is of is a byte at least.
-                let address = core::ptr::from_ref(unsafe { record.subject::<u8>(0) }) as usize;
-                infos.push(info(&record, count(address, held)?), held.text())?;
+                let address = core::ptr::from_ref(unsafe { record.patchable::<u8>(0) }) as usize;
+                infos.push(info(&record, count(address, held)?), held.platform())?;
             }
             Ok(())
         },
         visit,
     );
     #[cfg(not(jumplabel_sites))]
-    let visited = record::all().map(|all| all.filter(is).map(|record| info(&record, 0)).for_each(visit));
+    let visited = key_record::all().map(|all| all.filter(is).map(|record| info(&record, 0)).for_each(visit));
     visited.map(drop)
 }
 
@@ -98,14 +98,15 @@ fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
 #[cfg(jumplabel_sites)]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
-        for record in record::all(held).filter(Record::is_key) {
+        for record in key_record::all(held).filter(Record::is_key) {
             for element in which(&record) {
                 // SAFETY: the record of a key.
-                let key: &RawKey = unsafe { record.subject(element) };
+                let key: &RawKey = unsafe { record.patchable(element) };
                 let sites = count(key.address(), held)?;
-                keys.push(KeyInfo::of(&record, element, sites), held.text())?;
+                keys.push(KeyInfo::of(&record, element, sites, keys.len()), held.platform())?;
             }
         }
+        KeyInfo::drop_repeated(keys);
         Ok(())
     };
     collect(fill, visit)
@@ -115,9 +116,9 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;
-    for record in record::all()?.filter(Record::is_key) {
+    for record in key_record::all()?.filter(Record::is_key) {
         for element in which(&record) {
-            visit(KeyInfo::of(&record, element, 0));
+            visit(KeyInfo::of(&record, element, 0, count));
             count += 1;
         }
     }
@@ -209,12 +210,12 @@ pub fn for_each_mode_site(mode: &RawMode, visit: impl FnMut(Site)) -> Result<usi
     sites_of(mode.address(), visit)
 }
 
-fn sites_of(subject: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
+fn sites_of(patchable: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
     let fill = |sites: &mut List<Site>, held: &Held<Objects>| {
         for object in object::all(held) {
-            for entry in index::entries(object, subject, held)?.iter() {
+            for entry in index::entries(object, patchable, held)?.iter() {
                 // SAFETY: the object is loaded, the lock is held, and the index has checked the entry.
-                sites.push(unsafe { Site::of(entry) }, held.text())?;
+                sites.push(unsafe { Site::of(entry) }, held.platform())?;
             }
         }
         Ok(())
@@ -271,8 +272,8 @@ fn collect<T: Copy>(
     mut visit: impl FnMut(T),
 ) -> Result<usize, Error> {
     let lock = Lock::take()?;
-    let text = lock.text();
-    let mut found = Owned::new(text);
+    let platform = lock.platform();
+    let mut found = Owned::new(platform);
     fill(&mut found.list, &lock.objects)?;
     drop(lock);
     found.list.iter().copied().for_each(&mut visit);

@@ -41,7 +41,7 @@
 //! | have instructions that depend on the processor's features | [`alternative!`], [`alternatives`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
-//! | run in a kernel | [`text::Text`], [`set_text`] |
+//! | run in a kernel | [`platform::Platform`], [`set_platform`] |
 //!
 //! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
 //! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
@@ -49,7 +49,7 @@
 //!
 //! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) adds
 //! what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate has no dependency, and needs a
-//! [`text::Text`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a load, a test
+//! [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a load, a test
 //! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
 
 #![no_std]
@@ -65,23 +65,23 @@ pub mod call;
 #[doc(hidden)] // Public for the macros.
 pub mod check;
 mod error;
-mod flags;
 pub mod format;
 mod inspect;
 pub mod key;
+#[doc(hidden)] // Public for the macros.
+pub mod key_record;
 mod load;
 #[doc(hidden)] // Public for the macros.
 pub mod ops;
 mod patch;
-#[doc(hidden)] // Public for the macros.
-pub mod record;
+pub mod platform;
+mod raw;
 #[cfg(feature = "std")]
 mod scoped;
 mod site;
 mod sort;
 #[doc(hidden)] // Public for the macros.
 pub mod switch;
-pub mod text;
 #[cfg(feature = "std")]
 #[doc(hidden)] // Public for the macros.
 pub mod trace;
@@ -89,10 +89,10 @@ pub mod up;
 
 pub use batch::{Batch, set_all};
 #[doc(hidden)] // For the C API.
-pub use batch::{RawChange, commit_all, set_ops};
+pub use batch::{RawChange, Stay, commit_all, set_ops};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
-pub use error::{Errno, Error, Refusals, WriterKind};
+pub use error::{Error, Refusal, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;
@@ -102,17 +102,17 @@ pub use inspect::{
 };
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;
-pub use key::flip::settle;
+pub use key::flip::restore_pristine;
 pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use load::set_text;
+pub use load::set_platform;
 pub use ops::{Ops, RawOps};
-pub use patch::{Lock, Outcome, Settable, prepare, probe};
+pub use patch::{Lock, Outcome, Settable, prepare, probe, verify};
+pub use platform::{Visibility, Warnings, set_writer};
 #[cfg(feature = "std")]
 pub use scoped::KeyGuard;
 pub use switch::info::ModeInfo;
 pub use switch::{Modes, RawMode, StaticMode};
-pub use text::{Visibility, Warnings, set_writer};
 #[cfg(feature = "std")]
 pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes};

@@ -1,19 +1,19 @@
 //! Objects come and go: their constructors and destructors call these functions.
 //!
 //! ```text
-//!   loaded      locate; the first of this copy starts the platform; link; catch up with keys that were flipped
-//!   unloaded    unlink; forget everything that leads there; the last of this copy stops the platform
+//!   loaded      locate; the first of this instance starts the platform; link; catch up with keys that were flipped
+//!   unloaded    unlink; forget everything that leads there; the last of this instance stops the platform
 //!   fork        the child puts its sites right, if somebody may have been flipping
 //!   exit        objects that could be unloaded stay: other threads go on flipping while destructors run
 //! ```
 
-use crate::text::{Text, custom};
+use crate::platform::{Platform, custom};
 #[cfg(jumplabel_sites)]
 use {
     crate::format::{IN_PROGRAM, Object, STAYS, VERSION},
     crate::patch::{self, Lock},
+    crate::platform::{Callbacks, instances::RUNTIME, platform},
     crate::site::{index, object},
-    crate::text::{Callbacks, copies::RUNTIME, text},
     core::sync::atomic::Ordering,
 };
 
@@ -21,16 +21,16 @@ use {
 /// constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
 ///
 /// # Safety
-/// Nobody has flipped yet, or nobody is flipping. `text` keeps the contract of [`Text`].
-pub unsafe fn set_text(text: &'static &'static dyn Text) {
-    custom::set(text);
+/// Nobody has flipped yet, or nobody is flipping. `platform` keeps the contract of [`Platform`].
+pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
+    custom::set(platform);
     #[cfg(jumplabel_sites)]
     {
-        RUNTIME.objects().for_each(|object| object.locate(*text));
+        RUNTIME.objects().for_each(|object| object.locate(*platform));
         if !RUNTIME.is_empty() {
             let in_program = RUNTIME.objects().any(|object| object.has(IN_PROGRAM));
             // SAFETY: the library's callbacks.
-            unsafe { text.start(in_program, &CALLBACKS) };
+            unsafe { platform.start(in_program, &CALLBACKS) };
         }
         register_own();
     }
@@ -53,19 +53,20 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     if record.version != VERSION || RUNTIME.objects().any(|known| core::ptr::eq(known, record)) {
         return;
     }
+    patch::set_registered();
     // A constructor that came before this one may have flipped keys of this object already.
-    let flipped = !RUNTIME.shared.load(Ordering::Acquire).is_null();
-    record.locate(text());
+    let flipped = !RUNTIME.process_state.load(Ordering::Acquire).is_null();
+    record.locate(platform());
     if RUNTIME.is_empty() {
         // SAFETY: the library's callbacks.
-        unsafe { text().start(record.has(IN_PROGRAM), &CALLBACKS) };
+        unsafe { platform().start(record.has(IN_PROGRAM), &CALLBACKS) };
     }
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
     }
     // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an error: the
     // next flip of their key repairs sites that could not be brought up to date.
-    let lock = Lock::take();
+    let lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
     if let Ok(mut lock) = lock {
@@ -77,11 +78,11 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         let right = lock.and_then(|mut lock| {
             let tried = patch::catch_up(record, &mut lock);
             patch::tell_others(&lock);
-            patch::verify(record, tried, &lock.objects)
+            patch::demand_right(record, tried, &lock.objects)
         });
         // A check that takes the wrong arm is worse.
         match right {
-            Err(error) if record.is_unlinked() => crate::text::abort(object as usize, error),
+            Err(error) if record.is_unlinked() => crate::platform::abort(object as usize, error),
             _ => {}
         }
     }
@@ -112,7 +113,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         return; // The process ends; the sites stay, for threads and destructors that still flip.
     }
     // If the lock cannot be taken, this thread holds it already, or it was never made: either way nobody else walks the list.
-    let lock = Lock::take();
+    let lock = Lock::take_anyway();
     let mut link = &RUNTIME.objects;
     loop {
         let at = link.load(Ordering::Acquire);
@@ -136,15 +137,15 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // If the platform cannot tell the object's bounds, forget everything.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     patch::unload(&addresses, &mut lock);
-    lock.text().unload(&addresses, &mut lock.platform);
+    lock.platform().unload(&addresses, &mut lock.platform_state);
     #[cfg(feature = "std")]
     crate::key::deferred::unload(&addresses, &lock);
     if RUNTIME.is_empty() {
         patch::release_lists(&mut lock);
         #[cfg(feature = "std")]
-        crate::trace::readers::stop(lock.text());
-        // SAFETY: the last object of this copy goes, and so does the copy.
-        unsafe { lock.text().stop(&mut lock.platform) };
+        crate::trace::readers::stop(lock.platform());
+        // SAFETY: the last object of this instance goes, and so does the instance.
+        unsafe { lock.platform().stop(&mut lock.platform_state) };
     }
 }
 
@@ -158,7 +159,7 @@ fn forked(in_mid_flip: bool) {
     }
     if in_mid_flip {
         // Whoever takes the lock first puts the sites right. An error cannot be reported here; the next flip meets it again.
-        drop(Lock::take());
+        drop(Lock::take_anyway());
     }
 }
 
@@ -177,7 +178,7 @@ fn ending(keep: fn(usize) -> bool) {
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
-    let lock = Lock::take().ok()?;
+    let lock = Lock::take_anyway().ok()?;
     let mut next = usize::MAX;
     for object in object::all(&lock.objects) {
         let record = core::ptr::from_ref(object) as usize;
@@ -191,12 +192,12 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
     (next != usize::MAX).then_some(next)
 }
 
-// The object that contains this copy has a record, a constructor and a destructor even without keys and sites: its note,
-// by which other copies find it, must not outlive it.
+// The object that contains this instance has a record, a constructor and a destructor even without keys and sites: its note,
+// by which other instances find it, must not outlive it.
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(crate::__object_asm!());
 
-/// Registers the object that contains this copy, if nobody runs constructors: in a kernel.
+/// Registers the object that contains this instance, if nobody runs constructors: in a kernel.
 #[cfg(jumplabel_sites)]
 fn register_own() {
     unsafe extern "C" {

@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::key::count::Change;
 use crate::key::flip::{change, change_locked};
-use crate::patch::{Lock, Outcome};
+use crate::patch::{self, Outcome, Request};
+use crate::raw::count::Change;
 
 /// The keys that have a guard, and the threads that made them.
 static GUARDED: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
@@ -22,8 +22,8 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
 /// [`RawKey::scoped`].
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
-pub struct KeyGuard<'key> {
-    key: &'key RawKey,
+pub struct KeyGuard {
+    key: &'static RawKey,
     /// `None` as long as there is nothing to give back.
     before: Option<bool>,
 }
@@ -33,6 +33,9 @@ impl RawKey {
     /// the library) wait for each other, so tests that need different states of it can run beside each other. `enable`,
     /// `inc` and the like do not wait for a guard. Whoever needs guards of several keys takes them in one order on all threads: two
     /// threads that each wait for the other's key wait for ever.
+    ///
+    /// A key with a guard is known by its address. So the key is a static or leaked: a guard that is forgotten holds that key, and no other one
+    /// that comes to lie where it lay.
     ///
     /// If a deferred dec is due, the user that has left is counted off by the guard, and does not come back with the old state.
     ///
@@ -44,7 +47,7 @@ impl RawKey {
     /// # Errors
     /// [`Error::Reentrant`] if this thread has a guard of the key already. Otherwise as [`enable`](Self::enable) and
     /// [`disable`](Self::disable). On any error there is no guard, and nothing has changed.
-    pub fn scoped(&self, on: bool) -> Result<KeyGuard<'_>, Error> {
+    pub fn scoped(&'static self, on: bool) -> Result<KeyGuard, Error> {
         let (key, me) = (self.address(), thread::current().id());
         let mut guards = guarded();
         while let Some((_, thread)) = guards.iter().find(|(guarded, _)| *guarded == key) {
@@ -57,7 +60,7 @@ impl RawKey {
         drop(guards);
         // If something is refused, this is dropped, and gives nothing back.
         let mut guard = KeyGuard { key: self, before: None };
-        let mut lock = Lock::take()?;
+        let mut lock = patch::locked(&[Request::new(self, 0)])?;
         let before = self.is_held();
         change_locked(self, Change::to(on), &mut lock)?;
         guard.before = Some(before);
@@ -65,7 +68,7 @@ impl RawKey {
     }
 }
 
-impl KeyGuard<'_> {
+impl KeyGuard {
     /// Gives the state back, as the drop does, and returns the outcome.
     ///
     /// # Errors
@@ -79,7 +82,7 @@ impl KeyGuard<'_> {
     }
 }
 
-impl Drop for KeyGuard<'_> {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
         let _ = self.give_back();
         guarded().retain(|(key, _)| *key != self.key.address());

@@ -1,4 +1,4 @@
-//! One sort for everything that is sorted here: requests, edits, the index.
+//! One sort for everything that is sorted here: requests, site changes, the index.
 //!
 //! The standard library's sort is a copy of some six kilobytes for each type. This one knows places only, and asks for comparisons and
 //! swaps through a table of methods, so there is one copy. It sorts in place, without memory of its own, and is never slower than
@@ -72,7 +72,7 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
     }
 }
 
-/// Puts the entry in the middle in its place: what is not greater before it, what is not less behind it.
+/// Puts the entry in the middle in its place: what is not greater before it, what is not less after it.
 fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
     places.swap(start, start + (end - start) / 2);
     let (mut left, mut right) = (start, end);

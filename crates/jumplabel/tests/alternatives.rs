@@ -4,7 +4,7 @@
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::{Errno, Error, WriterKind, alternative, alternatives, set_writer};
+use jumplabel::{Error, Refusal, WriterKind, alternative, alternatives, set_writer};
 use jumplabel_testing::scenario::{fork, passes, reap};
 
 /// Whether anything is applied here.
@@ -83,7 +83,7 @@ fn applied() {
     passes(|| {
         assert!(!PATCHED || alternatives::has("popcnt") && alternatives::has("sse3"), "a processor of 2008");
         reap(fork(|| {
-            [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Swap].into_iter().all(|writer| {
+            [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Remap].into_iter().all(|writer| {
                 reap(fork(|| {
                     set_writer(Some(writer));
                     each_is(false);
@@ -100,7 +100,7 @@ fn applied() {
     });
 }
 
-/// A thread may be between two instructions: not even `swap`.
+/// A thread may be between two instructions: not even `remap`.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
 fn refused_beside_threads() {
@@ -112,11 +112,11 @@ fn refused_beside_threads() {
                     std::thread::yield_now()
                 }
             });
-            for writer in [None, Some(WriterKind::Swap), Some(WriterKind::Mprotect)] {
+            for writer in [None, Some(WriterKind::Remap), Some(WriterKind::Mprotect)] {
                 set_writer(writer);
                 assert_eq!(
                     alternatives::apply(),
-                    Err(Error::MultiThreaded { core_sync: Errno::NONE, swap: Errno::NONE })
+                    Err(Error::MultiThreaded { core_sync: Refusal::NOT_TRIED, remap: Refusal::NOT_TRIED })
                 );
                 each_is(false);
             }
@@ -125,16 +125,56 @@ fn refused_beside_threads() {
     });
 }
 
+/// One that something else has changed stays so while there are other threads, which may be between two of its instructions.
+#[test]
+#[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
+fn strayed_beside_threads() {
+    passes(|| {
+        reap(fork(|| {
+            alternatives::apply().unwrap();
+            let site = site_of(same_length, 2);
+            write(site + 1, 1);
+            let stop = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::thread::yield_now()
+                    }
+                });
+                for writer in [None, Some(WriterKind::Remap), Some(WriterKind::Procmem)] {
+                    set_writer(writer);
+                    let refused = Error::MultiThreaded { core_sync: Refusal::NOT_TRIED, remap: Refusal::NOT_TRIED };
+                    assert_eq!((jumplabel::verify(), same_length()), (Err(refused), 1));
+                }
+                set_writer(None);
+                // A child has one thread.
+                reap(fork(|| {
+                    jumplabel::verify().unwrap();
+                    each_is(true);
+                    true
+                }));
+                stop.store(true, Ordering::Relaxed);
+            });
+            true
+        }));
+    });
+}
+
+/// The place of `mov eax, number` in a function.
+fn site_of(function: fn() -> u64, number: u8) -> usize {
+    let entry = function as *const () as usize;
+    // SAFETY: a function of more bytes than that.
+    let code = unsafe { (entry as *const [u8; 96]).read_volatile() };
+    entry + code.windows(5).position(|bytes| bytes == [0xb8, number, 0, 0, 0]).unwrap()
+}
+
 /// What a debugger leaves at one of them keeps all of them as they are.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
 fn foreign_bytes() {
     passes(|| {
         reap(fork(|| {
-            let entry = same_length as *const () as usize;
-            // SAFETY: a function of more bytes than that.
-            let code = unsafe { (entry as *const [u8; 96]).read_volatile() };
-            let site = entry + code.windows(5).position(|bytes| bytes == [0xb8, 1, 0, 0, 0]).unwrap();
+            let site = site_of(same_length, 1);
             write(site + 1, 9);
             let error = alternatives::apply().unwrap_err();
             assert!(matches!(error, Error::ForeignBytes { address, .. } if address == site), "{error:?}");

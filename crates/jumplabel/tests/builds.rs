@@ -1,7 +1,7 @@
 //! One program with sites in every kind of code (test-crates/shapes), built in many ways: each time it must pass its own
 //! checks, and its file must keep the promises of the format.
 //!
-//! `make test` builds a representative part: every optimisation level, every kind of LTO, every linker, static, musl, the
+//! `make test-all` builds a representative part: every optimisation level, every kind of LTO, every linker, static, musl, the
 //! oldest compiler. `JUMPLABEL_ALL_BUILDS=1` builds the full product.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 
@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use binary::Binary;
+use jumplabel_testing::breadth;
 use jumplabel_testing::cargo::{self, Build};
 
 const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
@@ -60,11 +61,7 @@ fn shapes() -> Build {
 }
 
 fn installed(program: &str) -> bool {
-    let found = program.is_empty() || Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        println!("skipped: {program} is not installed");
-    }
-    found
+    program.is_empty() || breadth::has(program)
 }
 
 /// Builds, runs, reads the file. Returns it.
@@ -167,7 +164,7 @@ fn relocation_models() {
         let not_pie = shapes().env(RUSTFLAGS, "-Crelocation-model=static").link(&[DROP_DEAD]);
         check_and_discard(&Build { target: Some(MUSL), ..not_pie });
     } else {
-        println!("skipped: rustup target add {MUSL}");
+        breadth::leave_out(MUSL);
     }
 }
 
@@ -186,8 +183,7 @@ fn weak_keys() {
 #[test]
 fn oldest_compiler() {
     if !Command::new("rustup").args(["run", MSRV, "rustc", "-V"]).output().is_ok_and(|it| it.status.success()) {
-        println!("skipped: rustup toolchain install {MSRV}");
-        return;
+        return breadth::leave_out(MSRV);
     }
     for level in ["0", "3"] {
         check_and_discard(&Build { toolchain: Some(MSRV), ..shapes().env(OPT_LEVEL, level).link(&[DROP_DEAD]) });
@@ -201,11 +197,10 @@ fn thread_sanitizer() {
     let build = shapes().env(RUSTFLAGS, "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
     let build = Build { toolchain: Some("nightly"), target: Some(GNU), ..build };
     if !cargo::has_target(build.toolchain, GNU) {
-        println!("skipped: rustup toolchain install nightly");
-        return;
+        return breadth::leave_out("nightly");
     }
     let results = build.results(&["shapes"]);
-    for writer in ["procmem", "mprotect", "swap"] {
+    for writer in ["procmem", "mprotect", "remap"] {
         let mut program = Command::new(&results[0]);
         let printed = cargo::run(program.env("JUMPLABEL_WRITER", writer).env("TSAN_OPTIONS", "report_bugs=0"));
         assert!(printed.ends_with("ok\n"), "{writer}: {printed}");
@@ -243,7 +238,7 @@ fn fallback() {
         let strict = Build::of("fallback").env(RUSTFLAGS, "-Dwarnings");
         cargo::discard(&Build { target: Some(WASM), ..strict }.results(&["libfallback.rlib"]));
     } else {
-        println!("skipped: rustup target add {WASM}");
+        breadth::leave_out(WASM);
     }
 }
 
@@ -251,8 +246,7 @@ fn fallback() {
 #[test]
 fn no_std() {
     if !cargo::has_target(None, BARE) {
-        println!("skipped: rustup target add {BARE}");
-        return;
+        return breadth::leave_out(BARE);
     }
     let kernel = Build { target: Some(BARE), ..Build::of("kernel").env(RUSTFLAGS, "-Crelocation-model=static") };
     let results = kernel.results(&["kernel"]);
@@ -273,7 +267,7 @@ fn no_std() {
 /// Two versions of the library in one program would have two locks: cargo refuses (`links`).
 #[test]
 fn two_versions_are_refused() {
-    let output = Build::of("two-copies").command("tree").output().unwrap();
+    let output = Build::of("two-versions").command("tree").output().unwrap();
     let printed = cargo::printed(&output);
     assert!(!output.status.success() && printed.contains("package `jumplabel` links to"), "{printed}");
 }

@@ -9,7 +9,7 @@ mod running;
 
 use std::sync::OnceLock;
 
-use jumplabel::{Batch, Error, WriterKind, for_each_call, set_writer, static_call, static_key};
+use jumplabel::{Batch, Error, WriterKind, for_each_call, set_writer, static_call, static_key, verify};
 use jumplabel_testing::call_sites::{code, displacement, list};
 use jumplabel_testing::scenario::passes;
 use jumplabel_testing::writers;
@@ -220,6 +220,45 @@ fn under_mdwe() {
         for (number, target) in targets {
             HOOK.update(target).unwrap();
             assert!(sites.iter().all(|site| site.leads_to() == trampoline() && (site.function)(0) == number));
+        }
+    });
+}
+
+/// Calls that the file leads straight to the default, as a tool writes them: nothing has strayed. If the bytes of the file come back later,
+/// they are known for what they are.
+#[test]
+fn led_to_the_default_in_the_file() {
+    use std::os::unix::fs::FileExt;
+    passes(|| {
+        let sites = sites_in_file(true);
+        let straight = sites.iter().filter(|site| !site.is_torn()).count();
+        assert_eq!(verify().unwrap().sites, 0);
+        let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem").unwrap();
+        let in_file: Vec<[u8; 4]> = sites
+            .iter()
+            .map(|site| {
+                let mut bytes = [0; 4];
+                memory.read_exact_at(&mut bytes, site.displacement as u64).unwrap();
+                bytes
+            })
+            .collect();
+        let stray = || {
+            let places = sites.iter().zip(&in_file);
+            places.for_each(|(site, bytes)| memory.write_all_at(bytes, site.displacement as u64).unwrap());
+            let leads_to_one = |site: &&Site| (site.function)(0) == 1;
+            assert_eq!(sites.iter().filter(leads_to_one).count(), straight, "nothing has strayed");
+        };
+        let [_, near, far] = targets();
+        for (number, target) in [near, far] {
+            for repair in [|| verify(), || HOOK.update(HOOK.query())] {
+                HOOK.update(target).unwrap();
+                stray();
+                assert_eq!(repair().unwrap().sites, straight);
+                lead_to((number, target), &sites);
+            }
+            stray();
+            HOOK.reset().unwrap();
+            assert!(sites.iter().all(|site| (site.function)(0) == 1));
         }
     });
 }

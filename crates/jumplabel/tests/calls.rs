@@ -1,5 +1,7 @@
 //! Static calls: what they lead to, and to whom.
 
+#[path = "calls/hidden.rs"]
+mod hidden;
 #[path = "calls/listed.rs"]
 mod listed;
 #[cfg(all(target_arch = "x86_64", jumplabel_trampolines))]

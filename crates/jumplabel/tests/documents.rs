@@ -11,6 +11,12 @@ mod commands;
 mod desk;
 #[path = "documents/exists.rs"]
 mod exists;
+#[path = "documents/flags.rs"]
+mod flags;
+#[path = "documents/kernels.rs"]
+mod kernels;
+#[path = "documents/links.rs"]
+mod links;
 #[path = "documents/listings.rs"]
 mod listings;
 #[path = "documents/manual.rs"]
@@ -18,12 +24,11 @@ mod manual;
 #[path = "documents/markdown.rs"]
 mod markdown;
 
-use std::path::Path;
 use std::process::Command;
 
 use Rule::{C, Commands, Excused, Kernel, KernelInC, Rust, Tried};
 use blocks::{BLOCKS, Rule, rule_of};
-use commands::{command, in_example};
+use commands::{at_desk, command};
 use desk::{example, package, prefix, printed, read, repository, scratch, shell, succeeds, write};
 use exists::exists;
 use markdown::{commands, lines, split};
@@ -44,7 +49,7 @@ fn try_document(document: &str) {
             "all of a program in C, and nothing else"
         );
         match rule {
-            Rust(prints) => rust(block.line, &block.text, prints),
+            Rust(prints) => rust(&format!("{}{}", stem(document), block.line), &block.text, prints),
             C(prints) => c(&block.text, prints),
             Commands => lines(&block.text).iter().for_each(|line| command(line).unwrap()),
             Tried(function) | Kernel(function) | KernelInC(function) => function(&block.text),
@@ -53,28 +58,29 @@ fn try_document(document: &str) {
     }
 }
 
-/// A program of the README's crate, optimised.
-fn rust(line: usize, program: &str, prints: &str) {
-    let name = format!("block{line}");
-    write(&example().join("src/bin").join(name.clone() + ".rs"), program);
-    printed(&format!("cargo build --release --bin {name}"), example());
-    assert_eq!(printed(&format!("target/release/{name}"), example()), prints);
+fn stem(document: &str) -> String {
+    document.trim_start_matches("docs/").trim_end_matches(".md").to_lowercase()
 }
 
+/// A program, optimised, in a crate with the dependencies of the README's.
+fn rust(name: &str, program: &str, prints: &str) {
+    let manifest = std::fs::read_to_string(example().join("Cargo.toml")).unwrap();
+    let dependencies = manifest.find("[dependencies]").expect("dependencies");
+    let directory = package("programs", &manifest[dependencies..], &format!("src/bin/{name}.rs"), program);
+    printed(&format!("cargo build --release --bin {name}"), &directory);
+    assert_eq!(printed(&format!("target/release/{name}"), &directory), prints);
+}
+
+/// The README's program in C, which lies where its step has installed the library.
 fn c(program: &str, prints: &str) {
-    write(&example().join("program.c"), program);
+    assert_eq!(std::fs::read_to_string(prefix().with_file_name("program.c")).unwrap(), program);
     let link = "cc -Wall -Wextra -Werror program.c $(pkg-config --cflags --libs jumplabel)";
     for rest in ["-Wl,-rpath,$PREFIX/lib && ./a.out", "&& LD_LIBRARY_PATH=$PREFIX/lib ./a.out", "-static && ./a.out"] {
-        assert_eq!(in_example(&format!("{link} {rest}")), prints, "{rest}");
+        assert_eq!(at_desk(&format!("{link} {rest}")), prints, "{rest}");
     }
 }
 
-/// The README's manifest: its example is built with it.
-fn manifest(_: &str) {
-    assert!(example().join("target/release/example").exists());
-}
-
-/// The README's manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)
+/// The manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)
 fn without_std(manifest: &str) {
     let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
                   pub fn flip() -> Result<Option<jumplabel::WriterKind>, jumplabel::Error> {\n    \
@@ -83,54 +89,12 @@ fn without_std(manifest: &str) {
     printed("cargo build --release", &directory);
 }
 
-/// The README's manifest for a kernel: a library without std, for a target without any.
+/// The manifest for a kernel: a library without std, for a target without any.
 fn kernel(manifest: &str) {
     let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\
                   pub fn check() -> bool {\n    jumplabel::static_branch_unlikely!(KEY)\n}\n";
     let directory = package("kernel", manifest, "src/lib.rs", source);
     printed("cargo build --release --target x86_64-unknown-none", &directory);
-}
-
-/// The kernel of docs/kernels.md: built of its blocks, and booted.
-fn tiny_kernel(program: &str) {
-    let text = |words| desk::block("docs/kernels.md", words).text;
-    let here = env!("CARGO_MANIFEST_DIR");
-    let manifest = format!(
-        "{}\n[patch.crates-io]\njumplabel = {{ path = \"{here}\" }}\njumplabel-kernel = {{ path = \"{here}-kernel\" }}\n\n[workspace]\n",
-        text("jumplabel-kernel = \"0.1\"")
-    );
-    // Not beside the README's crates: their directory of what was built has another name.
-    let directory = scratch("kernel-of-documents");
-    write(&directory.join("Cargo.toml"), &manifest);
-    let files = [(".cargo/config.toml", "[build]"), ("link.ld", "ENTRY(start)")];
-    files.iter().for_each(|(file, words)| write(&directory.join(file), &text(words)));
-    write(&directory.join("src/main.rs"), program);
-    build_and_boot(&text("cargo build --release\nqemu"), &directory);
-    let crates = printed("cargo tree --edges normal --prefix none 2>/dev/null | sed 's/ .*//' | sort -u", &directory);
-    assert_eq!(crates, "jumplabel\njumplabel-kernel\ntiny\n");
-    let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
-    let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
-    assert!(bytes.is_some_and(|bytes: usize| bytes <= 20_450), "more code than before: {sections}");
-}
-
-/// The one in C, which lies beside the repository.
-fn tiny_kernel_in_c(program: &str) {
-    let directory = scratch("kernel-in-c-of-documents").join("tiny");
-    write(&directory.join("tiny.c"), program);
-    write(&directory.join("link.ld"), &desk::block("docs/kernels.md", "ENTRY(start)").text);
-    let beside = directory.with_file_name("jumplabel");
-    if !beside.exists() {
-        std::os::unix::fs::symlink(repository("."), beside).unwrap();
-    }
-    build_and_boot(&desk::block("docs/kernels.md", "--features kernel-alone").text, &directory);
-}
-
-/// The last command boots.
-fn build_and_boot(commands: &str, directory: &Path) {
-    let (build, boot) = commands.trim_end().rsplit_once('\n').expect("commands");
-    build.lines().for_each(|line| drop(printed(line, directory)));
-    let said = printed(&format!("timeout 60 {boot}"), directory).replace('\r', "");
-    assert!(said.ends_with("off\non\n"), "{said}");
 }
 
 /// docs/porting.md names the files of `arch`.
@@ -151,12 +115,14 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 16] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/benchmarks.md",
+    "docs/building.md",
+    "docs/features.md",
     "docs/how-it-works.md",
     "docs/kernels.md",
     "docs/linux-api.md",
@@ -207,6 +173,40 @@ fn commands_in_the_text() {
     assert!(count > 30, "{count} commands were found in all documents");
 }
 
+/// The README is the door, and not the house.
+#[test]
+fn the_readme_is_short() {
+    let (readme, words) = (read("README.md"), |text: &str| text.split_whitespace().count());
+    assert!(readme.lines().count() <= 150 && words(&readme) <= 1_250, "{} words", words(&readme));
+}
+
+/// Links lead to files and headings, and sources name documents that there are.
+#[test]
+fn links_lead_somewhere() {
+    let mut count = 0;
+    for document in DOCUMENTS {
+        for link in links::links(&split(&read(document)).1) {
+            links::leads(document, &link).unwrap_or_else(|missing| panic!("{document}: {link}: {missing}"));
+            count += 1;
+        }
+    }
+    assert!(count > 80, "{count} links were found in all documents");
+    let count = links::documents_in_sources(|source, name| {
+        assert!(DOCUMENTS.contains(&name), "{}: {name}", source.display());
+    });
+    assert!(count > 40, "{count} documents are named in sources");
+}
+
+/// docs/building.md has every flag and variable that the sources ask for.
+#[test]
+fn flags_are_listed() {
+    let listed = read("docs/building.md");
+    let all = flags::all();
+    assert!(all.len() >= 18, "{all:?}");
+    let missing: Vec<_> = all.iter().filter(|flag| !listed.contains(&format!("`{flag}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// What is new, or wrong, is found out.
 #[test]
 fn broken_twins() {
@@ -227,6 +227,12 @@ fn broken_twins() {
     ] {
         assert!(exists(missing).is_err(), "{missing}");
     }
+    for broken in ["coffee.md", "docs/safety.md#coffee", "#coffee", "docs/coffee/"] {
+        assert!(links::leads("README.md", broken).is_err(), "{broken}");
+    }
+    assert_eq!(links::links("[a](b.md#c), `x`, [d\ne](../f/) [g](https://example.org)"), ["b.md#c", "../f/"]);
+    let headings = "# C and C++\n\n## `a_b`: it's 1\n\n## C and C++\n\n#no\n";
+    assert_eq!(links::anchors(headings), ["c-and-c", "a_b-its-1", "c-and-c-1"]);
     assert!(listings::fields("0 4 a\n4 4 b\n", 8).is_ok());
     assert!(listings::fields("0 4 a\n8 4 b\n", 12).is_err() && listings::fields("0 4 a\n", 8).is_err());
     assert_eq!(commands("Say `make\nlint`, `.ci/x`, `make` or `cargo test`."), ["make lint", ".ci/x", "cargo test"]);

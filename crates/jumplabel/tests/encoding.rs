@@ -39,7 +39,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Code, Kind, Piece, Rewrite, Sites, State, Template};
+use jumplabel::arch::{Arch, Code, CodeChange, Kind, Sites, State, StepBytes, Template};
 use properties::{any_addresses, any_bytes, any_displacement, in_reach, templates_that_are_like, wrapped};
 use retargets::{call_sites, retargets, switches};
 use walk::{follow, mixtures, walk, written};
@@ -55,8 +55,8 @@ enum Effect {
     Loads(i32),
 }
 
-/// One way of changing a site: the piece that a step writes.
-type Steps = fn(u8, Rewrite) -> Option<Piece>;
+/// One way of changing a site: the bytes that a step writes.
+type Steps = fn(u8, CodeChange) -> Option<StepBytes>;
 
 /// What is known of an instruction set.
 trait Machine {
@@ -109,15 +109,15 @@ fn decode<M: Machine>(kind: Kind, bytes: &[u8], displacement: i32) -> Option<Sta
     kind.decode::<M::A>(Code::new(kind.number(), bytes), Some(displacement))
 }
 
-fn change<M: Machine>(from: State, to: State, displacement: i32) -> Rewrite {
-    Rewrite { old: from.encode::<M::A>(displacement), new: to.encode::<M::A>(displacement) }
+fn change<M: Machine>(from: State, to: State, displacement: i32) -> CodeChange {
+    CodeChange { old: from.encode::<M::A>(displacement), new: to.encode::<M::A>(displacement) }
 }
 
-fn step<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
+fn step<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
     change.step::<M::A>(number)
 }
 
-fn undo<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
+fn undo<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
     change.undo::<M::A>(number)
 }
 
@@ -153,13 +153,13 @@ fn undo_is_harmless_where_nothing_was_done<M: Machine>() {
             for begun in steps::<M>() {
                 let mut bytes = encode::<M>(from, displacement);
                 for number in (0..=begun).rev() {
-                    let Some(piece) = undo::<M>(number, change) else { continue };
-                    for torn in mixtures::<M>(&bytes, piece) {
+                    let Some(step_bytes) = undo::<M>(number, change) else { continue };
+                    for torn in mixtures::<M>(&bytes, step_bytes) {
                         let seen = M::effect(&torn, displacement).unwrap();
                         let legal = [effect_of::<M>(from), effect_of::<M>(to)];
                         assert!(legal.contains(&seen), "{from:?} -> {to:?}: {torn:02x?}");
                     }
-                    bytes = written::<M>(&bytes, piece);
+                    bytes = written::<M>(&bytes, step_bytes);
                 }
                 assert_eq!(bytes, encode::<M>(from, displacement), "{from:?} -> {to:?} from step {begun}");
             }
@@ -183,19 +183,19 @@ fn states_round_trip<M: Machine>() {
     }
 }
 
-/// Every point of every flip decodes as a state with the same effect: what a copied process finds is not foreign.
+/// Every point of every flip decodes as a state with the same effect: what a forked process finds is not foreign.
 fn points_in_between_are_states<M: Machine>() {
     for &displacement in M::DISPLACEMENTS {
         for (from, to) in pairs::<M>() {
             let mut bytes = encode::<M>(from, displacement);
             for number in steps::<M>() {
-                let Some(piece) = step::<M>(number, change::<M>(from, to, displacement)) else { continue };
-                for mixed in mixtures::<M>(&bytes, piece) {
+                let Some(step_bytes) = step::<M>(number, change::<M>(from, to, displacement)) else { continue };
+                for mixed in mixtures::<M>(&bytes, step_bytes) {
                     let state = decode::<M>(from.kind(), &mixed, displacement);
                     let state = state.unwrap_or_else(|| panic!("{from:?} -> {to:?}: {mixed:02x?} is foreign"));
                     assert_eq!(effect_of::<M>(state), M::effect(&mixed, displacement).unwrap());
                 }
-                bytes = written::<M>(&bytes, piece);
+                bytes = written::<M>(&bytes, step_bytes);
             }
         }
     }
@@ -203,13 +203,13 @@ fn points_in_between_are_states<M: Machine>() {
 
 fn a_step_to_where_one_is_already<M: Machine>() {
     for state in states::<M>() {
-        for goal in [0, 1] {
-            let to = state.toward::<M::A>(goal, Some(0));
-            assert_eq!(to == State::JUMP || to == State::TRUE, goal == 1);
-            assert_eq!(to == state, state.does::<M::A>() == goal, "{state:?}");
+        for action in [0, 1] {
+            let to = state.toward::<M::A>(action, Some(0));
+            assert_eq!(to == State::JUMP || to == State::TRUE, action == 1);
+            assert_eq!(to == state, state.action::<M::A>() == action, "{state:?}");
             assert_eq!(state.kind(), to.kind());
         }
-        assert_eq!(state.as_emitted::<M::A>().does::<M::A>(), state.does::<M::A>());
+        assert_eq!(state.as_emitted::<M::A>().action::<M::A>(), state.action::<M::A>());
     }
 }
 
@@ -218,9 +218,9 @@ fn a_step_to_where_one_is_already<M: Machine>() {
 fn a_naked_function_changes_at_once<M: Machine>() {
     for (from, to) in [(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])] {
         let change = change::<M>(from, to, 0);
-        let pieces: Vec<_> = steps::<M>().filter_map(|number| Some((number, step::<M>(number, change)?))).collect();
-        let [(number, piece)] = pieces[..] else { panic!("{pieces:?}") };
-        assert!(number + 1 == <M::A as Arch>::STEPS && (<M::A as Arch>::WHOLE || piece.len == 1));
+        let steps: Vec<_> = steps::<M>().filter_map(|number| Some((number, step::<M>(number, change)?))).collect();
+        let [(number, step_bytes)] = steps[..] else { panic!("{steps:?}") };
+        assert!(number + 1 == <M::A as Arch>::STEPS && (<M::A as Arch>::SINGLE_STORE || step_bytes.len == 1));
     }
 }
 
@@ -239,14 +239,14 @@ fn reach<M: Machine>() {
         assert_eq!([to(least * 2), to(most * 2 + unit)], [None; 2]);
     }
     assert!((1..4).filter(|&odd| odd < unit).all(|odd| to(odd).is_none()));
-    for odd in (1..4).filter(|_| <M::A as Arch>::WHOLE) {
+    for odd in (1..4).filter(|_| <M::A as Arch>::SINGLE_STORE) {
         assert_eq!(<M::A as Arch>::displacement(ADDRESS + odd, origin + odd), None, "a site that is no word");
     }
 }
 
 /// Broken twins: each must be found out by the walk above.
 fn broken_steps_are_found_out<M: Machine>() {
-    fn nothing(_: u8, _: Rewrite) -> Option<Piece> {
+    fn nothing(_: u8, _: CodeChange) -> Option<StepBytes> {
         None
     }
     let (from, to) = (State::NOP, State::JUMP);

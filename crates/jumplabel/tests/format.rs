@@ -20,9 +20,9 @@ const SHORT: &str = include_str!("../src/arch/asm/short.rs");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
-const RECORD: &str = include_str!("../src/record/declaration.rs");
+const RECORD: &str = include_str!("../src/key_record/declaration.rs");
 const READER: &str = include_str!("builds/binary.rs");
-const NOTE: &str = include_str!("../src/text/linux/note.rs");
+const NOTE: &str = include_str!("../src/platform/linux/note.rs");
 
 /// A text, its name, and what must be in it.
 type Check = (&'static str, &'static str, String);
@@ -40,8 +40,8 @@ fn checks() -> Vec<Check> {
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
-        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::NAKED)),
-        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::JUMP)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::NAKED)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::JUMP)),
         ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_)")),
         ("pv_op_site.h", OPS_HEADER, format!("\"i\"({op} | JUMPLABEL_INDIRECT_)")),
         document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
@@ -65,7 +65,7 @@ fn checks() -> Vec<Check> {
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),
         ("static_call.h", CALL_HEADER, "JUMPLABEL_POINTERS_(\"0, 0, 0\")".to_owned()),
         header(
-            "uint32_t line, column, count, shape, offset;\n\tuint16_t module_length, path_length, name_length, "
+            "uint32_t _line, _column, _count, _shape, _offset;\n\tuint16_t _module_length, _path_length, _name_length, "
                 .to_owned(),
         ),
         header(format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\", \"a\", \"\")\t")),
@@ -98,7 +98,7 @@ fn checks() -> Vec<Check> {
         document(format!("{} a check of two bytes", jumplabel::format::SHORT)),
         document(format!("  {TO_LINK}    sites with bit")),
         document(format!("  {LINKED}    nothing")),
-        header(format!("(entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::SHORT)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::SHORT)),
         header(format!("/3&1)*{short}\"\n")),
         header(format!("\".long {TO_LINK}\\n\"")),
         ("asm/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
@@ -121,6 +121,11 @@ fn checks() -> Vec<Check> {
         ("declaration.rs", RECORD, format!(".pushsection {KEYS_SECTION},")),
         ("asm/object.rs", OBJECT, format!("\".long {VERSION}\\n\",\n            \".size")),
         ("note.rs", NOTE, format!(".pushsection {NOTE_SECTION},")),
+        ("asm/object.rs", OBJECT, format!(".pushsection {NOTE_SECTION},")),
+        ("asm/object.rs", OBJECT, format!(".long {}, 0, {VERSION}\\n.asciz \\\"{name}\\\"", NOTE_NAME.len())),
+        header(format!(".pushsection {NOTE_SECTION},")),
+        header(format!(".long {}, 0, {VERSION}\\n", NOTE_NAME.len())),
+        header(format!(".asciz \\\"{name}\\\"")),
         ("note.rs", NOTE, format!(".long {}, 8, {{version}}", NOTE_NAME.len())),
         ("note.rs", NOTE, format!(".asciz \\\"{name}\\\"")),
     ];

@@ -17,8 +17,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Errno, RawKey, Visibility, WriterKind, naked_key, set_writer};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{RawKey, Refusal, Visibility, WriterKind, naked_key, set_writer};
 use jumplabel_testing::{clock, pages, scenario, twin};
 use scenario::{Scenario, passes};
 
@@ -158,8 +158,8 @@ fn with_mprotect() {
 }
 
 #[test]
-fn with_swap() {
-    passes(|| naked_key_with(WriterKind::Swap));
+fn with_remap() {
+    passes(|| naked_key_with(WriterKind::Remap));
 }
 
 /// The broken twin: a site for each check.
@@ -178,7 +178,7 @@ fn a_key_with_many_sites_is_found_out() {
 struct Forgetful;
 
 impl twin::Twin for Forgetful {
-    fn write(&self, _: &mut dyn Writer, _: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, _: &mut dyn Writer, _: &[Write]) -> Result<(), (usize, Refusal)> {
         Ok(())
     }
 }

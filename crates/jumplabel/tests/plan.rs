@@ -23,7 +23,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => key().prop_map(Op::Inc),
         5 => key().prop_map(Op::Dec),
         2 => key().prop_map(Op::FastInc),
-        2 => key().prop_map(Op::Settle),
+        2 => key().prop_map(Op::RestorePristine),
         1 => key().prop_map(Op::Seal),
         // Up to one more than the batch holds.
         8 => prop::collection::vec((key(), any::<bool>()), 0..=CAPACITY + 1).prop_map(Op::Batch),

@@ -12,6 +12,9 @@ mod deferred;
 mod forks;
 #[path = "process/mappings.rs"]
 mod mappings;
+#[cfg(target_env = "gnu")]
+#[path = "process/preinit.rs"]
+mod preinit;
 #[path = "process/signals.rs"]
 mod signals;
 #[path = "process/threads.rs"]

@@ -1,4 +1,4 @@
-//! Static calls led elsewhere at bad moments: at each step of an update the call is made, the process is copied, or the system refuses
+//! Static calls led elsewhere at bad moments: at each step of an update the call is made, the process is forked, or the system refuses
 //! ([`steps`]); under running threads, forks and signal handlers ([`running`]); from the target itself.
 #![cfg(all(target_os = "linux", target_pointer_width = "64", jumplabel_trampolines))]
 #![allow(clippy::redundant_closure, reason = "a scenario is found by the name of its closure")]
@@ -45,7 +45,7 @@ fn changes() -> Vec<[(u64, Function); 2]> {
     pairs.filter(|[from, to]| from.0 != to.0).collect()
 }
 
-/// A copy of the process without the handlers of `fork`.
+/// A child of the process without the handlers of `fork`.
 fn clone(body: impl FnOnce() -> bool) -> i32 {
     // SAFETY: as fork, on a copy of this stack.
     match unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } {

@@ -1,16 +1,20 @@
 //! Programs and plugins that other tools have rewritten: stripped, given another path to look for libraries, another
 //! loader, a compressed debug section. Each is rewritten, run alone, and run with two plugins that were rewritten likewise and
-//! have a copy of the library each: copies must find each other, because two patchers need one lock.
+//! have an instance of the library each: instances must find each other, because two patchers need one lock.
 //!
-//! Tools that are missing are named and left out; make setup installs them, and in CI (the variable CI is set) none may be
+//! Tools that are missing are named and left out; make setup-all installs them, and in CI (the variable CI is set) none may be
 //! missing.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64", jumplabel_sites))]
+
+#[path = "rewritten/bolt.rs"]
+mod bolt;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use jumplabel_testing::breadth::has;
 use jumplabel_testing::cargo::{self, Build};
 use jumplabel_testing::programs;
 use object::{Object, ObjectSection};
@@ -105,16 +109,6 @@ fn note(file: &Path) -> (u64, Vec<u8>) {
     (section.address(), section.data().unwrap().to_vec())
 }
 
-/// Whether `tool` can be started.
-fn has(tool: &Path) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "no {}: run make setup", tool.display());
-    if !found {
-        println!("left out: no {} here", tool.display());
-    }
-    found
-}
-
 /// Rewrites copies of all files with `tool` and `arguments`, in which `{}` stands for the file, and runs them. The number of
 /// notes that were moved.
 fn rewritten(linked: Linked, tool: &Path, arguments: &[&str], touches: fn(&str) -> bool) -> usize {
@@ -149,7 +143,7 @@ fn plugins(name: &str) -> bool {
 
 const BOTH: [Linked; 2] = [Linked::Usual, Linked::Fixed];
 
-/// As it was built; and that a copy which is not found is noticed.
+/// As it was built; and that an instance which is not found is noticed.
 #[test]
 fn not_rewritten() {
     for linked in BOTH {
@@ -169,8 +163,12 @@ fn damaged_notes() {
     let copies = Linked::Usual.copy();
     let file = &copies.files()[0];
     let good = std::fs::read(file).unwrap();
-    let at = good.windows(10).position(|bytes| bytes == b"jumplabel\0").unwrap() - 12;
-    assert_eq!(good[at..at + 24], note(file).1[..24], "the first one is not the note");
+    // The one that leads somewhere, and not the empty one.
+    let head = b"\x0a\0\0\0\x08\0\0\0\x01\0\0\0jumplabel\0";
+    let position = |bytes: &[u8]| bytes.windows(head.len()).position(|bytes| bytes == head).unwrap();
+    let at = position(&good);
+    let own = note(file).1;
+    assert_eq!(good[at..at + 32], own[position(&own)..][..32], "the first one is not the note");
     // Each word of it: lengths, version, both ways.
     for word in [0, 4, 8, 24, 28] {
         for bad in [0, 1, 0x7fff_fff0, 0x8000_0000, u32::MAX] {

@@ -7,8 +7,6 @@ mod gdb;
 #[path = "tools/perf.rs"]
 mod perf;
 
-use std::process::{Command, Stdio};
-
 use jumplabel::{WriterKind, set_writer};
 use jumplabel_testing::pages;
 use jumplabel_testing::scenario::{passes, skip};
@@ -16,12 +14,11 @@ use jumplabel_testing::scenario::{passes, skip};
 pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 0 }
 
 const WRITERS: [Option<WriterKind>; 4] =
-    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
 /// Skips the scenario where `tool` cannot be started.
 fn need(tool: &str) {
-    if Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-        println!("skipped: no {tool} here");
+    if !jumplabel_testing::breadth::has(tool) {
         skip();
     }
 }
@@ -46,6 +43,13 @@ extern "C" fn where_it_led_at_first(x: u32) -> u32 {
 #[inline(never)]
 extern "C" fn where_it_leads_now(x: u32) -> u32 {
     std::hint::black_box(x) + 1
+}
+
+jumplabel::static_key! { static CHECKED: false; }
+
+#[inline(never)]
+fn is_checked() -> bool {
+    jumplabel::static_branch_unlikely!(CHECKED)
 }
 
 /// What a backtrace is to name: it has more to do when the call returns.

@@ -5,7 +5,7 @@
 //!   test ── starts itself again ──► run: a process with one writer
 //!    │                               readers   execute sites; every result must be one of the site's two arms, and
 //!    │                                         the promised one while a promise stands (promise)
-//!    │                               flipper   visits cell after cell (cells): flips, settles, batches, counts,
+//!    │                               flipper   visits cell after cell (cells): flips, restores, batches, counts,
 //!    │                                         refusals; every outcome is checked (flips)
 //!    └◄── rows, or a signal ─────────┘
 //! ```
@@ -88,8 +88,8 @@ fn mprotect() {
 }
 
 #[test]
-fn swap() {
-    torture("swap", WriterKind::Swap);
+fn remap() {
+    torture("remap", WriterKind::Remap);
 }
 
 /// The control of the twins: the same writer without the fault.

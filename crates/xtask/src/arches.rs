@@ -111,7 +111,7 @@ fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()>
         cmd!(sh, "{cc} {flags...} -fPIC -shared -nostartfiles -mbranch-protection={protection} {sources}/guarded.c {built}/libjumplabel.so.0 -o {built}/{protection}.so").quiet().run()?;
     }
     cmd!(sh, "{cc} {flags...} {sources}/guarding.c -ldl -o {built}/guarding").quiet().run()?;
-    for writer in ["auto", "mprotect", "swap"] {
+    for writer in ["auto", "mprotect", "remap"] {
         for (cpu, state, library) in
             [("max", "guarded", "standard"), ("max", "open", "none"), ("cortex-a57", "open", "standard")]
         {

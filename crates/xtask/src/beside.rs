@@ -18,7 +18,8 @@ use signal_hook::iterator::Signals;
 /// The commands that run, each of which is a group of processes: a signal to this one would not reach theirs.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-pub fn run(commands: &[String]) -> Result<()> {
+/// Commands, each with a name for the table of stages.
+pub fn run(commands: &[(String, String)]) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -33,8 +34,8 @@ pub fn run(commands: &[String]) -> Result<()> {
     let (queue, failed) = (Mutex::new(commands.iter()), AtomicBool::new(false));
     let work = || {
         while !failed.load(Relaxed) {
-            let Some(command) = queue.lock().expect("nobody panics with it").next() else { break };
-            match one(command) {
+            let Some((name, command)) = queue.lock().expect("nobody panics with it").next() else { break };
+            match one(name, command) {
                 Ok(true) => {}
                 Ok(false) => failed.store(true, Relaxed),
                 Err(error) => {
@@ -53,7 +54,7 @@ pub fn run(commands: &[String]) -> Result<()> {
 }
 
 /// Runs a command, shows what it printed, and says whether it succeeded.
-fn one(command: &str) -> Result<bool> {
+fn one(name: &str, command: &str) -> Result<bool> {
     let start = Instant::now();
     // A file, not a pipe: who is left behind and holds it open keeps nobody waiting.
     let mut log = File::from(memfd_create("log", MemfdFlags::CLOEXEC)?);
@@ -75,5 +76,6 @@ fn one(command: &str) -> Result<bool> {
     log.rewind()?;
     copy(&mut log, &mut out)?;
     writeln!(out, "== {} s, status {code}: {command}", start.elapsed().as_secs())?;
+    crate::stages::add(name, start.elapsed())?;
     Ok(status.success())
 }

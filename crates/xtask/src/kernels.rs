@@ -102,7 +102,7 @@ struct Twin {
 const TWINS: &[Twin] = &[
     Twin {
         what: "checks no bytes",
-        file: "crates/jumplabel/src/patch/subject/found.rs",
+        file: "crates/jumplabel/src/patch/patchable/comparison.rs",
         instead_of: "let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;",
         has: "let state = told.or_else(|| otherwise(kind, code)).unwrap_or(State::JUMP);",
         found_by: "Error::ForeignBytes",
@@ -196,7 +196,7 @@ fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)
     Ok(directory.join(target).join("release/kernel"))
 }
 
-/// A module, linked behind the kernel with its copy of the library. Not optimised as a whole: nothing of the library may be inside.
+/// A module, linked behind the kernel with its instance of the library. Not optimised as a whole: nothing of the library may be inside.
 fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
     const BEHIND: u64 = 6 << 20; // Text, constants, data of the kernel: at a large page each.
     let symbols = cmd!(sh, "readelf --syms --wide {kernel}").quiet().read()?;

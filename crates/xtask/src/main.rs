@@ -9,6 +9,7 @@ mod kernels;
 mod programs;
 mod sets;
 mod setup;
+mod stages;
 mod targets;
 
 use std::env;
@@ -33,10 +34,13 @@ enum Task {
     ///
     /// An instruction set that cannot be had is said to be skipped, and why; in CI (the variable CI is set) that is an error.
     Setup {
-        /// Also what `guests` needs for them
+        /// Also what `make test-all` needs and `make test` does not
+        #[arg(long)]
+        all: bool,
+        /// Also what `guests` needs for the instruction sets
         #[arg(long)]
         guests: bool,
-        /// Instruction sets, beside those of `make test`; `others`: those of `make test-all`; `guests`: those that have one
+        /// Instruction sets; `others`: those of `make release-check`; `guests`: those that have one
         #[arg(value_name = "NAME", value_parser = named)]
         names: Vec<Named>,
     },
@@ -66,6 +70,11 @@ enum Task {
     },
     /// Runs each fuzz target
     Fuzz { seconds: u32 },
+    /// Runs goals of make one after the other, and shows at the end how long each took, and what ran beside each other in it
+    Stages {
+        #[arg(required = true, value_name = "GOAL")]
+        goals: Vec<String>,
+    },
     /// Runs commands beside each other, as many as there are processors, the first ones first
     ///
     /// Shows what each printed when it has ended, and how long it took. If one fails, no other is started, and this fails.
@@ -75,7 +84,7 @@ enum Task {
     },
     /// Runs sets of tests (crates/*/tests/SET.rs) beside each other
     Sets {
-        /// The sets of one argument run one after the other
+        /// The sets of one argument run one after the other; `SET:TEST,TEST` is the tests of a set whose names contain one of those
         #[arg(required = true, value_name = "SET...")]
         sets: Vec<String>,
     },
@@ -86,7 +95,7 @@ struct Chosen {
     /// What is missing is an error, as it is in CI (the variable CI is set); otherwise it is skipped, with the reason
     #[arg(long)]
     require: bool,
-    /// Instruction sets; `always`: those of `make test`; `others`: those of `make test-all`; `guests`: those that have one
+    /// Instruction sets; `always`: those of `make test-all`; `others`: those of `make release-check`; `guests`: those that have one
     #[arg(required = true, value_name = "NAME", value_parser = named)]
     names: Vec<Named>,
 }
@@ -98,8 +107,8 @@ fn named(name: &str) -> Result<Named> {
     let found: Named = TARGETS
         .iter()
         .filter(|target| match name {
-            "always" => target.goal == Goal::Test,
-            "others" => target.goal == Goal::TestAll,
+            "always" => target.goal == Goal::TestAll,
+            "others" => target.goal == Goal::ReleaseCheck,
             "guests" => target.guest.is_some(),
             name => target.name == name,
         })
@@ -166,14 +175,17 @@ fn run(task: Task) -> Result<()> {
     env::set_current_dir(root())?;
     let sh = Shell::new()?;
     match task {
-        Task::Setup { guests, names } => setup::run(&sh, &names.concat(), guests),
+        Task::Setup { all, guests, names } => setup::run(&sh, all, &names.concat(), guests),
+        Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)
         }
         Task::Guests(chosen) => guests::run(&sh, &chosen.names.concat(), chosen.require),
         Task::Kernels { flips, machines } => kernels::run(&sh, &machines, flips),
         Task::Fuzz { seconds } => fuzz::run(&sh, seconds),
-        Task::Beside { commands } => beside::run(&commands),
+        Task::Beside { commands } => {
+            beside::run(&commands.into_iter().map(|command| (command.clone(), command)).collect::<Vec<_>>())
+        }
         Task::Sets { sets } => sets::run(&sh, &sets),
     }
 }

@@ -9,15 +9,22 @@ use xshell::{Shell, cmd};
 pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
     let cargo = cmd!(sh, "cargo test --workspace --no-run");
     let built = crate::printed(cargo.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false"))?;
-    let command = |sets: &String| {
+    let commands = |sets: &String| {
         let commands: Result<Vec<_>> = sets.split_whitespace().map(|set| command(&built, set)).collect();
-        Ok(commands?.join(" && "))
+        Ok((names(sets), commands?.join(" && ")))
     };
-    crate::beside::run(&sets.iter().map(command).collect::<Result<Vec<_>>>()?)
+    crate::beside::run(&sets.iter().map(commands).collect::<Result<Vec<_>>>()?)
 }
 
-/// The command that runs a set as cargo does.
+/// For the table of stages: the sets without the tests that were chosen.
+fn names(sets: &str) -> String {
+    let names: Vec<_> = sets.split_whitespace().map(|set| set.split(':').next().unwrap_or(set)).collect();
+    names.join(" ")
+}
+
+/// The command that runs a set as cargo does. `SET:TEST,TEST` is the tests of a set whose names contain one of those.
 fn command(built: &str, set: &str) -> Result<String> {
+    let (set, chosen) = set.split_once(':').unwrap_or((set, ""));
     let program = program(built, set).with_context(|| format!("no set of tests {set}"))?;
     let mut crates = crate::root().join("crates").read_dir()?.filter_map(|entry| Some(entry.ok()?.path()));
     let directory = crates
@@ -25,7 +32,8 @@ fn command(built: &str, set: &str) -> Result<String> {
         .with_context(|| format!("no crate has the set {set}"))?;
     let name = directory.file_name().unwrap_or_default().display();
     let (directory, program) = (directory.display(), crate::root().join(program));
-    Ok(format!("(cd '{directory}' && CARGO_MANIFEST_DIR=$PWD CARGO_PKG_NAME={name} '{}')", program.display()))
+    let chosen = chosen.replace(',', " ");
+    Ok(format!("(cd '{directory}' && CARGO_MANIFEST_DIR=$PWD CARGO_PKG_NAME={name} '{}' {chosen})", program.display()))
 }
 
 /// The program of a set, by what cargo says when it has built all.
@@ -46,6 +54,8 @@ mod tests {
         assert_eq!((program(built, "key"), program(built, "lib")), (None, None));
         assert!(command(built, "coffee").is_err_and(|error| error.to_string() == "no set of tests coffee"));
         let command = command(built, "keys").unwrap();
-        assert!(command.ends_with("/target/debug/deps/keys-2')") && command.contains("CARGO_PKG_NAME=jumplabel '"));
+        assert!(command.ends_with("/target/debug/deps/keys-2' )") && command.contains("CARGO_PKG_NAME=jumplabel '"));
+        assert!(super::command(built, "keys:a::b,c").unwrap().ends_with("/keys-2' a::b c)"));
+        assert_eq!(names("keys:a::b,c plan"), "keys plan");
     }
 }

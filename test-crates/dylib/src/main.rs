@@ -149,7 +149,17 @@ fn serve() {
     }
 }
 
+/// Before all constructors.
+extern "C" fn show_key() {
+    shared::PROGRAM_KEY.store((&raw const *PROGRAM.raw()).cast_mut(), Ordering::Relaxed);
+}
+
+#[used]
+#[unsafe(link_section = ".preinit_array")]
+static SHOW_KEY: extern "C" fn() = show_key;
+
 fn main() {
+    assert!(shared::IS_REFUSED.load(Ordering::Relaxed), "a change before this program's constructors says Ok");
     if std::env::args().nth(1).is_some_and(|word| word == "serve") {
         return serve();
     }

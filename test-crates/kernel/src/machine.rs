@@ -4,8 +4,8 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 
-use jumplabel::Errno;
-use jumplabel::text::Text;
+use jumplabel::Refusal;
+use jumplabel::platform::Platform;
 use jumplabel_kernel::{Kernel, Machine};
 
 use crate::system;
@@ -19,12 +19,12 @@ struct Own {
 
 static KERNEL: Kernel<Own, 1, 8> =
     Kernel::new(Own { refuses: AtomicBool::new(false), open_pages: AtomicUsize::new(0) });
-static TEXT: &dyn Text = &KERNEL;
+static PLATFORM: &dyn Platform = &KERNEL;
 
 /// What a kernel does before its first flip.
 pub fn start() {
     // SAFETY: nobody flips; the bounds are the linker's.
-    unsafe { KERNEL.start(&TEXT, &system::bounds()) };
+    unsafe { KERNEL.start(&PLATFORM, &system::bounds()) };
 }
 
 /// What it does before it ends: nothing can be written any more.
@@ -60,8 +60,8 @@ unsafe impl Machine for Own {
         core::arch::x86_64::__cpuid(0); // Serialises.
     }
 
-    fn map(&self, address: usize) -> Result<usize, Errno> {
-        const REFUSED: Errno = Errno(1);
+    fn map(&self, address: usize) -> Result<usize, Refusal> {
+        const REFUSED: Refusal = Refusal::errno(1);
         let page = address & !(PAGE - 1);
         // SAFETY: a page with a site.
         let opened =

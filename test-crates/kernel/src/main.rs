@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   _start ─► constructors (.init_array: jumplabel registers the object)
-//!          ─► a flip: NoText, nothing changed
+//!          ─► a flip: NoPlatform, nothing changed
 //!          ─► Kernel::start ─► flips, batches, listings ─► Kernel::end ─► a flip: NoWriter, nothing changed ─► "ok"
 //! ```
 #![no_std]
@@ -13,7 +13,7 @@ mod machine;
 mod system;
 
 use jumplabel::{
-    Batch, Error, WriterKind, for_each_key, for_each_site, naked_key, settle, static_branch_likely,
+    Batch, Error, WriterKind, for_each_key, for_each_site, naked_key, restore_pristine, static_branch_likely,
     static_branch_unlikely, static_key, text_reserved,
 };
 
@@ -50,9 +50,9 @@ fn constructors() {
 
 fn run() -> Result<(), Error> {
     // Nothing to write code with: refused, and nothing has changed.
-    assert!(TRACE.enable() == Err(Error::NoText));
-    assert!(ROUTE.enable() == Err(Error::NoText) && !ROUTE.get());
-    assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoText));
+    assert!(TRACE.enable() == Err(Error::NoPlatform));
+    assert!(ROUTE.enable() == Err(Error::NoPlatform) && !ROUTE.get());
+    assert!(Batch::new().disable(&VERIFY).enable(&HOOKS[2]).commit() == Err(Error::NoPlatform));
     assert!(check() == [false, false, true, false] && TRACE.count() == 0 && VERIFY.count() == 1);
 
     machine::start();
@@ -69,7 +69,7 @@ fn run() -> Result<(), Error> {
         let outcome = Batch::new().set(&ROUTE, on).commit()?;
         assert!(outcome.sites == 1 && outcome.primed == 0 && ROUTE.get() == on);
     }
-    settle(&TRACE)?;
+    restore_pristine(&TRACE)?;
     assert!(check() == [false, false, true, false]);
 
     let mut keys = 0;

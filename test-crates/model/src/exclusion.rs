@@ -1,6 +1,6 @@
 //! The process-wide lock, over a model of the futex call: one queue for all sleepers.
 
-#[path = "../../../crates/jumplabel/src/text/linux/mutex.rs"]
+#[path = "../../../crates/jumplabel/src/platform/linux/mutex.rs"]
 #[allow(dead_code)] // Nobody gives up here.
 mod mutex;
 
@@ -50,7 +50,9 @@ fn may_be_taken_over(word: u32) -> bool {
 struct Thread;
 
 impl mutex::Waiter for Thread {
-    fn block(&mut self) {}
+    fn block(&mut self) -> bool {
+        true
+    }
     fn unblock(&mut self) {}
     fn judge(&mut self, word: u32) -> mutex::Decision {
         if may_be_taken_over(word) { mutex::Decision::TakeOver } else { mutex::Decision::Wait }

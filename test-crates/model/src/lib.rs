@@ -2,12 +2,12 @@
 //! with a bound on preemptions for larger ones.
 //!
 //! ```text
-//!   key/count.rs  ───── as it stands ─────► count ──► process: keys, sites, a lock; what patch/mod.rs does around it
+//!   raw/count.rs  ───── as it stands ─────► count ──► process: keys, sites, a lock; what patch/mod.rs does around it
 //!                                                        │ results, counts, sites
 //!                                                        ▼
 //!                                           spec: the same operations one after another, in plain numbers
 //!
-//!   text/linux/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
+//!   platform/linux/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
 //!   trace/counting.rs ─── as it stands ────► readers: lists of probes that are taken away and freed
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! broken, loom finds an interleaving that the specification does not allow.
 
 pub mod atomic;
-#[path = "../../../crates/jumplabel/src/key/count.rs"]
+#[path = "../../../crates/jumplabel/src/raw/count.rs"]
 pub mod count;
 pub mod exclusion;
 pub mod process;

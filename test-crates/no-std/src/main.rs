@@ -100,7 +100,7 @@ extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     let mut thread = 0;
     // SAFETY: a place for the thread's name, and a function of the right type.
     unsafe { assert!(pthread_create(&raw mut thread, null(), reader, null_mut()) == 0) };
-    [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap].into_iter().for_each(flips);
+    [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap].into_iter().for_each(flips);
     DONE.store(true, Relaxed);
     // SAFETY: the thread from above.
     unsafe { assert!(pthread_join(thread, null_mut()) == 0) };

@@ -1,4 +1,4 @@
-//! A program and its plugins, each with its own copy of the library, in one process. Each case is a process of its own:
+//! A program and its plugins, each with its own instance of the library, in one process. Each case is a process of its own:
 //! `objects <case> [own_lock|pin]`. Prints `ok`, or dies. The second argument breaks the plugin on purpose, and then the
 //! case must die.
 
@@ -154,7 +154,7 @@ fn unload() {
     });
 }
 
-/// Three copies; the two that come later go in both orders.
+/// Three instances; the two that come later go in both orders.
 fn two() {
     for first_goes_first in [true, false] {
         let (plugin, second) = (load("plugin"), load("second"));
@@ -255,6 +255,30 @@ fn stuck() {
     assert!(stuck > 5, "hardly a flip could not be undone: {stuck}");
 }
 
+/// Signals cannot be blocked, and flips are refused: plugins come and go all the same, with their sites and their index.
+fn unblocked() {
+    flip(true);
+    let empty = index_bytes().unwrap();
+    let faults = Faults::new(&[libc::SYS_rt_sigprocmask]);
+    for _ in 0..3 {
+        let plugin = load("plugin");
+        plugin.flip(true);
+        let (site, _) = plugin.sites();
+        assert!(index_bytes().unwrap() > empty);
+        faults.arm(libc::SYS_rt_sigprocmask, 1, u32::MAX, Fault::Errno(libc::EPERM));
+        assert!(matches!(PROGRAM.disable(), Err(Error::Denied { .. })));
+        assert!(plugin.unload(), "the plugin stays loaded");
+        let again = load("plugin");
+        faults.disarm();
+        assert!(text_reserved(site..site + 1).is_ok());
+        again.flip(true);
+        assert!(again.unload(), "the plugin stays loaded");
+        assert_eq!(index_bytes().unwrap(), empty, "its index stays");
+        flip(false);
+        flip(true);
+    }
+}
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("before") => before(),
@@ -266,6 +290,7 @@ fn main() {
         Some("deferred") => deferred(),
         Some("storm") => storm::storm(),
         Some("stuck") => stuck(),
+        Some("unblocked") => unblocked(),
         Some("early") => early::case(),
         other => panic!("no such case: {other:?}"),
     }

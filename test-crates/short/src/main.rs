@@ -7,7 +7,7 @@
 mod conformance;
 
 use jumplabel::arch::State;
-use jumplabel::{RawKey, Site, for_each_key, for_each_site, settle, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{RawKey, Site, for_each_key, for_each_site, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 
 static_key! {
     static OFF: false;
@@ -95,7 +95,7 @@ fn main() {
         LOADS.disable().unwrap();
         if round == 1 {
             // Back to the nop of each size, which takes all steps.
-            settle(OFF.raw()).unwrap();
+            restore_pristine(OFF.raw()).unwrap();
             let is_nop = |site: &Site| matches!(&*site.bytes, [0x66, 0x90] | [0x0f, 0x1f, 0x44, 0, 0]);
             assert!(sites(&OFF).iter().filter(|site| !site.arm).all(is_nop));
         }

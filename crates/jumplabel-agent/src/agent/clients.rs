@@ -12,10 +12,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::inherited::{CAPACITY, Kept};
+use super::streams::STAND_INS;
 use crate::protocol::{Answer, LONGEST, Peer};
 
-/// So many at a time: if one more comes, one that [`Clients::make_room`] chooses has to go.
-const MOST: usize = CAPACITY - 1;
+/// The most at a time. If one more comes, one that [`Clients::add`] chooses has to go. The table of descriptors also has room
+/// for the socket, for the one that comes, and for what stands in for streams meanwhile.
+const MOST: usize = CAPACITY - 2 - STAND_INS;
 /// So many of them may watch.
 const WATCHERS: usize = MOST / 2;
 /// A watcher that has not read so much is cut off.
@@ -32,7 +34,9 @@ pub struct Client {
     pub watches: bool,
     /// Whether it has ever sent a request that makes sense.
     has_asked: bool,
-    /// When it last sent or read something, in rounds.
+    /// The round in which it came.
+    joined: u64,
+    /// The round in which it last sent something.
     active: u64,
     end: End,
 }
@@ -52,7 +56,17 @@ enum End {
 impl Client {
     pub fn new(fd: Kept, peer: Peer, round: u64) -> Client {
         let (input, unsent) = (Vec::new(), Vec::new());
-        Client { fd, peer, input, unsent, watches: false, has_asked: false, active: round, end: End::Open }
+        Client {
+            fd,
+            peer,
+            input,
+            unsent,
+            watches: false,
+            has_asked: false,
+            joined: round,
+            active: round,
+            end: End::Open,
+        }
     }
 
     /// What it is to be polled for; that it has gone is always told.
@@ -131,6 +145,14 @@ impl Client {
         self.flush();
     }
 
+    /// Tells it why it has to go, if it has read all answers.
+    fn turn_away(mut self) {
+        if self.unsent.is_empty() {
+            let why = format!("the agent serves {MOST} clients, and this one was silent for longest when another came");
+            self.answer(&Answer::error(3, why));
+        }
+    }
+
     fn flush(&mut self) {
         while !self.unsent.is_empty() {
             match send(&self.fd, &self.unsent, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
@@ -176,16 +198,20 @@ impl Clients {
         self.all.len() < before
     }
 
-    /// Has one go if there is no place for another: one that has never asked anything, else the one that has been quiet for longest.
-    /// None that watches.
-    pub fn make_room(&mut self) {
-        if self.all.len() < MOST {
-            return;
+    /// Takes a newcomer in. If all places are taken, one of the others goes, and is told why: never one that watches, one of root's only
+    /// if all others are root's, one that has asked something only if all others have. Among equals, it is the one that has been silent
+    /// for longest.
+    pub fn add(&mut self, newcomer: Client) {
+        if self.all.len() >= MOST {
+            // Whoever came in this round could not ask anything yet.
+            let could_ask = |client: &Client| client.has_asked || client.joined < newcomer.joined;
+            let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.watches);
+            let order = |client: &Client| (!could_ask(client), client.peer.uid == 0, client.has_asked, client.active);
+            if let Some((at, _)) = candidates.min_by_key(|(_, client)| order(client)) {
+                self.all.remove(at).turn_away();
+            }
         }
-        let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.watches);
-        if let Some((at, _)) = candidates.min_by_key(|(_, client)| (client.has_asked, client.active)) {
-            self.all.remove(at);
-        }
+        self.all.push(newcomer);
     }
 
     /// Whether another one may watch.

@@ -24,6 +24,13 @@ pub enum Event {
         /// Why not.
         why: String,
     },
+    /// Sites did not do what their keys say, because something outside the library had changed them. They do again.
+    Repaired {
+        /// How many.
+        sites: usize,
+        /// Who asked for a look; not there if it was time for one.
+        by: Option<Peer>,
+    },
     /// Somebody else's process has connected, and was cut off.
     Foreign(Peer),
     /// The agent cannot do its work now: no descriptors, no memory. It goes on when it can.
@@ -46,6 +53,11 @@ impl fmt::Display for Event {
             }
             Event::Refused { by, why } => write!(f, "refused to {by}: {why}"),
             Event::Kept { key, why } => write!(f, "{key} stays as it is, though the time is over: {why}"),
+            Event::Repaired { sites, by } => {
+                let verb = if *sites == 1 { "site was" } else { "sites were" };
+                write!(f, "{sites} {verb} changed from outside and brought back")?;
+                by.map_or(Ok(()), |peer| write!(f, ": {peer} asked for a look"))
+            }
             Event::Foreign(peer) => write!(f, "cut off {peer}: the agent serves its own user and root"),
             Event::Trouble(why) => write!(f, "agent: {why}"),
         }

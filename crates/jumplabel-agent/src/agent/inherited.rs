@@ -14,18 +14,18 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// So many may be open at a time.
-pub const CAPACITY: usize = 65;
+/// The most that may be open at a time.
+pub const CAPACITY: usize = 69;
 
 static OPEN: Mutex<[RawFd; CAPACITY]> = Mutex::new([-1; CAPACITY]);
 
 /// The lock, while a fork holds it. Only who holds it looks.
-struct Held(UnsafeCell<Option<MutexGuard<'static, [RawFd; CAPACITY]>>>);
+struct ForksLock(UnsafeCell<Option<MutexGuard<'static, [RawFd; CAPACITY]>>>);
 
 // SAFETY: only the thread that holds the lock looks, as the handlers of one fork do, one after the other.
-unsafe impl Sync for Held {}
+unsafe impl Sync for ForksLock {}
 
-static HELD: Held = Held(UnsafeCell::new(None));
+static FORKS_LOCK: ForksLock = ForksLock(UnsafeCell::new(None));
 
 /// A descriptor that children do not keep.
 pub struct Kept(ManuallyDrop<OwnedFd>);
@@ -38,6 +38,11 @@ impl Kept {
         let fd = open()?;
         *place = fd.as_raw_fd();
         Ok(Kept(ManuallyDrop::new(fd)))
+    }
+
+    /// Whether its number is one of those that standard streams have.
+    pub fn is_of_stream(&self) -> bool {
+        self.0.as_raw_fd() <= libc::STDERR_FILENO
     }
 }
 
@@ -72,17 +77,17 @@ pub fn register() -> bool {
 extern "C" fn prepare() {
     let guard = lock();
     // SAFETY: this thread holds the lock.
-    unsafe { *HELD.0.get() = Some(guard) };
+    unsafe { *FORKS_LOCK.0.get() = Some(guard) };
 }
 
 extern "C" fn parent() {
     // SAFETY: this thread holds the lock, since `prepare`.
-    drop(unsafe { (*HELD.0.get()).take() });
+    drop(unsafe { (*FORKS_LOCK.0.get()).take() });
 }
 
 extern "C" fn child() {
     // SAFETY: as above: the one thread of the child is a copy of that thread.
-    let Some(mut table) = (unsafe { (*HELD.0.get()).take() }) else { return };
+    let Some(mut table) = (unsafe { (*FORKS_LOCK.0.get()).take() }) else { return };
     for place in table.iter_mut().filter(|place| **place >= 0) {
         // SAFETY: a copy of the parent's; the thread that owned it is not here.
         unsafe { libc::close(*place) };

@@ -3,7 +3,7 @@
 //! ```text
 //!   start    directory ─► socket, 0600 ─► thread, all signals blocked ─► RUNNING
 //!   thread   poll ─► clients, requests ─► a transaction under `keys` ─► answers, events        no timeout while nothing is pending
-//!   fork     child: descriptors closed, RUNNING forgotten; it may start one of its own
+//!   fork     child: descriptors closed, RUNNING forgotten; it may start one of its own, or, with `children`, gets one at once
 //!   exit     the socket is removed, if this is the process that made it
 //! ```
 
@@ -11,11 +11,13 @@ mod changes;
 pub mod clients;
 pub mod event;
 mod inherited;
+mod looks;
 pub mod no_remote;
 pub mod options;
 mod reverts;
 mod server;
 mod socket;
+pub mod streams;
 mod verbs;
 
 use std::ffi::CString;
@@ -42,6 +44,8 @@ struct Running {
     path: PathBuf,
     /// The same for the handler at the exit.
     socket: CString,
+    /// How an agent is to be in children of a fork.
+    children: Option<Options>,
     /// Held while keys are used that an unloaded object would take along.
     keys: Mutex<()>,
 }
@@ -85,7 +89,10 @@ impl fmt::Display for StartError {
             }
             StartError::Starting => f.write_str("another thread of this process is starting an agent: one is enough"),
             StartError::Word(word) => {
-                write!(f, "`{word}`: write 1, read-only, name=NAME, dir=PATH, with commas between them, or 0")
+                write!(
+                    f,
+                    "`{word}`: write 1, read-only, children, verify=SECONDS, name=NAME, dir=PATH, with commas between them, or 0"
+                )
             }
             StartError::Name(name) => {
                 write!(f, "`{name}` cannot be its name: take up to 32 letters, digits, `.`, `-` and `_`")
@@ -113,7 +120,7 @@ impl Options {
     ///
     /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. With it the process has two threads: what takes a
     /// single one (`unshare` of a user namespace, [`jumplabel::up`]) has to come before. The socket is removed when the process
-    /// exits. A child of a fork has no agent, and may start one of its own. The object that this code is in must not be unloaded. Not for
+    /// exits. A child of a fork has no agent, unless [`children`](Self::children) says so, and may start one of its own. The object that this code is in must not be unloaded. Not for
     /// signal handlers.
     ///
     /// # Errors
@@ -141,9 +148,10 @@ impl Options {
         }
         let directory = self.directory.clone().map_or_else(directory::default, Ok).map_err(StartError::Socket)?;
         let path = directory::socket(&directory, &name);
-        let listener = socket::listen(&directory, &path).map_err(StartError::Socket)?;
+        let listener = streams::beside_streams(|| socket::listen(&directory, &path)).map_err(StartError::Socket)?;
         let socket = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
-        let running = Running { pid: std::process::id(), path: path.clone(), socket, keys: Mutex::new(()) };
+        let children = self.children.then(|| self.clone());
+        let running = Running { pid: std::process::id(), path: path.clone(), socket, children, keys: Mutex::new(()) };
         let running: &'static Running = Box::leak(Box::new(running));
         RUNNING.store(ptr::from_ref(running).cast_mut(), Ordering::Release);
         let unblocked = self.unblocked.clone();
@@ -168,9 +176,15 @@ fn running() -> Option<&'static Running> {
 fn handlers() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     extern "C" fn child() {
-        RUNNING.store(ptr::null_mut(), Ordering::Release);
+        // SAFETY: null, or one that is never freed.
+        let parents = unsafe { RUNNING.swap(ptr::null_mut(), Ordering::AcqRel).as_ref() };
         OUTSIDE.no_agent();
         STARTING.store(false, Ordering::Release);
+        if let Some(options) = parents.and_then(|running| running.children.clone())
+            && let Err(error) = options.start()
+        {
+            crate::line::say(&format!("no agent in process {}: {error}", std::process::id()));
+        }
     }
     extern "C" fn end() {
         if let Some(running) = running() {
@@ -182,9 +196,9 @@ fn handlers() -> bool {
     inherited::register() && *REGISTERED.get_or_init(register)
 }
 
+/// If it cannot be removed, whoever starts the next agent there does it.
 fn remove(running: &Running) {
-    // SAFETY: a path. If it cannot be removed, whoever starts the next agent there does it.
-    unsafe { libc::unlink(running.socket.as_ptr()) };
+    socket::remove(running.socket.as_c_str());
 }
 
 /// While it lives, the agent touches no key. See [`pause`].

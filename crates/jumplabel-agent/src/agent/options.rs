@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{StartError, event::Event};
+use crate::protocol::duration;
 use crate::{directory, line};
 
 /// Who is told what happens.
@@ -32,6 +34,8 @@ pub struct Options {
     pub(super) read_only: bool,
     pub(super) no_remote: Vec<String>,
     pub(super) unblocked: Vec<i32>,
+    pub(super) children: bool,
+    pub(super) verifies: Option<Duration>,
     pub(super) log: Log,
 }
 
@@ -46,11 +50,12 @@ impl Options {
     pub fn new() -> Options {
         let log: Log = Arc::new(|event| line::say(&event.to_string()));
         let (name, directory) = (None, None);
-        Options { name, directory, read_only: false, no_remote: Vec::new(), unblocked: Vec::new(), log }
+        let (no_remote, unblocked) = (Vec::new(), Vec::new());
+        Options { name, directory, read_only: false, no_remote, unblocked, children: false, verifies: None, log }
     }
 
-    /// As the variable `JUMPLABEL_AGENT` says it, words with commas between them: `1` or `on`; `read-only`; `name=NAME`; `dir=PATH`. `None`
-    /// for `0`, `off` and nothing at all.
+    /// As the variable `JUMPLABEL_AGENT` says it, words with commas between them: `1` or `on`; `read-only`; `children`;
+    /// `verify=SECONDS`; `name=NAME`; `dir=PATH`. `None` for `0`, `off` and nothing at all.
     ///
     /// # Errors
     /// [`StartError::Word`].
@@ -63,6 +68,11 @@ impl Options {
             options = match word.split_once('=') {
                 None if matches!(word, "1" | "on") => options,
                 None if word == "read-only" => options.read_only(),
+                None if word == "children" => options.children(),
+                Some(("verify", every)) => match duration(every) {
+                    Ok(seconds) => options.verify_every(Duration::from_secs(seconds.into())),
+                    Err(_) => return Err(StartError::Word(word.to_owned())),
+                },
                 Some(("name", name)) => options.name(name),
                 Some(("dir", path)) => options.directory(path),
                 _ => return Err(StartError::Word(word.to_owned())),
@@ -89,13 +99,33 @@ impl Options {
         self
     }
 
+    /// Starts an agent in each child of a fork, too, with the same options: for a program that becomes a daemon, whose process is a child of
+    /// the one that was started.
+    ///
+    /// That is done by a handler of `fork` (`pthread_atfork`), in the child, before its own code: it gets a second thread, and its socket.
+    /// The program's allocator must work there, as those of the C libraries do. A child that goes on by `exec` leaves the socket's file
+    /// behind. A program that forks often should not ask for it, but start an agent itself where it wants one.
+    pub fn children(mut self) -> Options {
+        self.children = true;
+        self
+    }
+
+    /// Looks at all sites in this interval, and brings back those that something outside the library has changed: a uprobe that was removed,
+    /// memory that was given back to the file. It tells how many; what cannot be brought back is trouble, told each time.
+    ///
+    /// Costs a read of all sites each time, and that the thread wakes up.
+    pub fn verify_every(mut self, interval: Duration) -> Options {
+        self.verifies = Some(interval);
+        self
+    }
+
     /// As [`no_remote`](crate::no_remote). [`start`](Self::start) reports what is wrong with it.
     pub fn no_remote(mut self, selector: impl Into<String>) -> Options {
         self.no_remote.push(selector.into());
         self
     }
 
-    /// Leaves a signal open in the agent's thread, which blocks all others. For the signal of `jumplabel::text::core_sync_by_signal`, which
+    /// Leaves a signal open in the agent's thread, which blocks all others. For the signal of `jumplabel::platform::core_sync_by_signal`, which
     /// every thread must answer.
     pub fn unblocked(mut self, signal: i32) -> Options {
         self.unblocked.push(signal);

@@ -8,10 +8,13 @@
 //!   K+1 for 30, twice      two of -1
 //! ```
 //!
-//! A key that has changed otherwise meanwhile is left alone. Names are kept, not addresses alone: an object may be unloaded, and another
+//! A key that has changed otherwise meanwhile is left alone, and so is one whose state the program has asked for itself: the change was
+//! lent ([`Stay`]), and whatever the program asks for ends that. If the program has got users of its own, they stay. Names are kept, not addresses alone: an object may be unloaded, and another
 //! one may come to its place.
 
 use std::time::{Duration, Instant};
+
+use jumplabel::{Outcome, Stay};
 
 use super::changes::Changes;
 use crate::change::{self, Change, Refusal, To};
@@ -80,10 +83,11 @@ impl Reverts {
             if let To::Key(_) | To::Mode(_) = change.to {
                 let same =
                     |pending: &Pending| pending.is_of(change.subject) && !matches!(pending.set, To::Inc | To::Dec);
-                if let Some(at) = self.pending.iter().position(same) {
-                    back = self.pending.swap_remove(at).back;
-                } else if !is_one {
-                    continue;
+                let earlier = self.pending.iter().position(same).map(|at| self.pending.swap_remove(at));
+                match earlier.filter(|_| change.subject.is_lent) {
+                    Some(earlier) => back = earlier.back,
+                    None if !is_one => continue,
+                    None => {}
                 }
             }
             let Some(due) = due.filter(|_| back != change.to) else { continue };
@@ -115,6 +119,9 @@ impl Reverts {
                 Some((subject, true)) if !matches!(set, To::Inc | To::Dec) => {
                     kept.push((name, format!("it is {} by now", subject.state())));
                 }
+                Some((subject, _)) if !subject.is_lent && !matches!(set, To::Inc | To::Dec) => {
+                    kept.push((name, format!("the program itself has asked for {} since", subject.state())));
+                }
                 Some((subject, _)) => changes.push(Change { subject, to: back }),
             }
         }
@@ -142,22 +149,35 @@ fn together(
     };
     if !changes.is_empty()
         && !changes.iter().enumerate().any(is_twice)
-        && let Ok(outcome) = change::commit(changes)
+        && let Ok(outcome) = change::commit(changes, Some(Stay::Ends))
     {
         made(changes);
-        return vec![Done::of(changes, all, Some(outcome))];
+        return vec![returned(changes, all, outcome)];
     }
     let mut done = Vec::new();
     for change in changes.chunks(1) {
-        match change::commit(change) {
+        match change::commit(change, Some(Stay::Ends)) {
             Ok(outcome) => {
                 made(change);
-                done.push(Done::of(change, all, Some(outcome)));
+                done.push(returned(change, all, outcome));
             }
             Err(Refusal::Forbidden(why) | Refusal::Meaningless(why)) => {
                 kept.push((change[0].subject.name.clone(), why))
             }
-            Err(Refusal::Nothing(_)) => {}
+            Err(Refusal::Nothing(..)) => {}
+        }
+    }
+    done
+}
+
+/// What that came to. Of a key that the program has users of, it is one user less.
+fn returned(changes: &[Change<'_>], all: &[Subject], outcome: Outcome) -> Done {
+    let mut done = Done::of(changes, all, Some(outcome));
+    for (shown, change) in done.changes.iter_mut().zip(changes) {
+        if let (Kind::Key(info), To::Key(false)) = (&change.subject.kind, change.to)
+            && info.count > 1
+        {
+            (shown.from, shown.to) = (format!("on/{}", info.count), format!("on/{}", info.count - 1));
         }
     }
     done

@@ -19,7 +19,9 @@ use super::Running;
 use super::clients::{Client, Clients, peer};
 use super::event::Event;
 use super::inherited::Kept;
+use super::looks::{self, Looks};
 use super::options::{Log, Options};
+use super::streams::beside_streams;
 use super::verbs::{self, Made, Refused};
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
@@ -38,6 +40,7 @@ pub struct Server {
     running: &'static Running,
     clients: Clients,
     made: Made,
+    looks: Looks,
     /// Until when nobody is accepted.
     paused: Option<Instant>,
     round: u64,
@@ -45,9 +48,9 @@ pub struct Server {
 
 impl Server {
     pub fn new(listener: Kept, name: String, options: Options, running: &'static Running) -> Server {
-        let Options { read_only, log, .. } = options;
-        let (clients, made) = (Clients::default(), Made::default());
-        Server { listener, name, read_only, log, running, clients, made, paused: None, round: 0 }
+        let Options { read_only, log, verifies, .. } = options;
+        let (clients, made, looks) = (Clients::default(), Made::default(), Looks::every(verifies));
+        Server { listener, name, read_only, log, running, clients, made, looks, paused: None, round: 0 }
     }
 
     /// Starts the thread, in which all signals are blocked but these.
@@ -77,6 +80,7 @@ impl Server {
         self.round += 1;
         let Some((listener, clients)) = self.wait() else { return };
         self.revert();
+        self.look();
         for (at, ready) in clients.into_iter().enumerate() {
             self.serve(at, ready);
         }
@@ -92,7 +96,7 @@ impl Server {
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         self.paused = self.paused.filter(|&end| end > now);
-        let mut end = [self.made.reverts.next(), self.paused].into_iter().flatten().min();
+        let mut end = [self.made.reverts.next(), self.looks.next(), self.paused].into_iter().flatten().min();
         if self.clients.all.iter().any(Client::is_ready) {
             end = Some(now);
         }
@@ -121,15 +125,14 @@ impl Server {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTED {
-            self.clients.make_room();
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let fd = match Kept::open(|| accept_with(&self.listener, flags)) {
+            let fd = match beside_streams(|| Kept::open(|| accept_with(&self.listener, flags))) {
                 Ok(fd) => fd,
                 Err(error) => return self.not_accepted(&error),
             };
             match peer(fd.as_fd()) {
                 Ok(peer) if peer.uid == 0 || peer.uid == rustix::process::geteuid().as_raw() => {
-                    self.clients.all.push(Client::new(fd, peer, self.round));
+                    self.clients.add(Client::new(fd, peer, self.round));
                 }
                 Ok(peer) => self.tell(Event::Foreign(peer)),
                 Err(error) => self.tell(Event::Trouble(format!("who has connected? {error}"))),
@@ -194,6 +197,15 @@ impl Server {
             }
             Request::List(items) => verbs::list(&items, &self.made),
             Request::Check(items) => verbs::check(&items),
+            Request::Verify(_) if self.read_only => {
+                Err((4, "the agent is read-only: the program lets nobody change sites from outside".to_owned()))
+            }
+            Request::Verify(items) => {
+                let verified = looks::verify(&items)?;
+                let sites = verified.sites;
+                *event = (sites > 0).then_some(Event::Repaired { sites, by: Some(by) });
+                Ok(Answer { verified: Some(verified), ..Answer::new() })
+            }
             Request::Watch if self.clients.may_watch() => Ok(Answer::new()),
             Request::Watch => Err((3, "too many clients watch already".to_owned())),
             Request::Set { items, seconds, dry_run } => {
@@ -210,6 +222,15 @@ impl Server {
                 Ok(Answer { set: Some(done?), ..Answer::new() })
             }
         }
+    }
+
+    /// Looks at all sites, if it is time.
+    fn look(&mut self) {
+        let found = {
+            let _using = self.running.using_keys();
+            self.looks.look(Instant::now())
+        };
+        found.into_iter().for_each(|event| self.tell(event));
     }
 
     /// Takes back what is due.

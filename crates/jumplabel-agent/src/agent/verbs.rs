@@ -1,8 +1,10 @@
 //! The answers of the agent. Each looks at the objects that are loaded now.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
-use jumplabel::Outcome;
+use jumplabel::arch::Native;
+use jumplabel::{Outcome, Stay};
 use jumplabel_selector::{Assignment, Selector};
 
 use super::changes::Changes;
@@ -11,6 +13,7 @@ use super::reverts::{self, Reverts};
 use crate::change::{self, Change, Refusal, To};
 use crate::protocol::{Answer, Changed, Declared, Done, Peer, Row};
 use crate::subject::{Kind, Subject};
+use crate::tracepoints::{self, Part};
 
 /// Why not: the status, and a sentence.
 pub type Refused = (u8, String);
@@ -21,7 +24,7 @@ pub fn all() -> Result<Vec<Subject>, Refused> {
 }
 
 /// What some items choose, each once; all, if there is none.
-fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Subject>, Refused> {
+pub fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Subject>, Refused> {
     let mut is_chosen = vec![items.is_empty(); all.len()];
     for item in items {
         let mut any = false;
@@ -31,7 +34,7 @@ fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Su
             }
         }
         if !any {
-            return Err((1, format!("nothing matches `{item}`; list shows what there is")));
+            return Err((1, nothing(item, &Subject::meant(all, item))));
         }
     }
     Ok(all.iter().zip(is_chosen).filter_map(|(subject, is_chosen)| is_chosen.then_some(subject)).collect())
@@ -62,6 +65,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
             no_remote: no_remote::forbids(subject).is_some(),
             reverts_in: made.reverts.seconds_left(subject, now),
             since: made.changes.of(subject, now),
+            probes: subject.probes(),
             differing,
         })
     };
@@ -130,7 +134,7 @@ fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -
         let differs = site.state.is_none_or(|state| {
             // A site that loads follows the key. The program may have changed it since it was listed.
             let is_told = !site.loads && info.key.is_enabled() == info.enabled;
-            is_told && (site.arm == state.falls_through()) != info.enabled
+            is_told && state.action::<Native>() != usize::from(site.arm != info.enabled)
         });
         if differs {
             visit(&site);
@@ -171,9 +175,12 @@ pub fn set(
     if dry_run {
         return Ok(Done { dry_run, ..Done::of(&changes, &all, None) });
     }
-    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes).map_err(status)?) };
+    let back = bring_back(chosen.iter().filter(|change| !change.is_one()))?;
+    let stay = seconds.map(|_| Stay::Begins);
+    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes, stay).map_err(status)?) };
     made.note(&changes, Some(by), now);
     let mut done = Done::of(&changes, &all, outcome);
+    done.notes.extend(Done::brought_back(back));
     done.reverts_in = seconds.map(u64::from).filter(|_| reverts.note(&chosen, due));
     if seconds.is_none() {
         reverts.note(&chosen, None);
@@ -181,10 +188,30 @@ pub fn set(
     Ok(done)
 }
 
+/// Of changes to what is so already: something outside the library may have changed the sites. How many were brought back.
+fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>) -> Result<usize, Refused> {
+    let mut sites = 0;
+    for change in changes {
+        let name = &change.subject.name;
+        let outcome = match change.subject.kind {
+            Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
+            // For a while or not, as it was.
+            _ => change::commit(&[*change], Some(Stay::Begins)).map_err(status)?,
+        };
+        sites += outcome.sites;
+    }
+    Ok(sites)
+}
+
+/// That nothing matches.
+fn nothing(item: &Selector, meant: &str) -> String {
+    format!("nothing matches `{item}`{meant} list shows what there is")
+}
+
 fn status(refusal: Refusal) -> Refused {
     match refusal {
         Refusal::Meaningless(why) => (2, why),
-        Refusal::Nothing(item) => (1, format!("nothing matches `{item}`; list shows what there is")),
+        Refusal::Nothing(item, meant) => (1, nothing(&item, &meant)),
         Refusal::Forbidden(why) => (4, why),
     }
 }
@@ -198,6 +225,7 @@ impl Done {
         Done {
             changes: changes.iter().map(Changed::of).collect(),
             undo: undo.join(","),
+            notes: notes(changes, all),
             pages: outcome.pages,
             nanoseconds: outcome.time.as_nanos().try_into().unwrap_or(u64::MAX),
             ..Done::default()
@@ -216,6 +244,20 @@ impl Changed {
         };
         Changed { key: change.subject.name.clone(), from, to, sites: change.subject.sites }
     }
+}
+
+/// What holds of tracepoints that are turned on or off: the program does that, too, whenever it adds or removes a probe.
+fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let keys = all.iter().zip(Subject::parts(all)).filter(|(_, part)| *part == Part::Key);
+    let keys: HashSet<usize> = keys.map(|(subject, _)| subject.address).collect();
+    let turned = changes.iter().filter(|change| change.state() != change.subject.state());
+    let of_tracepoints = turned.filter(|change| keys.contains(&change.subject.address));
+    let note =
+        |change: &Change<'_>| tracepoints::note(&change.subject.name, change.state() == "on", change.subject.probes());
+    of_tracepoints.filter_map(note).collect()
 }
 
 /// A selector that chooses this one: with the place of its declaration, if others have its name.

@@ -14,6 +14,8 @@ pub enum Request {
     List(Vec<Selector>),
     /// Whether keys are what they are to be, and whether their sites do that.
     Check(Vec<Selector>),
+    /// Brings sites back that something outside the library has changed; those of all keys, calls and modes, if there is no selector.
+    Verify(Vec<Selector>),
     /// One transaction.
     Set {
         /// What is to be what.
@@ -43,8 +45,9 @@ impl FromStr for Request {
         let request = match verb {
             "hello" => Request::Hello,
             "watch" => Request::Watch,
-            "list" => Request::List(without_values(taken()?)?),
+            "list" => Request::List(without_values(verb, taken()?)?),
             "check" => Request::Check(taken()?),
+            "verify" => Request::Verify(without_values(verb, taken()?)?),
             "set" => {
                 let items = taken()?;
                 if items.is_empty() {
@@ -63,7 +66,7 @@ impl FromStr for Request {
                 }
                 Request::Set { items, seconds, dry_run }
             }
-            _ => return Err(format!("`{verb}`: no such request; there are hello, list, check, set and watch")),
+            _ => return Err(format!("`{verb}`: no such request; there are hello, list, check, verify, set and watch")),
         };
         match rest.next() {
             None => Ok(request),
@@ -78,9 +81,9 @@ fn items(word: &str) -> Result<Vec<Selector>, String> {
     word.split(',').filter(|item| !item.is_empty()).map(str::parse).collect()
 }
 
-fn without_values(items: Vec<Selector>) -> Result<Vec<Selector>, String> {
+fn without_values(verb: &str, items: Vec<Selector>) -> Result<Vec<Selector>, String> {
     match items.iter().find(|item| item.assignment.is_some()) {
-        Some(item) => Err(format!("`{item}`: list takes selectors without values")),
+        Some(item) => Err(format!("`{item}`: {verb} takes selectors without values")),
         None => Ok(items),
     }
 }
@@ -99,6 +102,7 @@ impl Request {
             Request::Watch => ("watch", &[]),
             Request::List(items) => ("list", items),
             Request::Check(items) => ("check", items),
+            Request::Verify(items) => ("verify", items),
             Request::Set { items, .. } => ("set", items),
         }
     }

@@ -10,6 +10,8 @@ fn requests() {
         "list net.*,file:a.rs:3-9",
         "check",
         "check net.trace=on,wal.*",
+        "verify",
+        "verify net.*,x",
         "set net.trace=on",
         "set a::MODE=2,x+1 for 30",
         "set x=off dry-run",
@@ -27,6 +29,7 @@ fn requests() {
         ("fetch", "`fetch`: no such request; there are hello"),
         ("hello you", "`you`: too much"),
         ("list net.trace=on", "without values"),
+        ("verify net.trace=on", "verify takes selectors without values"),
         ("list a b", "`b`: too much"),
         ("set", "say what is to change"),
         ("set , for 3", "say what is to change"),
@@ -50,7 +53,7 @@ fn requests() {
 proptest! {
     /// What is read is written so that it is read as the same.
     #[test]
-    fn any_line(line in "(set|list|check|\\PC*) ?[ a-z0-9=,:*+-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
+    fn any_line(line in "(set|list|check|verify|\\PC*) ?[ a-z0-9=,:*+-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
         if let Ok(request) = line.parse::<Request>() {
             prop_assert_eq!(request.to_string().parse(), Ok(request));
         }

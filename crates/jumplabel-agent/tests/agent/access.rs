@@ -14,7 +14,7 @@ use crate::now;
 const NOBODY: u32 = 65534;
 
 /// Ends the scenario if this is not root, who alone can be somebody else.
-fn as_root() {
+pub fn as_root() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can have a child of another user");
         skip();
@@ -22,9 +22,14 @@ fn as_root() {
 }
 
 /// Becomes `nobody`, for good.
-fn leave_root() {
+pub fn leave_root() {
     // SAFETY: of this process alone.
     assert!(unsafe { libc::setgid(NOBODY) == 0 && libc::setuid(NOBODY) == 0 });
+}
+
+/// So that an agent of that user can be there.
+pub fn give_to_nobody(path: &Path) {
+    std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -162,7 +167,7 @@ fn root() {
     passes(|| {
         as_root();
         let directory = Directory::new();
-        std::os::unix::fs::chown(&directory.0, Some(NOBODY), Some(NOBODY)).unwrap();
+        give_to_nobody(&directory.0);
         let inner = directory.inner();
         let (mut ready, started) = std::io::pipe().unwrap();
         let (mut end, answered) = std::io::pipe().unwrap();

@@ -6,7 +6,7 @@ use jumplabel_agent::protocol::{Changed, Peer};
 use jumplabel_testing::scenario::passes;
 
 use crate::client::Agent;
-use crate::{LINE, PACKETS, TRACE, now};
+use crate::{LINE, PACKETS, TRACE, line, now};
 
 fn changed(key: &str, from: &str, to: &str, sites: usize) -> Changed {
     Changed { key: key.to_owned(), from: from.to_owned(), to: to.to_owned(), sites }
@@ -29,8 +29,8 @@ fn list() {
         let agent = Agent::start(|options| options.no_remote("auth.*"));
         let mut client = agent.client();
         let mut keys = client.done("list").keys.unwrap();
-        // Of what the tests share, where it is linked.
-        keys.retain(|row| !row.key.starts_with("jumplabel_testing::"));
+        // Not of what the tests share, where it is linked, nor the tracepoint of another test.
+        keys.retain(|row| !row.key.starts_with("jumplabel_testing::") && !row.key.ends_with(":line"));
         let names: Vec<_> = keys.iter().map(|row| (&*row.key, &*row.kind, &*row.state, row.count)).collect();
         assert_eq!(
             names,
@@ -51,6 +51,8 @@ fn list() {
             some.iter().map(|row| &*row.key).collect::<Vec<_>>(),
             ["auth.strict", "late", "net.packets", "net.trace"]
         );
+        let why = client.refused("list auth.stricct", 1);
+        assert_eq!(why, "nothing matches `auth.stricct`; did you mean auth.strict? list shows what there is");
         assert!(client.refused("list nobody", 1).contains("nothing matches `nobody`"));
         assert!(client.refused("list fn:x", 2).contains("does not know functions"));
         assert!(client.refused("fetch", 2).contains("no such request"));
@@ -130,7 +132,8 @@ fn refused() {
             ("set net.trace=fast", 2, "is a key"),
             ("set agent::MODE=3", 2, "a number from =0 to =2"),
             ("set agent::HASH=plain", 2, "is a static call"),
-            ("set net.trace=on,nobody=on", 1, "nothing matches `nobody=on`"),
+            ("set net.trace=on,nobody=on", 1, "nothing matches `nobody=on`; list shows"),
+            ("set net.packtes=on", 1, "nothing matches `net.packtes=on`; did you mean net.packets? list shows"),
             ("set net.trace=on for 0", 2, "for takes seconds"),
         ] {
             assert!(client.refused(request, status).contains(why), "{request}");
@@ -139,6 +142,33 @@ fn refused() {
         assert!(client.refused("set net.*=on", 4).contains("is sealed"));
         assert_eq!(now(), (false, false, true, 1));
         assert!(agent.logged().contains("refused to uid") && agent.is_quiet());
+    });
+}
+
+/// A tracepoint that has a probe is not switched off in silence.
+#[test]
+fn tracepoint_with_a_probe() {
+    passes(|| {
+        let agent = Agent::start(|options| options);
+        let mut client = agent.client();
+        let probes = [(); 2].map(|()| line.add(|_| ()).unwrap());
+        let again = "the program turns it on or off again when it adds or removes a probe";
+        let done = client.done("set log:line=off").set.unwrap();
+        assert_eq!(done.notes, [format!("log:line has 2 probes, which hear nothing now; {again}")]);
+        let row = client.done("list log:line").keys.unwrap().remove(0);
+        assert_eq!((&*row.state, row.probes), ("off", Some(2)));
+        let why = client.refused("set log:line+1", 2);
+        assert!(why.contains("log:line is a tracepoint") && why.contains("it can be =on or =off"), "{why}");
+        // As the note says.
+        let [first, second] = probes;
+        drop(first);
+        assert!(line.key().is_enabled());
+        let done = client.done("set log:line=off dry-run").set.unwrap();
+        assert_eq!(done.notes, [format!("log:line has a probe, which hears nothing now; {again}")]);
+        drop(second);
+        let done = client.done("set log:line=on,net.trace=on").set.unwrap();
+        assert_eq!(done.notes, [format!("log:line has no probe, and so it calls nobody; {again}")]);
+        assert!(client.done("set log:line=off").set.unwrap().notes.is_empty());
     });
 }
 

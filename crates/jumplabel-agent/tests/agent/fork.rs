@@ -128,3 +128,42 @@ fn exec() {
         assert_eq!(status.code(), Some(7), "the new program has sockets");
     });
 }
+
+/// Becomes a daemon by `daemon(3)`, two forks, with an agent or without one in each child; whether the last one
+/// answers.
+fn daemon(with: fn(Options) -> Options) -> std::io::Result<()> {
+    let directory = Directory::new();
+    let inner = directory.inner();
+    let [(mut begun, mut begins), (mut end, ends)] = [std::io::pipe().unwrap(), std::io::pipe().unwrap()];
+    let first = fork(|| {
+        use_all();
+        with(Options::new().directory(&inner).name("x")).start().unwrap();
+        // SAFETY: it has no threads but the agent's.
+        assert_eq!(unsafe { libc::daemon(1, 1) }, 0);
+        // It ends with the test, whose end of the pipe it must not keep open.
+        // SAFETY: of this process, where nobody else uses it.
+        unsafe { libc::close(ends.as_raw_fd()) };
+        begins.write_all(&std::process::id().to_ne_bytes()).unwrap();
+        let _ = end.read(&mut [0]);
+        // SAFETY: its end.
+        unsafe { libc::_exit(0) }
+    });
+    assert!(wait_for(first).success());
+    let mut pid = [0; 4];
+    begun.read_exact(&mut pid).unwrap();
+    let socket = inner.join(format!("x.{}.sock", u32::from_ne_bytes(pid)));
+    let hello = UnixStream::connect(&socket).map(|_| Client::new(&socket).done("hello").hello.unwrap().pid);
+    drop(ends);
+    hello.map(|pid| assert!(socket.to_str().unwrap().contains(&format!(".{pid}."))))
+}
+
+#[test]
+fn daemons() {
+    passes(|| daemon(Options::children).unwrap());
+}
+
+/// Without the option, the agent stays with the process that was started.
+#[test]
+fn daemons_twin() {
+    passes(|| assert_eq!(daemon(|options| options).unwrap_err().kind(), ErrorKind::NotFound));
+}

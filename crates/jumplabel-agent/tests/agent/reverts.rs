@@ -7,7 +7,7 @@ use jumplabel_agent::{Event, Options};
 use jumplabel_testing::scenario::passes;
 
 use crate::client::{Agent, Client};
-use crate::{LATE, MODE, Mode, PACKETS, TRACE, now};
+use crate::{LATE, MODE, Mode, PACKETS, STRICT, TRACE, now};
 
 /// Waits until the agent tells that it has taken something back: what.
 fn taken_back(watcher: &mut Client) -> Vec<String> {
@@ -114,18 +114,71 @@ fn changed_otherwise() {
         let (mut watcher, mut client) = (agent.client(), agent.client());
         watcher.done("watch");
         client.done("set net.*=on,*::MODE=2 for 1");
-        assert_eq!(taken_back(&mut watcher), ["net.trace"]);
+        assert_eq!(taken_back(&mut watcher), ["net.packets", "net.trace"]);
         // The answer comes when all of it was logged.
         client.done("hello");
         assert_eq!(now(), (false, true, true, 0));
         let lines = LINES.lock().unwrap();
-        assert_eq!(lines.len(), 4, "{lines:?}");
-        assert_eq!(lines[1], "net.trace on -> off: the time is over");
-        assert_eq!(lines[2], "agent::MODE stays as it is, though the time is over: it is 0/3 by now");
-        assert!(
-            lines[3].starts_with("net.packets stays as it is") && lines[3].contains("held by 2 users"),
-            "{lines:?}"
-        );
+        let expected = [
+            "net.packets on/2 -> on/1, net.trace on -> off: the time is over",
+            "agent::MODE stays as it is, though the time is over: it is 0/3 by now",
+        ];
+        assert_eq!(lines[1..], expected);
+        // The program's own user is the last one.
+        PACKETS.dec().unwrap();
+        assert!(!now().1);
+    });
+}
+
+/// What the program asks for stays, though that is what the agent has made it already, and the program's call has nothing to do.
+#[test]
+fn asked_for_by_the_program() {
+    passes(|| {
+        static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let agent = Agent::start(|options| {
+            options.log(|event| {
+                LINES.lock().unwrap().push(event.to_string());
+                if let Event::Changed(Happened { by: Some(_), .. }) = event {
+                    jumplabel::Batch::new().enable(&TRACE).disable(&STRICT).set(&MODE, Mode::Traced).commit().unwrap();
+                    // A user who comes and goes asks for nothing.
+                    PACKETS.inc().unwrap();
+                    PACKETS.dec().unwrap();
+                }
+            })
+        });
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        client.done("set net.*=on,auth.strict=off,*::MODE=2 for 1");
+        assert_eq!(taken_back(&mut watcher), ["net.packets"]);
+        client.done("hello");
+        assert_eq!(now(), (true, false, false, 2));
+        let mut expected = vec!["net.packets on -> off: the time is over".to_owned()];
+        for (key, state) in [("agent::MODE", "2/3"), ("auth.strict", "off"), ("net.trace", "on")] {
+            let why = format!("the program itself has asked for {state} since");
+            expected.push(format!("{key} stays as it is, though the time is over: {why}"));
+        }
+        assert_eq!(LINES.lock().unwrap()[1..], expected);
+        // Nor does a longer time begin for what is the program's by now.
+        let again = client.done("set net.trace=on for 1").set.unwrap();
+        assert_eq!((again.changes.len(), again.reverts_in), (0, None));
+    });
+}
+
+/// The program has sealed it meanwhile, and its memory may be read-only by now.
+#[test]
+fn sealed_by_the_program() {
+    passes(|| {
+        let agent = Agent::start(|options| {
+            when_set(options, || {
+                TRACE.seal().unwrap();
+                MODE.seal().unwrap();
+            })
+        });
+        let (mut watcher, mut client) = (agent.client(), agent.client());
+        watcher.done("watch");
+        client.done("set net.*=on,*::MODE=2 for 1");
+        assert_eq!(taken_back(&mut watcher), ["net.packets"]);
+        assert_eq!(now(), (true, false, true, 2));
     });
 }
 

@@ -1,6 +1,8 @@
 //! The socket's place: who was there before, and when it is removed.
 
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::Command;
 
 use jumplabel_agent::{Options, StartError};
@@ -42,6 +44,57 @@ fn stale() {
             assert!(path.exists(), "{}", path.display());
         }
         drop(listener);
+    });
+}
+
+/// What bears the name of a dead process's socket, or of the own one, and is no socket of this user: it stays.
+#[test]
+fn no_sockets() {
+    passes(|| {
+        let directory = Directory::new();
+        let inner = directory.inner();
+        std::fs::DirBuilder::new().mode(0o700).create(&inner).unwrap();
+        let dead = fork(|| true);
+        reap(dead);
+        let [notes, other] = ["notes", "other"].map(|name| inner.join(name));
+        std::fs::write(&notes, "of the user").unwrap();
+        drop(UnixListener::bind(&other).unwrap());
+        let named = |name: &str, pid: i32| inner.join(format!("{name}.{pid}.sock"));
+        let file = named("file", dead);
+        std::fs::write(&file, "of the user").unwrap();
+        symlink(&notes, named("to-file", dead)).unwrap();
+        symlink(&other, named("to-socket", dead)).unwrap();
+        let mut left = vec![file, named("to-file", dead), named("to-socket", dead)];
+        if rustix::process::geteuid().is_root() {
+            let foreign = named("foreign", dead);
+            drop(UnixListener::bind(&foreign).unwrap());
+            std::os::unix::fs::lchown(&foreign, Some(65534), None).unwrap();
+            left.push(foreign);
+        }
+        use_all();
+        let own = named("x", std::process::id().cast_signed());
+        for make in [|at: &Path| std::fs::write(at, "of the user").unwrap(), |at: &Path| symlink("other", at).unwrap()]
+        {
+            make(&own);
+            let error = Options::new().directory(&inner).name("x").start().unwrap_err().to_string();
+            assert!(error.contains("no socket of this user: remove it"), "{error}");
+            assert!(own.symlink_metadata().is_ok(), "it was removed");
+            std::fs::remove_file(&own).unwrap();
+        }
+        // At the end of a process, too: what has taken its socket's place meanwhile is not its own.
+        let ended = fork(|| {
+            let socket = Options::new().directory(&inner).name("x").start().unwrap();
+            std::fs::remove_file(&socket).unwrap();
+            std::fs::write(&socket, "of the user").unwrap();
+            // SAFETY: this process ends; the handlers run.
+            unsafe { libc::exit(0) }
+        });
+        reap(ended);
+        left.push(named("x", ended));
+        Options::new().directory(&inner).name("x").start().unwrap();
+        for path in &left {
+            assert!(path.symlink_metadata().is_ok(), "{} was removed", path.display());
+        }
     });
 }
 

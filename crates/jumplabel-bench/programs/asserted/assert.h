@@ -3,8 +3,8 @@
  * In the place of the C library's <assert.h>: each assert() of a program is behind a check, by one of these ways.
  *
  *     CONSTANT   no check: the compiler knows that it is off        GOTO    what a site is for the compiler, without its instruction
- *     NOP        no check, and a site's instruction                 SITE    a static key; LIKELY: its arm is in line
- *     RELAXED    a relaxed load
+ *     NOP        no check, and a site's instruction                 SITE    a static key; LIKELY: its arm is in line; BARE: without the byte
+ *     RELAXED    a relaxed load                                             in front of the site
  */
 #ifndef ASSERTED_H
 #define ASSERTED_H
@@ -14,7 +14,7 @@
 #elif defined(NOP)
 #define CHECKED                                                                                                        \
 	__extension__({                                                                                                \
-		__asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");                                                \
+		__asm__ volatile(".byte 0x40, 0x0f, 0x1f, 0x44, 0x00, 0x00");                                                \
 		0;                                                                                                     \
 	})
 #elif defined(GOTO)
@@ -26,13 +26,16 @@ arm:
 	return 1;
 }
 #define CHECKED __builtin_expect(asserted_goto(), 0)
-#elif defined(SITE) || defined(LIKELY)
+#elif defined(SITE) || defined(LIKELY) || defined(BARE)
+#ifdef BARE
+#define JUMPLABEL_NO_SITE_PREFIX
+#endif
 #include <jumplabel/jump_label.h>
 extern struct static_key_false asserted_key;
-#ifdef SITE
-#define CHECKED static_branch_unlikely(&asserted_key)
-#else
+#ifdef LIKELY
 #define CHECKED static_branch_likely(&asserted_key)
+#else
+#define CHECKED static_branch_unlikely(&asserted_key)
 #endif
 #elif defined(RELAXED)
 extern int asserted_flag;

@@ -153,6 +153,8 @@ fn report_targets(report: &mut Report, rows: &[Row]) {
             let ratio = ours.over(theirs);
             let (cells, target) = ratio.judged(limit, 1.0);
             let what = format!("{} / {}, {name}", way.name(), other.name());
+            let words = format!("a call, {name}: time of ({}), times that of ({})", way.name(), other.name());
+            report.judged(words, &cells[0], &cells[3], &cells[4]);
             facts.push(json!({ "ratio": what, "range": ratio.range, "target": target }));
             table.row([what].into_iter().chain(cells));
         }

@@ -97,7 +97,14 @@ pub fn run(report: &mut Report, counted: Option<Counted>, quick: bool) -> Result
     table.row(plain("floor", floor, "1"));
     table.row(plain("a core sync", sync, "1"));
     let syncs = counted.map_or("n/a".to_owned(), |counted| counted.core_syncs.to_string());
-    table.row(plain("update", update, &syncs).into_iter().chain(target.cells()));
+    let [ratio, limit, verdict] = target.cells();
+    report.judged(
+        "an update of a static call while another thread calls: p10, times 1.3 floors and 2 core syncs",
+        &ratio,
+        &limit,
+        &verdict,
+    );
+    table.row(plain("update", update, &syncs).into_iter().chain([ratio, limit, verdict]));
     report.table(table);
     report.fact(
         "update",

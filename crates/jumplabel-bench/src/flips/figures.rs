@@ -37,7 +37,7 @@ impl Bench {
                 Variant::Automatic,
                 Variant::Forced(WriterKind::Procmem),
                 Variant::Forced(WriterKind::Mprotect),
-                Variant::Forced(WriterKind::Swap),
+                Variant::Forced(WriterKind::Remap),
             ];
             for cell in order.iter().filter_map(|&variant| find(cells, at, variant)) {
                 let floor = p10(cells, at, Variant::Floor);
@@ -45,6 +45,15 @@ impl Bench {
                 let target = Target { figure: cell.microseconds(0.1) / bare, limit: LIMITS[at] };
                 let judged = cell.variant == Variant::Automatic;
                 let [ratio, limit, verdict] = target.cells();
+                if judged {
+                    let sites = format!("{} on {}", group.sites.count, pages(group.pages()));
+                    report.judged(
+                        format!("a flip of primed sites, {sites}, while another thread executes them: p10, times the bare system calls"),
+                        &ratio,
+                        &limit,
+                        &verdict,
+                    );
+                }
                 let has_bare = matches!(cell.writer, Some(WriterKind::Procmem | WriterKind::Mprotect));
                 let shown = |cell: String, show| if show { cell } else { String::new() };
                 let [p10, p50, p99] = cell.times();
@@ -89,6 +98,9 @@ impl Bench {
             let (first, primed, floor) = (p10(Variant::First), p10(Variant::Automatic), p10(Variant::Floor));
             let target = Target { figure: (first - primed) / floor, limit: FIRST_LIMIT };
             let [floors, limit, verdict] = target.cells();
+            let sites = format!("{} on {}", group.sites.count, pages(group.pages()));
+            let what = format!("the first flip of pristine sites, {sites}: floors more than a flip of them primed");
+            report.judged(what, &floors, &limit, &verdict);
             let Some(cell) = find(cells, at, Variant::First) else { continue };
             table.row([
                 group.sites.count.to_string(),
@@ -127,6 +139,11 @@ impl Bench {
                 let target = Target { figure: p10(cell) / p10(one), limit: NAKED_LIMIT };
                 let judged = naked && group.sites.count > 1;
                 let [ratio, limit, verdict] = target.cells();
+                if judged {
+                    let what =
+                        format!("a flip of a naked key with {} checks: p10, times that with one", group.sites.count);
+                    report.judged(what, &ratio, &limit, &verdict);
+                }
                 let [tenth, median, last] = cell.times();
                 table.row([
                     format!("{} of a {} key", group.sites.count, if naked { "naked" } else { "site" }),
@@ -251,12 +268,11 @@ pub(super) fn report_memory(report: &mut Report) -> Result<()> {
     let index = index_bytes()?;
     let each = |bytes: usize| bytes as f64 / sites as f64;
     let (table_each, index_each) = (each(table), Target { figure: each(index), limit: 8.0 });
+    let [index_bytes_each, limit, verdict] = index_each.cells();
     report.note(format!(
-        "memory: {sites} sites, of which {prefixes} are lock prefixes; table {table_each} bytes a site; index {} bytes a site, target {}: {}",
-        index_each.cells()[0],
-        index_each.cells()[1],
-        index_each.cells()[2],
+        "memory: {sites} sites, of which {prefixes} are lock prefixes; table {table_each} bytes a site; index {index_bytes_each} bytes a site, target {limit}: {verdict}"
     ));
+    report.judged("the index that a flip searches: bytes a site", &index_bytes_each, &limit, &verdict);
     report.count("bytes of table a site", table_each);
     report.fact(
         "memory",

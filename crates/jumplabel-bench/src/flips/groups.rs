@@ -24,6 +24,8 @@ static_key! {
     static NAKED_10000: false;
     /// One site each, a page apart.
     static SPREAD: [false; 200];
+    /// One site each.
+    static MANY: [false; 3000];
 }
 
 /// Sites of one key, or checks of a naked one.
@@ -94,11 +96,13 @@ group!(naked_1, bench_naked_1, "bench_naked_1", 1, naked NAKED_1, "bench_naked_f
 #[cfg(target_arch = "x86_64")]
 group!(naked_10000, bench_naked_10000, "bench_naked_10000", 10000, naked NAKED_10000, "bench_naked_function_10000");
 site_functions!("bench_sites_spread", 200, 4096, nop, SPREAD, 8);
+site_functions!("bench_sites_many", 3000, 128, nop, MANY, 8);
 site_functions!("bench_floor", 10000, 128, test);
 
 unsafe extern "C" {
     fn bench_floor();
     fn bench_sites_spread();
+    fn bench_sites_many();
 }
 
 /// The groups that have targets: 1 site, 100 on 4 pages, 10,000 on 313.
@@ -132,6 +136,11 @@ pub fn naked() -> Result<Vec<Group>> {
 /// 200 keys with one site each, on a page of its own.
 pub fn spread() -> (&'static [jumplabel::StaticKeyFalse; 200], Functions) {
     (&SPREAD, Functions { first: bench_sites_spread as *const () as usize, count: 200, apart: 4096 })
+}
+
+/// 3,000 keys with one site each.
+pub fn many() -> (&'static [jumplabel::StaticKeyFalse; 3000], Functions) {
+    (&MANY, Functions { first: bench_sites_many as *const () as usize, count: 3000, apart: APART })
 }
 
 /// The first `count` functions of the text that is left writable.

@@ -14,10 +14,11 @@ mod executor;
 mod figures;
 mod floor;
 mod groups;
+mod unchanged;
 
 use std::time::{Duration, Instant};
 
-use jumplabel::{RawKey, WriterKind, set_writer, settle};
+use jumplabel::{RawKey, WriterKind, restore_pristine, set_writer};
 use serde_json::json;
 
 use crate::machine::mappings;
@@ -37,7 +38,7 @@ const FIRST_LIMIT: f64 = 3.0;
 const NAKED_LIMIT: f64 = 1.25;
 /// How many flips of single sites the mappings must survive.
 const SINGLE_FLIPS: usize = 10_000;
-/// `swap`, and `procmem` for thousands of sites, take milliseconds: they take part in every eighth round only.
+/// `remap`, and `procmem` for thousands of sites, take milliseconds: they take part in every eighth round only.
 const SELDOM: usize = 8;
 
 /// How a group is flipped.
@@ -48,7 +49,7 @@ enum Variant {
     Bare(WriterKind),
     Automatic,
     Forced(WriterKind),
-    /// Automatic, of sites that [`settle`] has made pristine.
+    /// Automatic, of sites that [`restore_pristine`] has made pristine.
     First,
 }
 
@@ -106,6 +107,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut targets: Vec<Functions> = groups.iter().map(|group| group.sites).collect();
     targets.extend(groups.iter().map(|group| groups::floor(group.sites.count)));
     targets.push(groups::spread().1);
+    targets.push(groups::many().1);
     let bench = Bench { executor: Executor::start(targets), groups, has_floor: floor.is_ok() };
 
     let mut report = Report::new("flips", quick);
@@ -120,6 +122,7 @@ pub fn run(quick: bool) -> Result<Report> {
     bench.report_latency(&mut report, &cells);
     bench.report_first(&mut report, &cells, &very_first);
     bench.report_crossover(&mut report, &cells);
+    bench.report_unchanged(&mut report, quick)?;
     if crate::isa::IS_X86 {
         bench.report_naked(&mut report, &cells);
     } else {
@@ -190,7 +193,7 @@ impl Bench {
                 cells.push(Cell::new(group, Variant::Automatic));
             }
             if with_target {
-                let more = [Variant::Floor, Variant::Automatic, Variant::Forced(WriterKind::Swap), Variant::First];
+                let more = [Variant::Floor, Variant::Automatic, Variant::Forced(WriterKind::Remap), Variant::First];
                 cells.extend(more.map(|variant| Cell::new(group, variant)));
                 let bare = [WriterKind::Procmem, WriterKind::Mprotect].map(Variant::Bare);
                 cells.extend(bare.map(|variant| Cell::new(group, variant)));
@@ -234,7 +237,7 @@ impl Bench {
             Variant::Forced(WriterKind::Procmem) | Variant::Bare(WriterKind::Procmem) => {
                 self.groups[cell.group].sites.count > 1000
             }
-            Variant::Forced(WriterKind::Swap) => true,
+            Variant::Forced(WriterKind::Remap) => true,
             _ => false,
         }
     }
@@ -247,7 +250,7 @@ impl Bench {
             _ => None,
         });
         if cell.variant == Variant::First {
-            settle(group.key)?;
+            restore_pristine(group.key)?;
         }
         for on in [true, false] {
             let sites = match cell.variant {

@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use jumplabel::{modes, settle, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
+use jumplabel::{modes, restore_pristine, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
 
 use crate::placed::{Loops, begin_at, placements};
 use crate::{Result, isa};
@@ -164,7 +164,7 @@ fn set(on: bool) -> Result<()> {
         KEY.enable()?;
     } else {
         KEY.disable()?;
-        settle(&KEY)?;
+        restore_pristine(&KEY)?;
     }
     Ok(())
 }

@@ -238,6 +238,9 @@ pub fn targets(report: &mut Report, cells: &[Cell], (switches, sites): (Samples,
         let [shown, wanted, verdict] = target.cells();
         let [wanted, verdict] = if limit.is_finite() { [wanted, verdict] } else { [String::new(), "no target".into()] };
         facts.push(json!({ "what": what, "target": if limit.is_finite() { target.json() } else { json!({ "figure": figure }) } }));
+        if limit.is_finite() {
+            report.judged(format!("a table of operations: {what}"), &shown, &wanted, &verdict);
+        }
         table.row([what, shown, wanted, verdict]);
     }
     report.table(table);

@@ -4,7 +4,7 @@
 //!   constant       the compiler knows that they are off
 //!   nop            a site's instruction, of which the compiler knows nothing: what the bytes cost
 //!   empty goto     what the compiler knows of a site, and no instruction: what it makes of the program for its arms
-//!   site           both
+//!   site           both; beside it, one without the byte in front of its instruction
 //! ```
 
 use serde_json::json;
@@ -16,10 +16,11 @@ use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, Target, figure};
 
 /// The ways, what they are compiled with and by which compiler, and whether a short run does without.
-const WAYS: [(&str, &str, usize, bool); 9] = [
+const WAYS: [(&str, &str, usize, bool); 10] = [
     ("constant", "CONSTANT", 0, false),
     ("site", "SITE", 0, false),
     ("relaxed load", "RELAXED", 0, false),
+    (BARE, "BARE", 0, true),
     ("nop", "NOP", 0, true),
     ("empty goto", "GOTO", 0, true),
     ("site, its arm in line", "LIKELY", 0, true),
@@ -27,6 +28,9 @@ const WAYS: [(&str, &str, usize, bool); 9] = [
     ("site, clang", "SITE", 1, true),
     ("relaxed load, clang", "RELAXED", 1, true),
 ];
+/// What a site's prefix is compared with, and the most that the program may take with it, as a multiple of that.
+const BARE: &str = "site without its prefix";
+const PREFIX_LIMIT: f64 = 1.005;
 /// What clang's ways are compared with.
 const CLANG: &str = "constant, clang";
 
@@ -114,14 +118,32 @@ pub fn run(quick: bool) -> Result<Report> {
         // A short run is compiled by less, and has two layouts: it says nothing of the target.
         let target = Target { figure: if quick { f64::NAN } else { ratio }, limit: 1.0 };
         let verdict = match verdict([from, to]) {
-            _ if quick => "not judged by a short run, which is compiled with less".to_owned(),
-            "" => target.cells()[2].clone(),
-            none => none.to_owned(),
+            _ if quick => "not judged: a short run is compiled with less".to_owned(),
+            none => judged(target, none),
         };
+        report.judged(
+            format!("sqlite with {sites} checks that are off: time with sites, times that with relaxed loads"),
+            &figure(ratio, 3),
+            "<= 1",
+            &verdict,
+        );
         report.note(format!(
             "a site takes {ratio:.3} of a relaxed load's time ({from:.3} to {to:.3}), target <= 1: {verdict}"
         ));
         report.fact("target", target.json());
+    }
+    if let [Some(site), Some(bare)] = ["site", BARE].map(of) {
+        let (ratio, [from, to]) = site.over(bare, OWN_CLOCK);
+        let target = Target { figure: ratio, limit: PREFIX_LIMIT };
+        let bytes = site.text as f64 - bare.text as f64;
+        let (limit, verdict) = (format!("<= {PREFIX_LIMIT}"), judged(target, verdict([from, to])));
+        report.note(format!(
+            "a site takes {ratio:.4} of its time without the prefix ({from:.4} to {to:.4}), target {limit}: {verdict}; {bytes} bytes more of code"
+        ));
+        let words =
+            format!("sqlite with {sites} checks that are off: time, times that without the byte in front of a site");
+        report.judged(words, &figure(ratio, 4), &limit, &verdict);
+        report.fact("prefix", target.json());
     }
     report.note(
         "instructions and what follows them: of one run, user mode, simulated by callgrind, times those of constant",
@@ -130,6 +152,11 @@ pub fn run(quick: bool) -> Result<Report> {
     report.fact("ways", json!(facts));
     report.fact("sites", json!(sites));
     Ok(report)
+}
+
+/// The verdict on a ratio that is to keep a limit of at least 1. `none` says so if the ratio does not differ from 1, or is empty.
+fn judged(target: Target, none: &str) -> String {
+    if none.is_empty() { target.cells()[2].clone() } else { format!("ok; {none}") }
 }
 
 /// Told to execute every assertion, where that can be had at run time; and to end that before it begins, which leaves pages of their own.

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::{RawKey, naked_key, settle, static_key};
+use jumplabel::{RawKey, naked_key, restore_pristine, static_key};
 
 use crate::Result;
 use crate::placed::PLACEMENTS;
@@ -19,8 +19,9 @@ static_key! {
     pub static UNPATCHED: false, or_load;
 }
 naked_key! { pub static NAKED: false; }
-/// One for each placement.
+/// One for each placement, and one that is on.
 pub static FLAGS: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
+pub static FLAGS_ON: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 
 /// The variants, in the order of the report.
 #[derive(Clone, Copy, PartialEq)]
@@ -48,9 +49,11 @@ pub enum Check {
     Relaxed,
     Acquire,
     SeqCst,
+    /// A relaxed load that finds its flag on: it jumps to the arm, and back.
+    RelaxedOn,
 }
 
-pub const CHECKS: [Check; 13] = [
+pub const CHECKS: [Check; 14] = [
     Check::Baseline,
     Check::Constant,
     Check::SiteOff,
@@ -64,6 +67,7 @@ pub const CHECKS: [Check; 13] = [
     Check::Relaxed,
     Check::Acquire,
     Check::SeqCst,
+    Check::RelaxedOn,
 ];
 
 impl Check {
@@ -82,12 +86,14 @@ impl Check {
             Check::Relaxed => "relaxed load",
             Check::Acquire => "acquire load",
             Check::SeqCst => "SeqCst load",
+            Check::RelaxedOn => "relaxed load, on",
         }
     }
 
     /// Whether the check loads something.
     pub fn is_load(self) -> bool {
-        matches!(self, Check::OrLoadUnpatched | Check::OrLoadOn | Check::Relaxed | Check::Acquire | Check::SeqCst)
+        use Check::{Acquire, OrLoadOn, OrLoadUnpatched, Relaxed, RelaxedOn, SeqCst};
+        matches!(self, OrLoadUnpatched | OrLoadOn | Relaxed | Acquire | SeqCst | RelaxedOn)
     }
 
     pub fn is_or_load(self) -> bool {
@@ -106,7 +112,7 @@ impl Check {
                 Check::NakedOff => _ = key.disable()?,
                 Check::SiteOff | Check::OrLoadOff => {
                     key.disable()?;
-                    settle(key)?;
+                    restore_pristine(key)?;
                 }
                 Check::SitePrimed => {
                     key.enable()?;
@@ -119,7 +125,7 @@ impl Check {
     }
 }
 
-/// A reachable store of a value that the compiler does not know: without it, it takes the flag for a constant.
-pub fn store(flag: &Flag) {
-    flag.0.store(std::hint::black_box(false), Ordering::Relaxed);
+/// Reachable stores of a value that the compiler does not know: without them, it takes flags for constants.
+pub fn store(flags: &[Flag], is_on: bool) {
+    flags.iter().for_each(|flag| flag.0.store(std::hint::black_box(is_on), Ordering::Relaxed));
 }

@@ -28,6 +28,7 @@ static_key! {
     static UNPATCHED: [false; CELLS], or_load;
 }
 static FLAGS: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
+static FLAGS_ON: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
 
 /// One function with one check.
 pub type Cell = fn(u64) -> u64;
@@ -60,6 +61,7 @@ cell!(or_load, N, static_branch_unlikely!(OR_LOAD[N]));
 cell!(relaxed, N, FLAGS[N].0.load(Ordering::Relaxed));
 cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
+cell!(relaxed_on, N, FLAGS_ON[N].0.load(Ordering::Relaxed));
 
 /// A cell whose check is of a naked key of its own, for each name.
 macro_rules! naked_cells {
@@ -99,6 +101,7 @@ pub fn cells_of(check: Check) -> [Cell; CELLS] {
         Check::Relaxed => cells!(relaxed),
         Check::Acquire => cells!(acquire),
         Check::SeqCst => cells!(seq_cst),
+        Check::RelaxedOn => cells!(relaxed_on),
     }
 }
 
@@ -114,7 +117,8 @@ pub fn keys(check: Check) -> impl Iterator<Item = &'static RawKey> {
 
 /// See [`super::checks::store`].
 pub fn store() {
-    FLAGS.iter().for_each(super::checks::store);
+    super::checks::store(&FLAGS, false);
+    super::checks::store(&FLAGS_ON, true);
 }
 
 site_functions!("bench_sweep", 2048, 128, test);

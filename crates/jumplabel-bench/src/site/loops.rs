@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use jumplabel::static_branch_unlikely;
 
-use super::checks::{Check, FLAGS, KEY, NAKED, OR_LOAD, UNPATCHED};
+use super::checks::{Check, FLAGS, FLAGS_ON, KEY, NAKED, OR_LOAD, UNPATCHED};
 use crate::isa;
 use crate::placed::{Loops, placements};
 
@@ -26,7 +26,7 @@ macro_rules! eight {
     };
 }
 
-/// The arm that no check takes but that of a site that is on.
+/// The arm, which only a check takes that is on.
 macro_rules! arm {
     ($hits:ident) => {
         // SAFETY: a sum in a register.
@@ -90,7 +90,7 @@ macro_rules! alu {
 pub(crate) use {alu, eight, latency};
 
 macro_rules! variants {
-    ($($kind:ident: $baseline:ident $constant:ident $site:ident $unpatched:ident $or_load:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident;)*) => {
+    ($($kind:ident: $baseline:ident $constant:ident $site:ident $unpatched:ident $or_load:ident $naked:ident $relaxed:ident $acquire:ident $seq_cst:ident $on:ident;)*) => {
         $(
             $kind!($baseline, hits, let _ = &mut hits;);
             $kind!($constant, hits, if false { arm!(hits) });
@@ -101,13 +101,14 @@ macro_rules! variants {
             $kind!($relaxed, hits, if FLAGS[P].0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
             $kind!($acquire, hits, if FLAGS[P].0.load(Ordering::Acquire) { unlikely(); arm!(hits) });
             $kind!($seq_cst, hits, if FLAGS[P].0.load(Ordering::SeqCst) { unlikely(); arm!(hits) });
+            $kind!($on, hits, if FLAGS_ON[P].0.load(Ordering::Relaxed) { unlikely(); arm!(hits) });
         )*
     };
 }
 
 variants! {
-    latency: latency_baseline latency_constant latency_site latency_unpatched latency_or_load latency_naked latency_relaxed latency_acquire latency_seq_cst;
-    alu: alu_baseline alu_constant alu_site alu_unpatched alu_or_load alu_naked alu_relaxed alu_acquire alu_seq_cst;
+    latency: latency_baseline latency_constant latency_site latency_unpatched latency_or_load latency_naked latency_relaxed latency_acquire latency_seq_cst latency_on;
+    alu: alu_baseline alu_constant alu_site alu_unpatched alu_or_load alu_naked alu_relaxed alu_acquire alu_seq_cst alu_on;
 }
 
 /// The loops of a variant, in all placements.
@@ -127,6 +128,7 @@ fn latency_of(check: Check) -> Loops {
         Check::Relaxed => placements!(latency_relaxed),
         Check::Acquire => placements!(latency_acquire),
         Check::SeqCst => placements!(latency_seq_cst),
+        Check::RelaxedOn => placements!(latency_on),
     }
 }
 
@@ -141,5 +143,6 @@ fn alu_of(check: Check) -> Loops {
         Check::Relaxed => placements!(alu_relaxed),
         Check::Acquire => placements!(alu_acquire),
         Check::SeqCst => placements!(alu_seq_cst),
+        Check::RelaxedOn => placements!(alu_on),
     }
 }

@@ -7,9 +7,10 @@
 
 mod drawing;
 mod page;
+mod summary;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -42,8 +43,8 @@ const PARTS: [(&str, &str); 18] = [
     ("size", "How much larger is a program for its first key?"),
 ];
 
-/// Measures, unless there are results; writes; returns where.
-pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Result<PathBuf> {
+/// Measures, unless there are results; writes; returns the first screen, and where the rest is.
+pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Result<String> {
     let results = match from {
         Some(file) => read(file)?,
         None => measure(quick, only)?,
@@ -54,7 +55,7 @@ pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Resu
     fs::write(to.join("report.html"), page::html(&results)?)?;
     let failed: Vec<&str> = parts(&results).filter(|part| part.error.is_some()).map(|part| part.name).collect();
     if failed.is_empty() {
-        Ok(to.join("report.html"))
+        Ok(format!("{}\n{}\n", summary::text(&results), to.join("report.html").display()))
     } else {
         Err(format!("no figures of: {}", failed.join(", ")).into())
     }
@@ -132,37 +133,66 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A figure that is to keep a limit: what it is of, the limit, and the verdict.
+/// What a part of the results has at a JSON pointer; null if there is no such part, or no such value.
+pub fn at<'a>(results: &'a Value, part: &str, pointer: &str) -> &'a Value {
+    let found = list(&results["results"]).iter().find(|of| of["benchmark"] == part);
+    found.and_then(|part| part.pointer(pointer)).unwrap_or(&Value::Null)
+}
+
+/// The first row of a list of a part whose `key` is `wanted`, or null.
+pub fn row<'a>(results: &'a Value, part: &str, pointer: &str, key: &str, wanted: impl Into<Value>) -> &'a Value {
+    let wanted = wanted.into();
+    list(at(results, part, pointer)).iter().find(|row| row[key] == wanted).unwrap_or(&Value::Null)
+}
+
+/// A number of the results; not a number if it was not measured.
+pub fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// A figure and the ends of its interval; not numbers if it was not measured.
+pub struct Interval {
+    pub figure: f64,
+    pub ends: [f64; 2],
+}
+
+impl Interval {
+    fn of(row: &Value, figure: &str, ends: &str) -> Interval {
+        Interval { figure: number(&row[figure]), ends: [0, 1].map(|end| number(&row[ends][end])) }
+    }
+
+    /// One without an interval.
+    fn point(figure: f64) -> Interval {
+        Interval { figure, ends: [figure; 2] }
+    }
+
+    /// What is left of 100 %, of a part that is saved.
+    fn of_all(&self) -> Interval {
+        let [least, most] = self.ends;
+        Interval { figure: 100.0 - self.figure, ends: [100.0 - most, 100.0 - least] }
+    }
+}
+
+/// A figure that is to keep a limit: what it is of, the figure, the limit, and the verdict.
 pub struct Judged<'a> {
     pub part: &'a str,
-    pub what: String,
+    pub what: &'a str,
+    pub figure: &'a str,
     pub limit: &'a str,
     pub verdict: &'a str,
 }
 
 /// All that have a verdict, in the order of the report.
 pub fn judged(results: &Value) -> Vec<Judged<'_>> {
-    let mut all = Vec::new();
-    for part in parts(results) {
-        for (_, rows) in part.tables() {
-            for row in rows.iter().skip(1) {
-                let mut limited = None;
-                for pair in row.windows(2) {
-                    let [limit, verdict] = *pair else { continue };
-                    let is_verdict = ["ok", "MISSED", "not measured"].iter().any(|word| verdict.starts_with(word));
-                    if is_verdict {
-                        // A row with two figures: the second is told apart by its number.
-                        let number = limited.map_or(1, |number: usize| number + 1);
-                        limited = Some(number);
-                        let what = row[0].trim();
-                        let what = if number > 1 { format!("{what} ({number})") } else { what.to_owned() };
-                        all.push(Judged { part: part.name, what, limit, verdict });
-                    }
-                }
-            }
-        }
+    let rows = parts(results).flat_map(|part| list(&part.value["judged"]).iter().map(move |row| (part.name, row)));
+    rows.map(|(part, row)| Judged::of(part, row)).collect()
+}
+
+impl<'a> Judged<'a> {
+    fn of(part: &'a str, row: &'a Value) -> Judged<'a> {
+        let text = |field: &str| row[field].as_str().unwrap_or_default();
+        Judged { part, what: text("what"), figure: text("figure"), limit: text("limit"), verdict: text("verdict") }
     }
-    all
 }
 
 impl<'a> Part<'a> {

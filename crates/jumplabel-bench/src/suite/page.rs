@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Part, drawing, judged, parts};
+use super::{Chart, Part, drawing, judged, parts, summary};
 use crate::Result;
 
 const TITLE: &str = "jumplabel, measured";
@@ -21,12 +21,20 @@ fn command(part: &Part<'_>) -> String {
 
 pub fn markdown(results: &Value) -> String {
     let mut page = format!("# {TITLE}\n\n{}\n", machine(results));
+    let drawn = summary::drawn(&summary::chart(results));
+    if !drawn.is_empty() {
+        page += &format!("\n```text\n{}\n```\n", drawn.trim_end());
+    }
+    page += "\n";
+    for (number, answer) in summary::answers(results).iter().enumerate() {
+        page += &format!("{}. **{}**: {} (`{}`)\n", number + 1, answer.question, answer.answer, answer.part);
+    }
     let judged = judged(results);
     if !judged.is_empty() {
-        page += "\n## Targets\n\n| | | target | |\n|---|---|---:|---|\n";
+        page += "\n## Targets\n\n| measurement | of | figure | target | |\n|---|---|---:|---:|---|\n";
     }
     for row in &judged {
-        page += &format!("| {} | {} | {} | {} |\n", row.part, row.what, row.limit, row.verdict);
+        page += &format!("| {} | {} | {} | {} | {} |\n", row.part, row.what, row.figure, row.limit, row.verdict);
     }
     for part in parts(results) {
         page += &format!("\n## {}\n\n`{}`\n", part.question, command(&part));
@@ -69,7 +77,16 @@ svg { min-width: 34rem; max-width: 100%; height: auto; display: block; }
 ";
 
 pub fn html(results: &Value) -> Result<String> {
-    let mut body = format!("<h1>{TITLE}</h1>\n<p>{}</p>\n<nav><ul>\n", escaped(&machine(results)));
+    let mut body = format!("<h1>{TITLE}</h1>\n<p>{}</p>\n", escaped(&machine(results)));
+    body += &drawn(&summary::chart(results))?;
+    body += "<ol>\n";
+    for answer in summary::answers(results) {
+        let [question, said, part] = [answer.question, &*answer.answer, answer.part].map(escaped);
+        let has_part = parts(results).any(|of| of.name == answer.part);
+        let link = if has_part { format!(" <a href=\"#{part}\">{part}</a>") } else { String::new() };
+        body += &format!("<li><b>{question}</b>: {said}{link}</li>\n");
+    }
+    body += "</ol>\n<nav><ul>\n";
     for part in parts(results) {
         body += &format!("<li><a href=\"#{0}\">{1}</a></li>\n", part.name, escaped(part.question));
     }
@@ -79,14 +96,15 @@ pub fn html(results: &Value) -> Result<String> {
         let met = judged.iter().filter(|row| row.verdict.starts_with("ok")).count();
         body += &format!(
             "<details><summary>Targets: {met} of {} met</summary>\n<div class=\"wide\"><table>\n\
-             <tr><th>measurement</th><th class=\"text\">of</th><th>target</th><th></th></tr>\n",
+             <tr><th>measurement</th><th class=\"text\">of</th><th>figure</th><th>target</th><th></th></tr>\n",
             judged.len()
         );
     }
     for row in &judged {
-        let [part, what, limit, verdict] = [row.part, &*row.what, row.limit, row.verdict].map(escaped);
+        let [part, what, figure, limit, verdict] =
+            [row.part, row.what, row.figure, row.limit, row.verdict].map(escaped);
         body += &format!(
-            "<tr><td><a href=\"#{part}\">{part}</a></td><td class=\"text\">{what}</td><td>{limit}</td><td>{verdict}</td></tr>\n"
+            "<tr><td><a href=\"#{part}\">{part}</a></td><td class=\"text\">{what}</td><td>{figure}</td><td>{limit}</td><td>{verdict}</td></tr>\n"
         );
     }
     if !judged.is_empty() {
@@ -103,13 +121,8 @@ pub fn html(results: &Value) -> Result<String> {
         if let Some(error) = part.error {
             body += &format!("<p>Not measured: {}</p>\n", escaped(error));
         }
-        for chart in part.charts().filter(|chart| !chart.bars.is_empty()) {
-            // On a phone the axis, which also has the unit, may have to be scrolled to.
-            let [caption, unit] = [chart.title, chart.unit].map(escaped);
-            body += &format!(
-                "<figure><figcaption>{caption} <small>({unit})</small></figcaption>\n<div class=\"wide\">{}</div></figure>\n",
-                drawing::svg(&chart)?
-            );
+        for chart in part.charts() {
+            body += &drawn(&chart)?;
         }
         for (title, rows) in part.tables() {
             let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -130,6 +143,19 @@ pub fn html(results: &Value) -> Result<String> {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
+    ))
+}
+
+/// A chart with its caption; nothing of one without bars.
+fn drawn(chart: &Chart<'_>) -> Result<String> {
+    if chart.bars.is_empty() {
+        return Ok(String::new());
+    }
+    // On a phone the axis, which also has the unit, may have to be scrolled to.
+    let [caption, unit] = [chart.title, chart.unit].map(escaped);
+    let svg = drawing::svg(chart)?;
+    Ok(format!(
+        "<figure><figcaption>{caption} <small>({unit})</small></figcaption>\n<div class=\"wide\">{svg}</div></figure>\n"
     ))
 }
 

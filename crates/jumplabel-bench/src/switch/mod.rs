@@ -136,7 +136,13 @@ fn report_targets(report: &mut Report, rows: &[Row]) {
             let target = Target { figure: worst, limit };
             let what = format!("static_switch - {}, {name}", other.name());
             facts.push(json!({ "instructions": what, "target": target.json() }));
-            table.row([what].into_iter().chain(target.cells()));
+            let [more, limit, verdict] = target.cells();
+            let words = format!(
+                "a choice among {ARMS} arms in the {name} loop: instructions of static_switch, its worst arm, more than of {}",
+                other.name()
+            );
+            report.judged(words, &more, &limit, &verdict);
+            table.row([what, more, limit, verdict]);
         }
     }
     report.table(table);

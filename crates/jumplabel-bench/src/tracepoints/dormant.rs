@@ -28,13 +28,13 @@ const LITTLE: f64 = 0.1;
 pub const NUMBERS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, MOST];
 
 /// A name, and the bytes of one.
-pub const WAYS: [(&str, usize); 3] = [("nothing", 3), ("site", 8), ("relaxed load", 16)];
+pub const WAYS: [(&str, usize); 3] = [("nothing", 3), ("site", 9), ("relaxed load", 16)];
 
 /// `lea eax, [rdi + 1]`.
 const WORK: [u8; 3] = [0x8d, 0x47, 0x01];
 const RETURN: u8 = 0xc3;
-/// `nop dword ptr [rax + rax]`, and `jne` over four bytes of displacement.
-const SITE: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
+/// `nop dword ptr [rax + rax]`, behind a site's prefix.
+const SITE: [u8; 6] = [0x40, 0x0f, 0x1f, 0x44, 0, 0];
 const FLAG_BYTES: usize = 8;
 
 /// The rows of all ways, and the flags behind them.

@@ -39,7 +39,7 @@ fn flips() {
         ensure(memory["index_bytes_a_site"]["figure"].as_f64().is_some_and(|bytes| bytes <= 8.0), "index")?;
         let mappings = &answer["mappings"];
         let (before, after) = (mappings["before"].as_u64(), mappings["after"].as_u64());
-        // The index, the list of edits, the lock's two pages, and the text's mapping where it was split: not one a flip.
+        // The index, the list of changes, the lock's two pages, and the text's mapping where it was split: not one a flip.
         ensure(mappings["flips"].as_u64() >= Some(10_000), "flips")?;
         ensure(before.zip(after).is_some_and(|(before, after)| after <= before + 12), "mappings")
     }

@@ -15,12 +15,12 @@ fn listing() {
         ensure((0..4).all(|row| of(row, "bytes") >= of(row, "bytes_passed") && of(row, "instructions") > 0), "bytes")?;
         if answer["optimised"] == true {
             ensure(
-                of(1, "instructions_of_check") == 1 && of(1, "bytes_of_check") == 5,
-                "a site is one instruction of 5 bytes",
+                of(1, "instructions_of_check") == 1 && of(1, "bytes_of_check") == 6,
+                "a site is one instruction of 6 bytes",
             )?;
             ensure(
-                of(2, "instructions_of_check") == 1 && of(2, "bytes_of_check") == 2,
-                "a short site is one instruction of 2 bytes",
+                of(2, "instructions_of_check") == 1 && of(2, "bytes_of_check") == 3,
+                "a short site is one instruction of 3 bytes",
             )?;
             ensure(of(3, "instructions_of_check") > 1, "a load is more")?;
         }

@@ -17,9 +17,7 @@
 
 #include "jump_label.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* Does what the variables JUMPLABEL and JUMPLABEL_AGENT say. The second call does nothing. What cannot be done is a line on standard
    error each, and the program goes on. A process that runs with more rights than its user (AT_SECURE) ignores both. No other thread may
@@ -28,7 +26,7 @@ void jumplabel_startup(void);
 
 /* The same before main, behind the constructors that register keys, and in front of the program's own. */
 #define JUMPLABEL_STARTUP()                                                                                            \
-	__attribute__((constructor(101))) static void jumplabel_startup_here_(void)                                    \
+	__attribute__((__constructor__(101))) static void jumplabel_startup_here_(void)                                \
 	{                                                                                                              \
 		jumplabel_startup();                                                                                   \
 	}                                                                                                              \
@@ -36,27 +34,25 @@ void jumplabel_startup(void);
 
 /* A line about a change, a refusal, or trouble. In the agent's thread, where all signals are blocked; no client is served meanwhile. It must
    not wait for an answer of the agent, and no exception may leave it. */
-typedef void (*jumplabel_agent_log_fn)(const char *line, void *data);
+typedef void (*jumplabel_agent_log_fn)(const char *_line, void *_data);
 
-/* Starts the agent. `words` are those of JUMPLABEL_AGENT: "read-only", "name=NAME", "dir=PATH", with commas between them; NULL or "1": none of
-   these; "0": no agent. `log` gets its lines, and why there is no agent; NULL: standard error. With it the process has a second thread. A child
-   of fork() has no agent, and may start its own.
+/* Starts the agent. `_words` are those of JUMPLABEL_AGENT: "read-only", "children", "verify=SECONDS", "name=NAME", "dir=PATH", with commas
+   between them; NULL or "1": none of these; "0": no agent. `_log` gets its lines, and why there is no agent; NULL: standard error. With it
+   the process has a second thread. A child of fork() has no agent, unless "children" says so, and may start its own.
      -EEXIST   there is one already                      -EINVAL   a word or a name that means nothing
      -EALREADY another thread is about to start one      -EAGAIN   no thread
      -ENOENT   no directory: set XDG_RUNTIME_DIR         -EACCES   the directory is another user's, or others may enter it
      -EBUSY    the lock prefixes cannot be put in        others    of the socket or the directory */
-int jumplabel_agent_start(const char *words, jumplabel_agent_log_fn log, void *data);
+int jumplabel_agent_start(const char *_words, jumplabel_agent_log_fn _log, void *_data);
 
 /* Forbids the agent to change what a selector without a value chooses: "auth.*". For good. -EINVAL: it makes no sense, or nothing matches. */
-int jumplabel_agent_no_remote(const char *selector);
+int jumplabel_agent_no_remote(const char *_selector);
 
 /* The agent touches no key until the same thread resumes it: while an object with keys is unloaded. */
 struct jumplabel_agent_paused;
 struct jumplabel_agent_paused *jumplabel_agent_pause(void);
-void jumplabel_agent_resume(struct jumplabel_agent_paused *paused);
+void jumplabel_agent_resume(struct jumplabel_agent_paused *_paused);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

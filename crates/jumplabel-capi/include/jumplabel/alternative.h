@@ -14,20 +14,16 @@
 
 #include "jump_label.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* Puts the instructions for this processor's features in their places, in all objects: all or nothing. 0, or an error as of
    jumplabel_enable(). -EAGAIN: there are other threads, one of which may be between two instructions. Call it before the first starts, and
    again behind dlopen(). Where it is not called, the old instructions stay. */
 int jumplabel_alternatives_apply(void);
 /* Whether this processor has the feature, by rustc's name or Linux's in small letters ("avx2", "erms"), and the system keeps its registers. */
-bool jumplabel_alternatives_has(const char *feature);
+bool jumplabel_alternatives_has(const char *_feature);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 /* Linux's names. The numbers are not Linux's. */
 #define X86_FEATURE_XMM3 1
@@ -83,7 +79,7 @@ bool jumplabel_alternatives_has(const char *feature);
 	"8841: .byte 0xe9\n"												\
 	".long 8803f - . - 4\n"											\
 	".previous\n"													\
-	JUMPLABEL_HERE_ ":\n"												\
+	JUMPLABEL_OP_PREFIX_ JUMPLABEL_HERE_ ":\n"									\
 	"8802:\n" old_instructions "\n8806:\n"										\
 	".set .Ljump_old_%=, 8806b - 8802b\n"										\
 	".set .Ljump_new_%=, 8841b - 8840b\n"										\

@@ -5,6 +5,7 @@
  * with and without operands.
  *
  *     JUMP_LABEL_NOP_SIZE              bytes of a site
+ *     JUMPLABEL_PREFIX_                what is in front of its label: on x86, a byte that nobody writes
  *     JUMPLABEL_NOP_(label, target)    aligns, puts the label, falls through
  *     JUMPLABEL_JUMP_(label, target)   aligns, puts the label, jumps
  *     JUMPLABEL_PLAIN_JUMP_(label, target)    the same, of a size that the assembler chooses; if it is defined, all sites are that
@@ -18,8 +19,7 @@
  *     JUMPLABEL_NAKED_(label, target, value)
  *                                      the function of a naked key: its site behind the label, the return of the value
  *     JUMPLABEL_SPARES_REGISTERS_      attribute of a function that writes no register but that of its result
- *     JUMPLABEL_NAKED_CALL_(function, symbol)
- *                                      calls such a function
+ *     JUMPLABEL_NAKED_CALL_(function)  calls such a function
  *     JUMPLABEL_TRAMPOLINE_(label, func, slot)
  *                                      a static call's trampoline: its site behind the label, and the way by the slot
  *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for where that site leads at first; without these two, static calls
@@ -42,6 +42,24 @@
 
 #if (defined(__x86_64__) && !defined(__ILP32__)) || defined(__i386__)
 
+/*
+ * A prefix that changes none of a site's instructions. Who breaks in where a function begins with a site (a uprobe, a debugger) takes that byte,
+ * and gives it back. In 64-bit mode REX without bits; it has to be the last prefix, and the nop of a short site has one of its own, and in 32-bit
+ * mode it is an instruction: there gs, which matters to operands in memory alone. docs/safety.md has the whole story.
+ */
+#ifdef JUMPLABEL_NO_SITE_PREFIX
+#define JUMPLABEL_PREFIX_ ""
+#define JUMPLABEL_OP_PREFIX_ ""
+#elif defined(__i386__) || defined(JUMPLABEL_SHORT)
+#define JUMPLABEL_PREFIX_ ".byte 0x65;"
+#else
+#define JUMPLABEL_PREFIX_ ".byte 0x40;"
+#endif
+/* Of an operation in place, and of an alternative, whose instructions have prefixes of their own: cs, which changes none in 64-bit mode. With it
+   Linux refuses a uprobe. */
+#ifndef JUMPLABEL_OP_PREFIX_
+#define JUMPLABEL_OP_PREFIX_ ".byte 0x2e\n"
+#endif
 /* Bytes where the spelling of an instruction depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
@@ -103,25 +121,26 @@
 /* mov $value, %eax; ret */
 #define JUMPLABEL_NAKED_(label, target, value) label ":\n" target ":\n.byte 0xb8\n.long " value "\n.byte 0xc3\n"
 #ifdef __x86_64__
-#define JUMPLABEL_SPARES_REGISTERS_ __attribute__((no_caller_saved_registers))
+#define JUMPLABEL_SPARES_REGISTERS_ __attribute__((__no_caller_saved_registers__))
 #endif
 #ifdef __clang__
 #define JUMPLABEL_KEY_CONSTRAINT_ "s"
-#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_KEY_TEXT_ "%c[_key]"
 #else
 #ifdef __x86_64__
 /* gcc heeds the attribute in definitions only. It may keep something in the 128 bytes below the stack pointer. */
-#define JUMPLABEL_NAKED_CALL_(function, symbol)                                                                        \
+#define JUMPLABEL_NAKED_CALL_(function)                                                                                \
 	__extension__({                                                                                                \
 		bool jumplabel_value;                                                                                  \
-		__asm__ __volatile__("{leaq -128(%%rsp), %%rsp|lea rsp, [rsp - 128]}\n\tcall " symbol                  \
+		__asm__ __volatile__("{leaq -128(%%rsp), %%rsp|lea rsp, [rsp - 128]}\n\tcall %p[_callee]"                \
 				     "\n\t{leaq 128(%%rsp), %%rsp|lea rsp, [rsp + 128]}"                               \
-				     : "=a"(jumplabel_value));                                                         \
+				     : "=a"(jumplabel_value)                                                           \
+				     : [_callee] "X"(function));                                                         \
 		jumplabel_value;                                                                                       \
 	})
 #endif
 #define JUMPLABEL_KEY_CONSTRAINT_ "X"
-#define JUMPLABEL_KEY_TEXT_ "%p[key]"
+#define JUMPLABEL_KEY_TEXT_ "%p[_key]"
 #define JUMPLABEL_SYMBOL_(name) "%p[" name "]"
 #endif
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
@@ -154,7 +173,7 @@
 #else
 #define JUMPLABEL_KEY_CONSTRAINT_ "S"
 #endif
-#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_KEY_TEXT_ "%c[_key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
 
 #elif defined(__riscv) && __riscv_xlen == 64
@@ -182,7 +201,7 @@
 	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
 	"auipc t1, %%pcrel_hi(" slot ")\nld t1, %%pcrel_lo(" label "_slot)(t1)\njr t1\n" label "_stub:\ntail " func "\n.option pop\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
-#define JUMPLABEL_KEY_TEXT_ "%[key]"
+#define JUMPLABEL_KEY_TEXT_ "%[_key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
 #elif defined(__s390x__)
@@ -210,7 +229,7 @@
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	label ":\nbrcl 15, " label "_stub\nlgrl 1, " slot "\nbr 1\n" label "_stub:\njg " func "@PLT\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
-#define JUMPLABEL_KEY_TEXT_ "%[key]"
+#define JUMPLABEL_KEY_TEXT_ "%[_key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
 #elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
@@ -236,7 +255,7 @@
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "li 3, 0\nblr", "li 3, 1\nblr")
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
-#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_KEY_TEXT_ "%c[_key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
 
 #elif defined(__arm__) && !defined(__thumb__) && __ARM_ARCH >= 7 && !defined(__ARM_BIG_ENDIAN)
@@ -261,7 +280,7 @@
 	label ":\nb " label "_stub\nldr r12, " label "_word\n" label "_slot: ldr pc, [pc, r12]\n"                        \
 	label "_word: .long " slot " - (" label "_slot + 8)\n" label "_stub: b " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
-#define JUMPLABEL_KEY_TEXT_ "%c[key]"
+#define JUMPLABEL_KEY_TEXT_ "%c[_key]"
 #define JUMPLABEL_NUMBER_(name) "%c[" name "]"
 
 #elif defined(__loongarch__) && __loongarch_grlen == 64
@@ -285,7 +304,7 @@
 	label ":\nb " label "_stub\npcalau12i $t8, %%pc_hi20(" slot ")\nld.d $t8, $t8, %%pc_lo12(" slot ")\njr $t8\n"   \
 	label "_stub:\nb " func "\n"
 #define JUMPLABEL_KEY_CONSTRAINT_ "i"
-#define JUMPLABEL_KEY_TEXT_ "%[key]"
+#define JUMPLABEL_KEY_TEXT_ "%[_key]"
 #define JUMPLABEL_NUMBER_(name) "%[" name "]"
 
 #endif
@@ -299,7 +318,7 @@
 #define JUMPLABEL_SPARES_REGISTERS_
 #endif
 #ifndef JUMPLABEL_NAKED_CALL_
-#define JUMPLABEL_NAKED_CALL_(function, symbol) (function())
+#define JUMPLABEL_NAKED_CALL_(function) (function())
 #endif
 
 /* In front of a trampoline: its site lies in one line of the cache, and in one page. */
@@ -309,6 +328,10 @@
 /* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
 #ifndef JUMPLABEL_TRAMPOLINE_TO_
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
+#endif
+
+#ifndef JUMPLABEL_PREFIX_
+#define JUMPLABEL_PREFIX_ ""
 #endif
 
 /* Words of the size of a pointer. */

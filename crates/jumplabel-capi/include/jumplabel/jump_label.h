@@ -9,7 +9,7 @@
  *             print_it();
  *     static_branch_enable(&trace);             makes it a jump, for every thread
  *
- * Costs: a check is one instruction (5 bytes on x86-64, 4 elsewhere) and 16 bytes of read-only table, with no relocation; a
+ * Costs: a check is one instruction (6 bytes on x86-64, 4 elsewhere) and 16 bytes of read-only table, with no relocation; a
  * flip is a few system calls. The type
  * of the key says how it starts, and with that the first instruction (jump where `starts on != arm`):
  *
@@ -30,8 +30,12 @@
  * JUMPLABEL_FOREIGN_KEYS       in code for a program: keys that this file checks may be in a shared library
  * JUMPLABEL_PRECISE_TABLE      larger object files, of which lld and, with -z start-stop-gc, GNU ld drop each function with sites that nobody
  *                              calls; without it, they drop those of a file together
+ * JUMPLABEL_NO_SITE_PREFIX     x86: sites without the byte in front that takes probes and breakpoints; docs/safety.md
  * JUMPLABEL_KERNEL_NAMES       also defines CONFIG_JUMP_LABEL, HZ, arch_static_branch() and arch_static_branch_jump()
  * JUMPLABEL_ALLOW_DEPRECATED   no warning for struct static_key's initialisers, static_key_true() and static_key_false()
+ *
+ * Names of these headers that are not for you begin with `jumplabel` or `JUMPLABEL`, and with an underscore: those of parameters, locals and members, which
+ * may be macros of yours otherwise. No macro of a program may begin with one (C11, 7.1.3).
  */
 #ifndef JUMPLABEL_JUMP_LABEL_H
 #define JUMPLABEL_JUMP_LABEL_H
@@ -73,23 +77,38 @@
 #define JUMPLABEL_ASSERT_(condition, message) static_assert(condition, message)
 #define JUMPLABEL_CAST_(type, x) (reinterpret_cast<type>(x))
 #define JUMPLABEL_STATIC_CAST_(type, x) (static_cast<type>(x))
-extern "C" {
+#define JUMPLABEL_NULL_ nullptr
+/* clang takes `struct name` in a module for the declaration of another one. */
+#define JUMPLABEL_STRUCT_
+#define JUMPLABEL_BEGIN_LINKAGE_ extern "C" {
+#define JUMPLABEL_END_LINKAGE_ }
 #else
 #define JUMPLABEL_ASSERT_(condition, message) _Static_assert(condition, message)
 #define JUMPLABEL_CAST_(type, x) ((type)(x))
 #define JUMPLABEL_STATIC_CAST_(type, x) ((type)(x))
+#define JUMPLABEL_NULL_ NULL
+#define JUMPLABEL_STRUCT_ struct
+#define JUMPLABEL_BEGIN_LINKAGE_
+#define JUMPLABEL_END_LINKAGE_
 #endif
+
+/* Around what the library defines: functions of C, which other objects have, whatever `#pragma GCC visibility` is in force where the header is
+   included. */
+#define JUMPLABEL_C_BEGIN_ _Pragma("GCC visibility push(default)") JUMPLABEL_BEGIN_LINKAGE_
+#define JUMPLABEL_C_END_ JUMPLABEL_END_LINKAGE_ _Pragma("GCC visibility pop")
+
+JUMPLABEL_C_BEGIN_
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
 #define JUMP_TYPE_FALSE 0U
 #define JUMP_TYPE_TRUE 1U
 
-/* A key without its type. `enabled`: 0 off, n > 0 on with n users, other values are the library's. */
+/* A key without its type. `_enabled`: 0 off, n > 0 on with n users, other values are the library's. */
 struct static_key {
-	int enabled;
-	unsigned int type;
-} __attribute__((aligned(8)));
+	int _enabled;
+	unsigned int _type;
+} __attribute__((__aligned__(8)));
 
 #define JUMPLABEL_KEY_INIT_TRUE_ { 1, JUMP_TYPE_TRUE }
 #define JUMPLABEL_KEY_INIT_FALSE_ { 0, JUMP_TYPE_FALSE }
@@ -100,8 +119,8 @@ struct static_key {
 #define STATIC_KEY_INIT_FALSE JUMPLABEL_KEY_INIT_FALSE_
 #else
 enum {
-	jumplabel_one_ __attribute__((deprecated("define the key by DEFINE_STATIC_KEY_TRUE()"))) = 1,
-	jumplabel_zero_ __attribute__((deprecated("define the key by DEFINE_STATIC_KEY_FALSE()"))) = 0
+	jumplabel_one_ __attribute__((__deprecated__("define the key by DEFINE_STATIC_KEY_TRUE()"))) = 1,
+	jumplabel_zero_ __attribute__((__deprecated__("define the key by DEFINE_STATIC_KEY_FALSE()"))) = 0
 };
 #define STATIC_KEY_INIT_TRUE { jumplabel_one_, JUMP_TYPE_TRUE }
 #define STATIC_KEY_INIT_FALSE { jumplabel_zero_, JUMP_TYPE_FALSE }
@@ -127,7 +146,7 @@ struct static_key_false {
 
 /* Keys that work where the system lets nobody change code, until then and there at the cost of a load: a check jumps to a stub that loads
    the key, as long as it was not patched, and while it jumps. What need not load is patched by jumplabel_prepare(),
-   jumplabel_settle(), and the first flip of the key to that state. Flips cannot be refused, unless a check was patched before that has to jump
+   jumplabel_restore_pristine(), and the first flip of the key to that state. Flips cannot be refused, unless a check was patched before that has to jump
    now: then nothing changes, as with other keys. Some 20 bytes of code for a check. Not for weak keys that nobody may define. */
 #ifdef __cplusplus
 struct static_key_true_or_load {
@@ -167,35 +186,35 @@ struct static_key_false_or_load {
 #define STATIC_KEY_FALSE_OR_LOAD_INIT (struct static_key_false_or_load)JUMPLABEL_FALSE_INIT_
 #endif
 
-#define DEFINE_STATIC_KEY_TRUE(name) struct static_key_true name = JUMPLABEL_TRUE_INIT_
-#define DEFINE_STATIC_KEY_FALSE(name) struct static_key_false name = JUMPLABEL_FALSE_INIT_
-#define DECLARE_STATIC_KEY_TRUE(name) extern struct static_key_true name
-#define DECLARE_STATIC_KEY_FALSE(name) extern struct static_key_false name
+#define DEFINE_STATIC_KEY_TRUE(name) JUMPLABEL_STRUCT_ static_key_true name = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE(name) JUMPLABEL_STRUCT_ static_key_false name = JUMPLABEL_FALSE_INIT_
+#define DECLARE_STATIC_KEY_TRUE(name) extern JUMPLABEL_STRUCT_ static_key_true name
+#define DECLARE_STATIC_KEY_FALSE(name) extern JUMPLABEL_STRUCT_ static_key_false name
 
-#define DEFINE_STATIC_KEY_TRUE_OR_LOAD(name) struct static_key_true_or_load name = JUMPLABEL_TRUE_INIT_
-#define DEFINE_STATIC_KEY_FALSE_OR_LOAD(name) struct static_key_false_or_load name = JUMPLABEL_FALSE_INIT_
-#define DECLARE_STATIC_KEY_TRUE_OR_LOAD(name) extern struct static_key_true_or_load name
-#define DECLARE_STATIC_KEY_FALSE_OR_LOAD(name) extern struct static_key_false_or_load name
+#define DEFINE_STATIC_KEY_TRUE_OR_LOAD(name) JUMPLABEL_STRUCT_ static_key_true_or_load name = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE_OR_LOAD(name) JUMPLABEL_STRUCT_ static_key_false_or_load name = JUMPLABEL_FALSE_INIT_
+#define DECLARE_STATIC_KEY_TRUE_OR_LOAD(name) extern JUMPLABEL_STRUCT_ static_key_true_or_load name
+#define DECLARE_STATIC_KEY_FALSE_OR_LOAD(name) extern JUMPLABEL_STRUCT_ static_key_false_or_load name
 
 /* Keys that jump_label_init_ro() seals. */
-#define DEFINE_STATIC_KEY_TRUE_RO(name) struct static_key_true name JUMPLABEL_RO_ = JUMPLABEL_TRUE_INIT_
-#define DEFINE_STATIC_KEY_FALSE_RO(name) struct static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
-#define JUMPLABEL_RO_ __attribute__((section("__jump_ro_keys")))
+#define DEFINE_STATIC_KEY_TRUE_RO(name) JUMPLABEL_STRUCT_ static_key_true name JUMPLABEL_RO_ = JUMPLABEL_TRUE_INIT_
+#define DEFINE_STATIC_KEY_FALSE_RO(name) JUMPLABEL_STRUCT_ static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
+#define JUMPLABEL_RO_ __attribute__((__section__("__jump_ro_keys")))
 
 #ifdef __cplusplus
-#define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count) struct static_key_true name[count] = {}
-#define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count) struct static_key_false name[count] = {}
-#define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count) struct static_key_true_or_load name[count] = {}
-#define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count) struct static_key_false_or_load name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count) JUMPLABEL_STRUCT_ static_key_true name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count) JUMPLABEL_STRUCT_ static_key_false name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count) JUMPLABEL_STRUCT_ static_key_true_or_load name[count] = {}
+#define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count) JUMPLABEL_STRUCT_ static_key_false_or_load name[count] = {}
 #else
 #define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count)                                                                      \
-	struct static_key_true name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
+	JUMPLABEL_STRUCT_ static_key_true name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
 #define DEFINE_STATIC_KEY_ARRAY_FALSE(name, count)                                                                     \
-	struct static_key_false name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
+	JUMPLABEL_STRUCT_ static_key_false name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
 #define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count)                                                              \
-	struct static_key_true_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
+	JUMPLABEL_STRUCT_ static_key_true_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_TRUE_INIT_) }
 #define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count)                                                             \
-	struct static_key_false_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
+	JUMPLABEL_STRUCT_ static_key_false_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
 #endif
 
 /* Keys that start on if the macro `config` is defined as 1, else off (undefined, 0). */
@@ -218,28 +237,28 @@ struct static_key_false_or_load {
    first two with _or_load, -1 none of these. */
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
-template <class Pointer> struct jumplabel_type_ {
-	static constexpr int value = -1;
+template <class _pointer> struct jumplabel_type_ {
+	static constexpr int _value = -1;
 };
 template <> struct jumplabel_type_<static_key_true *> {
-	static constexpr int value = 1;
+	static constexpr int _value = 1;
 };
 template <> struct jumplabel_type_<static_key_false *> {
-	static constexpr int value = 0;
+	static constexpr int _value = 0;
 };
 template <> struct jumplabel_type_<static_key *> {
-	static constexpr int value = 2;
+	static constexpr int _value = 2;
 };
 template <> struct jumplabel_type_<static_key_true_or_load *> {
-	static constexpr int value = 5;
+	static constexpr int _value = 5;
 };
 template <> struct jumplabel_type_<static_key_false_or_load *> {
-	static constexpr int value = 4;
+	static constexpr int _value = 4;
 };
-template <class Key> struct jumplabel_type_<const Key *> : jumplabel_type_<Key *> {};
-template <class Value> Value jumplabel_value_(Value);
+template <class _key> struct jumplabel_type_<const _key *> : jumplabel_type_<_key *> {};
+template <class _value> _value jumplabel_value_(_value);
 } /* extern "C++" */
-#define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::value)
+#define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::_value)
 #define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 72 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
 #else
 /* Names, because the compiler reads the list again for each check. */
@@ -280,8 +299,8 @@ typedef const struct static_key_false_or_load *jumplabel_const_false_or_load_;
 #define JUMPLABEL_STATIC_MESSAGE_ "static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL"
 #ifdef __cplusplus
 extern "C++" {
-template <bool Is> struct jumplabel_static_ {
-	static_assert(Is, JUMPLABEL_STATIC_MESSAGE_);
+template <bool _is> struct jumplabel_static_ {
+	static_assert(_is, JUMPLABEL_STATIC_MESSAGE_);
 };
 constexpr int jumplabel_probe_(const void *)
 {
@@ -294,14 +313,17 @@ constexpr int jumplabel_probe_(const void *)
 	jumplabel_static_<__builtin_constant_p(jumplabel_probe_(x)) &&                                                 \
 			  !__builtin_constant_p(reinterpret_cast<uintptr_t>(x))>
 #define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
-	__attribute__((unused)) constexpr const void *jumplabel_the_key_must_be_a_static_object = (x)
+	__attribute__((__unused__)) constexpr const void *                                                             \
+	jumplabel_the_key_must_be_a_static_object = /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL */ (x)
 #else
-/* An initialiser is constant in C; the compiler says so with the name of what it initialises, which has no other purpose, and
-   for which it makes no room inside of sizeof. */
+/* An initialiser is constant in C. Compilers say so in words of their own, and show the line: it has ours. No room is made for what is inside of
+   sizeof. */
 #define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
 	JUMPLABEL_ASSERT_(!__builtin_constant_p((uintptr_t)(x)), JUMPLABEL_STATIC_MESSAGE_);                           \
 	(void)sizeof(({                                                                                                \
-		static const void *const jumplabel_the_key_must_be_a_static_object[1] = { (x) };                       \
+		static const void *const jumplabel_the_key_must_be_a_static_object[1] = {                              \
+			(x) /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL */ \
+		};                                                                                                     \
 		*jumplabel_the_key_must_be_a_static_object;                                                            \
 	}))
 #endif
@@ -318,23 +340,23 @@ constexpr int jumplabel_probe_(const void *)
 		JUMPLABEL_ASSERT_TYPED_(x);                                                                            \
 		jumplabel_variable_(x);                                                                                \
 	})
-static inline struct static_key *jumplabel_variable_(void *key)
+static __inline__ struct static_key *jumplabel_variable_(void *_key)
 {
-	return JUMPLABEL_STATIC_CAST_(struct static_key *, key);
+	return JUMPLABEL_STATIC_CAST_(struct static_key *, _key);
 }
-static inline const struct static_key *jumplabel_constant_(const void *key)
+static __inline__ const struct static_key *jumplabel_constant_(const void *_key)
 {
-	return JUMPLABEL_STATIC_CAST_(const struct static_key *, key);
+	return JUMPLABEL_STATIC_CAST_(const struct static_key *, _key);
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
 
 /* The number of users. One load; safe anywhere. */
-static inline int jumplabel_count_(const struct static_key *key)
+static __inline__ int jumplabel_count_(const struct static_key *_key)
 {
-	int word = __atomic_load_n(&key->enabled, __ATOMIC_RELAXED);
+	int _word = __atomic_load_n(&_key->_enabled, __ATOMIC_RELAXED);
 
-	return word == -1 ? 1 : word & 0x7fffffff; /* -1: the last user is leaving. Other negative words: sealed. */
+	return _word == -1 ? 1 : _word & 0x7fffffff; /* -1: the last user is leaving. Other negative words: sealed. */
 }
 
 #define static_key_count(x) jumplabel_count_(JUMPLABEL_ANY_KEY_(x))
@@ -360,12 +382,12 @@ static inline int jumplabel_count_(const struct static_key *key)
 #define static_key_true(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 1), 1) != 0)
 #define static_key_false(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 0), 0) != 0)
 
-static inline int jumplabel_direct_use_(void)
+static __inline__ int jumplabel_direct_use_(void)
 #ifndef JUMPLABEL_ALLOW_DEPRECATED
-	__attribute__((deprecated("use static_branch_likely() or static_branch_unlikely() with a DEFINE_STATIC_KEY_*() key")))
+	__attribute__((__deprecated__("use static_branch_likely() or static_branch_unlikely() with a DEFINE_STATIC_KEY_*() key")))
 #endif
 	;
-static inline int jumplabel_direct_use_(void)
+static __inline__ int jumplabel_direct_use_(void)
 {
 	return 0;
 }
@@ -394,26 +416,29 @@ static inline int jumplabel_direct_use_(void)
 /* What is asked of the argument, and the first instruction. Of its type, C asks one question, and hands no more to the next macro than it
    must: the compiler's work for a check grows with it. */
 #ifdef __cplusplus
+/* No enum: gcc 11 and 12 cannot import a function with one from a module ("Bad file data"). */
+#define JUMPLABEL_FIRST_IS_(number) constexpr int jumplabel_first = number
 #define JUMPLABEL_TYPED_(x, arm)                                                                                       \
 	JUMPLABEL_ASSERT_TYPED_(x);                                                                                    \
-	enum { jumplabel_first = JUMPLABEL_FIRST_(x, arm) }
+	JUMPLABEL_FIRST_IS_(JUMPLABEL_FIRST_(x, arm))
 #else
+#define JUMPLABEL_FIRST_IS_(number) enum { jumplabel_first = number }
 #define JUMPLABEL_TYPED_(x, arm)                                                                                       \
-	enum { jumplabel_first = JUMPLABEL_FIRST_(x, arm) };                                                           \
+	JUMPLABEL_FIRST_IS_(JUMPLABEL_FIRST_(x, arm));                                                                 \
 	JUMPLABEL_ASSERT_(jumplabel_first >= 0, JUMPLABEL_TYPED_MESSAGE_)
 #endif
 #define JUMPLABEL_UNTYPED_(x, arm)                                                                                     \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 16 + 0 * sizeof(jumplabel_direct_use_()) }
+	JUMPLABEL_FIRST_IS_(16 + 0 * sizeof(jumplabel_direct_use_()))
 #define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_TYPED_, arm, JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_UNTYPED_, arm, jumplabel_marked_object_)
 /* `branch` is a constant, and so has to be a part of a constant of assembler. */
 #define JUMPLABEL_ARCH_NOP_(x, arm)                                                                                    \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 16 }
+	JUMPLABEL_FIRST_IS_(16)
 #define JUMPLABEL_ARCH_JUMP_(x, arm)                                                                                   \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
-	enum { jumplabel_first = 24 }
+	JUMPLABEL_FIRST_IS_(24)
 #define JUMPLABEL_ARCH_CHECK_(x, branch, first)                                                                        \
 	(JUMPLABEL_SITE_(x, first, ((branch) ? 1 : 0), jumplabel_marked_object_) != ((branch) ? 1 : 0))
 #endif
@@ -443,17 +468,17 @@ static inline int jumplabel_direct_use_(void)
  *
  * *_cpuslocked: the caller holds jump_label_lock().
  */
-void static_key_enable(struct static_key *key);
-void static_key_disable(struct static_key *key);
-void static_key_enable_cpuslocked(struct static_key *key);
-void static_key_disable_cpuslocked(struct static_key *key);
+void static_key_enable(struct static_key *_key);
+void static_key_disable(struct static_key *_key);
+void static_key_enable_cpuslocked(struct static_key *_key);
+void static_key_disable_cpuslocked(struct static_key *_key);
 /* True where the count went up. False after a warning: it is at INT_MAX, or code cannot be written. */
-bool static_key_slow_inc(struct static_key *key);
-bool static_key_slow_inc_cpuslocked(struct static_key *key);
-void static_key_slow_dec(struct static_key *key);
-void static_key_slow_dec_cpuslocked(struct static_key *key);
+bool static_key_slow_inc(struct static_key *_key);
+bool static_key_slow_inc_cpuslocked(struct static_key *_key);
+void static_key_slow_dec(struct static_key *_key);
+void static_key_slow_dec_cpuslocked(struct static_key *_key);
 /* One user more of a key that is on and stays on meanwhile; false where it is off or full. Never patches, never blocks. */
-bool static_key_fast_inc_not_disabled(struct static_key *key);
+bool static_key_fast_inc_not_disabled(struct static_key *_key);
 
 #define static_branch_enable(x) static_key_enable(JUMPLABEL_TYPED_KEY_(x))
 #define static_branch_disable(x) static_key_disable(JUMPLABEL_TYPED_KEY_(x))
@@ -470,31 +495,29 @@ bool static_key_fast_inc_not_disabled(struct static_key *key);
 void jump_label_lock(void);
 void jump_label_unlock(void);
 
-/* Whether a site overlaps the bytes from `start` to `end`, both included: 1 or 0. With or without jump_label_lock(). */
-int jump_label_text_reserved(const void *start, const void *end);
+/* Whether a site overlaps the bytes from `_from` to `_to`, both included: 1 or 0. With or without jump_label_lock(). */
+int jump_label_text_reserved(const void *_from, const void *_to);
 
 /* There is no initialisation to forget: keys may be flipped at any time, in constructors too. */
 #define static_key_initialized true
 #define STATIC_KEY_CHECK_USE(key) ((void)(key))
-static inline void jump_label_init(void)
+static __inline__ void jump_label_init(void)
 {
 }
 
-/* Seals the keys from `start` to `stop`. */
-void jumplabel_seal_keys_(struct static_key *start, struct static_key *stop);
+/* Seals the keys from `_from` to `_to`. */
+void jumplabel_seal_keys_(struct static_key *_from, struct static_key *_to);
 
 /* The linker's. By their own names: gcc forgets that a symbol is hidden where it has another (__asm__). */
-extern struct static_key __start___jump_ro_keys[] __attribute__((weak, visibility("hidden")));
-extern struct static_key __stop___jump_ro_keys[] __attribute__((weak, visibility("hidden")));
+extern struct static_key __start___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
+extern struct static_key __stop___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
 
 /* Seals the _RO keys of the program or library that calls it: no change of them any more. */
-static inline void jump_label_init_ro(void)
+static __inline__ void jump_label_init_ro(void)
 {
 	jumplabel_seal_keys_(__start___jump_ro_keys, __stop___jump_ro_keys);
 }
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

@@ -12,23 +12,21 @@
 
 #include "jump_label.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* The library's: what is due, and the list that the key is on. */
 struct jumplabel_due_ {
-	uint64_t due;
-	bool listed;
-	void *next;
+	uint64_t _due;
+	bool _listed;
+	void *_next;
 };
 
-/* `timeout`: in nanoseconds; jump_label_rate_limit() and the macros below take milliseconds. */
+/* `_timeout`: in nanoseconds; jump_label_rate_limit() and the macros below take milliseconds. */
 #define JUMPLABEL_DEFERRED_KEY_(tag, type)                                                                             \
 	struct tag {                                                                                                   \
 		struct type key;                                                                                       \
-		uint64_t timeout;                                                                                      \
-		struct jumplabel_due_ work;                                                                            \
+		uint64_t _timeout;                                                                                     \
+		JUMPLABEL_STRUCT_ jumplabel_due_ _work;                                                                \
 	}
 JUMPLABEL_DEFERRED_KEY_(static_key_deferred, static_key);
 JUMPLABEL_DEFERRED_KEY_(static_key_true_deferred, static_key_true);
@@ -37,32 +35,32 @@ JUMPLABEL_DEFERRED_KEY_(static_key_false_deferred, static_key_false);
 #define JUMPLABEL_NANOSECONDS_(milliseconds) (JUMPLABEL_STATIC_CAST_(uint64_t, milliseconds) * 1000000)
 
 #define DEFINE_STATIC_KEY_DEFERRED_TRUE(name, rl)                                                                      \
-	struct static_key_true_deferred name = { JUMPLABEL_TRUE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+	JUMPLABEL_STRUCT_ static_key_true_deferred name = { JUMPLABEL_TRUE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, JUMPLABEL_NULL_ } }
 #define DEFINE_STATIC_KEY_DEFERRED_FALSE(name, rl)                                                                     \
-	struct static_key_false_deferred name = { JUMPLABEL_FALSE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, NULL } }
+	JUMPLABEL_STRUCT_ static_key_false_deferred name = { JUMPLABEL_FALSE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, JUMPLABEL_NULL_ } }
 
 /* The functions behind the macros. */
-void __static_key_slow_dec_deferred(struct static_key_deferred *key);
-void __static_key_deferred_flush(struct static_key_deferred *key);
+void __static_key_slow_dec_deferred(struct static_key_deferred *_key);
+void __static_key_deferred_flush(struct static_key_deferred *_key);
 
 #ifdef __cplusplus
 extern "C++" {
-template <class Pointer> struct jumplabel_deferred_ {
-	static constexpr bool typed = false, untyped = false;
+template <class _pointer> struct jumplabel_deferred_ {
+	static constexpr bool _typed = false, _untyped = false;
 };
 template <> struct jumplabel_deferred_<static_key_deferred *> {
-	static constexpr bool typed = false, untyped = true;
+	static constexpr bool _typed = false, _untyped = true;
 };
 template <> struct jumplabel_deferred_<static_key_true_deferred *> {
-	static constexpr bool typed = true, untyped = false;
+	static constexpr bool _typed = true, _untyped = false;
 };
 template <> struct jumplabel_deferred_<static_key_false_deferred *> {
-	static constexpr bool typed = true, untyped = false;
+	static constexpr bool _typed = true, _untyped = false;
 };
 } /* extern "C++" */
-#define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype(jumplabel_value_(x))>::typed)
+#define JUMPLABEL_IS_TYPED_DEFERRED_(x) (jumplabel_deferred_<decltype(jumplabel_value_(x))>::_typed)
 #define JUMPLABEL_IS_DEFERRED_(x)                                                                                      \
-	(JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype(jumplabel_value_(x))>::untyped)
+	(JUMPLABEL_IS_TYPED_DEFERRED_(x) || jumplabel_deferred_<decltype(jumplabel_value_(x))>::_untyped)
 #else
 #define JUMPLABEL_IS_TYPED_DEFERRED_(x)                                                                                \
 	_Generic((x), struct static_key_true_deferred *: 1, struct static_key_false_deferred *: 1, default: 0)
@@ -76,9 +74,9 @@ template <> struct jumplabel_deferred_<static_key_false_deferred *> {
 				  "this takes the address of a static key with a deferred dec: &key, not key");        \
 		jumplabel_deferred_variable_(x);                                                                       \
 	})
-static inline struct static_key_deferred *jumplabel_deferred_variable_(void *key)
+static __inline__ struct static_key_deferred *jumplabel_deferred_variable_(void *_key)
 {
-	return JUMPLABEL_STATIC_CAST_(struct static_key_deferred *, key);
+	return JUMPLABEL_STATIC_CAST_(struct static_key_deferred *, _key);
 }
 
 /* One user less; the last one leaves when the interval has passed. */
@@ -90,13 +88,11 @@ static inline struct static_key_deferred *jumplabel_deferred_variable_(void *key
 #define static_branch_deferred_inc(x) static_branch_inc(&(x)->key)
 
 /* Sets the interval, in milliseconds. */
-static inline void jump_label_rate_limit(struct static_key_deferred *key, unsigned long rl)
+static __inline__ void jump_label_rate_limit(struct static_key_deferred *_key, unsigned long _rl)
 {
-	key->timeout = rl * UINT64_C(1000000);
+	_key->_timeout = _rl * UINT64_C(1000000);
 }
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

@@ -21,9 +21,7 @@
 
 #include "../jumplabel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* What a kernel gives. No function may have sites, or take a lock that somebody holds who flips. The last four may be NULL, or 0. */
 struct jumplabel_machine {
@@ -31,22 +29,22 @@ struct jumplabel_machine {
 	size_t (*cpu)(void);
 	/* Turns interrupts off on this CPU; returns what `restore` needs to make them what they were. */
 	uint64_t (*interrupts_off)(void);
-	void (*restore)(uint64_t interrupts);
+	void (*restore)(uint64_t _interrupts);
 	/* Interrupts another CPU: its handler calls jumplabel_kernel_answer(). Also ends its `wait`. */
-	void (*interrupt)(size_t cpu);
+	void (*interrupt)(size_t _cpu);
 	/* Makes this CPU forget what it has fetched ahead: fence.i, isb, cpuid. */
 	void (*serialise)(void);
 	/* An address at which the byte of text at `address`, and the rest of its page, can be written by this CPU, until `unmap`. Two may be
 	   in use at a time, of pages that follow each other. 0, or an errno:
 	   the flip is undone. */
-	int (*map)(uintptr_t address, uintptr_t *alias);
+	int (*map)(uintptr_t _address, uintptr_t *_alias);
 	/* A clock that runs. */
 	uint64_t (*nanoseconds)(void);
 	/* With interrupts off: waits a little, or until another CPU interrupts this one. */
 	void (*wait)(void);
-	void (*unmap)(uintptr_t alias);
+	void (*unmap)(uintptr_t _alias);
 	/* What was written at `address` by way of `alias` reaches the fetches of all CPUs that serialise from now on. */
-	void (*clean)(uintptr_t address, uintptr_t alias, size_t bytes);
+	void (*clean)(uintptr_t _address, uintptr_t _alias, size_t _bytes);
 	/* How many nanoseconds a rendezvous waits for a CPU: longer than any has its interrupts off. 0: a second. */
 	uint64_t patience;
 };
@@ -58,15 +56,15 @@ struct jumplabel_bounds {
 
 /* On the boot CPU, before the first flip, and before another CPU runs. Both stay. 0, or -EINVAL: a function is missing, or bounds are not in
    order. */
-int jumplabel_kernel_start(const struct jumplabel_machine *machine, const struct jumplabel_bounds *bounds);
-/* This CPU comes: it serialises, and is stopped by flips from now on. `notify`, which may be NULL, is called with the lock held: it flips by the
+int jumplabel_kernel_start(const struct jumplabel_machine *_machine, const struct jumplabel_bounds *_bounds);
+/* This CPU comes: it serialises, and is stopped by flips from now on. `_notify`, which may be NULL, is called with the lock held: it flips by the
    _cpuslocked forms. 0, or a negative errno. */
-int jumplabel_kernel_online(void (*notify)(void *data), void *data);
+int jumplabel_kernel_online(void (*_notify)(void *_data), void *_data);
 /* This CPU goes: it runs no site any more, until jumplabel_kernel_online(). */
 int jumplabel_kernel_offline(void);
 /* Before code is freed that runs only while the system starts: its sites are not written any more. Once for the kernel, and once for each module;
    no static call may lead there. 0, or a negative errno; -EINVAL: not code of one object, or not the first time. */
-int jumplabel_kernel_free(uintptr_t start, uintptr_t end);
+int jumplabel_kernel_free(uintptr_t _from, uintptr_t _to);
 /* What the handler of `interrupt` calls, with interrupts off. */
 void jumplabel_kernel_answer(void);
 /* No flip may write any more: -ENOSYS from now on. */
@@ -74,11 +72,9 @@ void jumplabel_kernel_end(void);
 /* The CPU that a flip waited for in vain last, or -1. */
 intptr_t jumplabel_kernel_late(void);
 /* Before the constructors of a module run; after its destructors have run. -EINVAL, or -ENOMEM: there are 16 modules. */
-int jumplabel_kernel_load(const struct jumplabel_bounds *bounds);
-void jumplabel_kernel_unload(const struct jumplabel_bounds *bounds);
+int jumplabel_kernel_load(const struct jumplabel_bounds *_bounds);
+void jumplabel_kernel_unload(const struct jumplabel_bounds *_bounds);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

@@ -27,9 +27,7 @@
 
 #include "jump_label.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* Takes all lock prefixes out, in all objects. -EAGAIN: there is another thread. One that was just joined may count for some
    microseconds. On any error nothing has changed. */
@@ -101,49 +99,49 @@ bool jumplabel_up_is_on(void);
 #ifdef JUMPLABEL_UP_
 
 /* gcc 9, clang 14 and later have `inline`. */
-#define JUMPLABEL_LOCKED_(text, ...) __asm__ __volatile__ inline(LOCK_PREFIX text __VA_ARGS__)
+#define JUMPLABEL_LOCKED_(text, ...) __asm__ __volatile__ __inline__(LOCK_PREFIX text __VA_ARGS__)
 
-#define JUMPLABEL_UP_OPERATION_(bits, type, name, letter)                                                              \
-	static inline void up_##name##bits(struct up_atomic##bits *atomic, type value)                                 \
+#define JUMPLABEL_UP_OPERATION_(bits, type, name, text, fetch, letter)                                                              \
+	static __inline__ void name##bits(struct up_atomic##bits *_atomic, type _value)                           \
 	{                                                                                                              \
-		JUMPLABEL_LOCKED_("{" #name letter " %[v], %[a]|" #name " %[a], %[v]}",                                  \
-				  : [a] "+m"(atomic->value) : [v] "r"(value) : "memory", "cc");                        \
+		JUMPLABEL_LOCKED_("{" text letter " %[_v], %[_a]|" text " %[_a], %[_v]}",                            \
+				  : [_a] "+m"(_atomic->_value) : [_v] "r"(_value) : "memory", "cc");                   \
 	}
 
 #define JUMPLABEL_UP_FETCH_ADD_(bits, type, letter)                                                                    \
-	static inline type up_fetch_add##bits(struct up_atomic##bits *atomic, type value)                              \
+	static __inline__ type up_fetch_add##bits(struct up_atomic##bits *_atomic, type _value)                        \
 	{                                                                                                              \
-		JUMPLABEL_LOCKED_("{xadd" letter " %[v], %[a]|xadd %[a], %[v]}",                                          \
-				  : [a] "+m"(atomic->value), [v] "+r"(value) : : "memory", "cc");                      \
-		return value;                                                                                          \
+		JUMPLABEL_LOCKED_("{xadd" letter " %[_v], %[_a]|xadd %[_a], %[_v]}",                                   \
+				  : [_a] "+m"(_atomic->_value), [_v] "+r"(_value) : : "memory", "cc");                 \
+		return _value;                                                                                         \
 	}                                                                                                              \
-	static inline bool up_compare_exchange##bits(struct up_atomic##bits *atomic, type *expected, type value)       \
+	static __inline__ bool up_compare_exchange##bits(struct up_atomic##bits *_atomic, type *_expected, type _value) \
 	{                                                                                                              \
-		type found = *expected;                                                                                \
-		bool same;                                                                                             \
-		JUMPLABEL_LOCKED_("{cmpxchg" letter " %[v], %[a]|cmpxchg %[a], %[v]}\n\tsete %[s]",                        \
-				  : [a] "+m"(atomic->value), "+a"(found), [s] "=qm"(same)                              \
-				  : [v] "r"(value) : "memory", "cc");                                                  \
-		*expected = found;                                                                                     \
-		return same;                                                                                           \
+		type _found = *_expected;                                                                              \
+		bool _same;                                                                                            \
+		JUMPLABEL_LOCKED_("{cmpxchg" letter " %[_v], %[_a]|cmpxchg %[_a], %[_v]}\n\tsete %[_s]",               \
+				  : [_a] "+m"(_atomic->_value), "+a"(_found), [_s] "=qm"(_same)                        \
+				  : [_v] "r"(_value) : "memory", "cc");                                                \
+		*_expected = _found;                                                                                   \
+		return _same;                                                                                          \
 	}
 
 #else
 
-#define JUMPLABEL_UP_OPERATION_(bits, type, name, letter)                                                              \
-	static inline void up_##name##bits(struct up_atomic##bits *atomic, type value)                                 \
+#define JUMPLABEL_UP_OPERATION_(bits, type, name, text, fetch, letter)                                                              \
+	static __inline__ void name##bits(struct up_atomic##bits *_atomic, type _value)                           \
 	{                                                                                                              \
-		__atomic_fetch_##name(&atomic->value, value, __ATOMIC_SEQ_CST);                                        \
+		fetch(&_atomic->_value, _value, __ATOMIC_SEQ_CST);                                     \
 	}
 
 #define JUMPLABEL_UP_FETCH_ADD_(bits, type, letter)                                                                    \
-	static inline type up_fetch_add##bits(struct up_atomic##bits *atomic, type value)                              \
+	static __inline__ type up_fetch_add##bits(struct up_atomic##bits *_atomic, type _value)                        \
 	{                                                                                                              \
-		return __atomic_fetch_add(&atomic->value, value, __ATOMIC_SEQ_CST);                                    \
+		return __atomic_fetch_add(&_atomic->_value, _value, __ATOMIC_SEQ_CST);                                 \
 	}                                                                                                              \
-	static inline bool up_compare_exchange##bits(struct up_atomic##bits *atomic, type *expected, type value)       \
+	static __inline__ bool up_compare_exchange##bits(struct up_atomic##bits *_atomic, type *_expected, type _value) \
 	{                                                                                                              \
-		return __atomic_compare_exchange_n(&atomic->value, expected, value, false, __ATOMIC_SEQ_CST,           \
+		return __atomic_compare_exchange_n(&_atomic->_value, _expected, _value, false, __ATOMIC_SEQ_CST,       \
 						   __ATOMIC_SEQ_CST);                                                  \
 	}
 
@@ -151,38 +149,35 @@ bool jumplabel_up_is_on(void);
 
 #define JUMPLABEL_UP_ATOMIC_(bits, type, letter)                                                                       \
 	struct up_atomic##bits {                                                                                       \
-		type value;                                                                                            \
-	} __attribute__((aligned(bits / 8)));                                                                          \
-	static inline type up_load##bits(const struct up_atomic##bits *atomic)                                         \
+		type _value;                                                                                           \
+	} __attribute__((__aligned__(bits / 8)));                                                                      \
+	static __inline__ type up_load##bits(const struct up_atomic##bits *_atomic)                                    \
 	{                                                                                                              \
-		return __atomic_load_n(&atomic->value, __ATOMIC_ACQUIRE);                                              \
+		return __atomic_load_n(&_atomic->_value, __ATOMIC_ACQUIRE);                                            \
 	}                                                                                                              \
-	JUMPLABEL_UP_OPERATION_(bits, type, add, letter)                                                               \
-	JUMPLABEL_UP_OPERATION_(bits, type, sub, letter)                                                               \
-	JUMPLABEL_UP_OPERATION_(bits, type, and, letter)                                                               \
-	JUMPLABEL_UP_OPERATION_(bits, type, or, letter)                                                                \
+	JUMPLABEL_UP_OPERATION_(bits, type, up_add, "add", __atomic_fetch_add, letter)                                 \
+	JUMPLABEL_UP_OPERATION_(bits, type, up_sub, "sub", __atomic_fetch_sub, letter)                                 \
+	JUMPLABEL_UP_OPERATION_(bits, type, up_and, "and", __atomic_fetch_and, letter)                                 \
+	JUMPLABEL_UP_OPERATION_(bits, type, up_or, "or", __atomic_fetch_or, letter)                                    \
 	JUMPLABEL_UP_FETCH_ADD_(bits, type, letter)                                                                    \
 	/* A loop, because xchg locks by itself. */                                                                    \
-	static inline type up_swap##bits(struct up_atomic##bits *atomic, type value)                                   \
+	static __inline__ type up_swap##bits(struct up_atomic##bits *_atomic, type _value)                             \
 	{                                                                                                              \
-		type found = up_load##bits(atomic);                                                                    \
-		while (!up_compare_exchange##bits(atomic, &found, value)) {                                            \
+		type _found = up_load##bits(_atomic);                                                                  \
+		while (!up_compare_exchange##bits(_atomic, &_found, _value)) {                                         \
 		}                                                                                                      \
-		return found;                                                                                          \
+		return _found;                                                                                         \
 	}                                                                                                              \
-	static inline void up_store##bits(struct up_atomic##bits *atomic, type value)                                  \
+	static __inline__ void up_store##bits(struct up_atomic##bits *_atomic, type _value)                            \
 	{                                                                                                              \
-		up_swap##bits(atomic, value);                                                                          \
+		up_swap##bits(_atomic, _value);                                                                        \
 	}
 
-/* In the text of an operation, `and` and `or` are names. */
 JUMPLABEL_UP_ATOMIC_(32, uint32_t, "l")
 #ifndef __i386__
 JUMPLABEL_UP_ATOMIC_(64, uint64_t, "q")
 #endif
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

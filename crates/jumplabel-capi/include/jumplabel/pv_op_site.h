@@ -11,25 +11,25 @@
 
 /* The functions are behind it for their types: the compiler drops them. */
 #define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)                                        \
-	JUMPLABEL_OTHERS_(SLOW_, , , __VA_ARGS__)                                                                      \
+	JUMPLABEL_OTHERS_(_SLOW_, , , __VA_ARGS__)                                                                     \
 	__asm__ __volatile__ __inline__(                                                                               \
 		JUMPLABEL_STUBS_ JUMPLABEL_SLOT_                                                                       \
-		JUMPLABEL_ARM_OF_(NATIVE_, op, , 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                                    \
-		JUMPLABEL_OTHERS_(TEXT_, back, arguments, __VA_ARGS__)                                                 \
+		JUMPLABEL_ARM_OF_(_NATIVE_, op, , 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))                                   \
+		JUMPLABEL_OTHERS_(_TEXT_, back, arguments, __VA_ARGS__)                                                \
 		: output                                                                                               \
-		: [key] JUMPLABEL_KEY_CONSTRAINT_(&(table)),                                                           \
-		  [count] "i"(JUMPLABEL_MODES_(table) + 1),                                                            \
-		  [meta] "i"(20 | JUMPLABEL_INDIRECT_),                                                                \
+		: [_key] JUMPLABEL_KEY_CONSTRAINT_(&(table)),                                                          \
+		  [jumplabel_count] "i"(JUMPLABEL_MODES_(table) + 1),                                                  \
+		  [jumplabel_meta] "i"(20 | JUMPLABEL_INDIRECT_),                                                      \
 		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
 		  JUMPLABEL_ARGUMENTS_(JUMPLABEL_INPUT_, JUMPLABEL_UNWRAP_ inputs)                                     \
-		  JUMPLABEL_OTHERS_(OPERAND_, , , __VA_ARGS__)                                                         \
+		  JUMPLABEL_OTHERS_(_OPERAND_, , , __VA_ARGS__)                                                        \
 		: "memory", "cc");                                                                                     \
 	if (0)
 
 /* The call at the end of another arm's slow way would be taken. clang sees it if it optimises. */
 #if !defined(__clang__) || defined(__OPTIMIZE__)
 JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
-	__attribute__((error("an arm of an operation jumps to PV_SLOW_WAY, and is no PV_IN_PLACE_ELSE_CALL")));
+	__attribute__((__error__("an arm of an operation jumps to PV_SLOW_WAY, and is no PV_IN_PLACE_ELSE_CALL")));
 #define JUMPLABEL_CLOSED_SLOW_(x, y, k, func, text)                                                                    \
 	if (__builtin_strstr(text, PV_SLOW_WAY))                                                                       \
 		jumplabel_no_slow_way_();
@@ -118,14 +118,14 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
  * which the last one counts: a text may have labels of its own.
  */
 #define JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, text)                                                                 \
-	JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                                                  \
+	JUMPLABEL_OP_PREFIX_ JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                             \
 	JUMPLABEL_LONG_ENOUGH_(op)                                                                                     \
 	".reloc " JUMPLABEL_HERE_ ", BFD_RELOC_NONE, 3f\n"                                                             \
 	".pushsection " JUMPLABEL_TABLE_ "\n"                                                                          \
 	".balign 4\n"                                                                                                  \
 	"3:.long " JUMPLABEL_HERE_ " - .\n"                                                                            \
 	".long 8804f - .\n"                                                                                            \
-	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("meta") "\n"                                               \
+	".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("jumplabel_meta") "\n"                                     \
 	".popsection\n"                                                                                                \
 	".subsection 1\n"                                                                                              \
 	"8807:\n" text "\n8808:\n"                                                                                     \
@@ -133,7 +133,7 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	".previous\n"                                                                                                  \
 	".subsection 2\n"                                                                                              \
 	".balign 4\n"                                                                                                  \
-	"8804: .long " JUMPLABEL_NUMBER_("count") "\n"                                                                 \
+	"8804: .long " JUMPLABEL_NUMBER_("jumplabel_count") "\n"                                                       \
 	".long (8808b - 8807b) << 8, 8807b - .\n"                                                                      \
 	".long 255 | (8810b - 8809b) << 8, 8809b - .\n"                                                                \
 	".previous\n"

@@ -39,7 +39,7 @@
  *
  *     pv_ops_set(name, backend)      0, or a negative errno as <jumplabel.h>'s functions, and nothing has changed: -EINVAL where there is
  *                                    no such backend, and for an instruction that breaks a rule; -EAGAIN if threads run, and the writer
- *                                    swap is refused; -EROFS. Costs, blocks and is safe as static_branch_enable() is. While it runs, an
+ *                                    remap is refused; -EROFS. Costs, blocks and is safe as static_branch_enable() is. While it runs, an
  *                                    operation is done by the old backend or by the new one
  *     pv_ops_native(name)            the same, to backend 0
  *     pv_ops_query(name)             the backend in force, by a load
@@ -73,7 +73,7 @@ struct pv_ops {
 /* Where a call of the table is led. All members are the library's. */
 struct jumplabel_op_call {
 	struct static_call_key *key;
-	jumplabel_function_ func, first;
+	jumplabel_function_ _func, _first;
 };
 
 /* What a backend has done beside its operations; any may be NULL. */
@@ -85,32 +85,28 @@ struct pv_hooks {
 
 /* A thread that a backend was told of. The member is the library's. */
 struct pv_thread {
-	void (*exit)(void);
+	void (*_exit)(void);
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* As <jumplabel.h>'s functions: 0, or a negative errno. For the macros: `calls` are all those of the table. */
-int jumplabel_ops_set(struct pv_ops *ops, int backend, const struct jumplabel_op_call *calls, size_t count);
-int jumplabel_ops_seal(struct pv_ops *ops);
+int jumplabel_ops_set(struct pv_ops *_ops, int _backend, const struct jumplabel_op_call *_calls, size_t _count);
+int jumplabel_ops_seal(struct pv_ops *_ops);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #define DECLARE_PV_OPS(name, n)                                                                                        \
 	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8, "a table of operations has 2 to 8 backends");                          \
 	typedef char jumplabel_modes_of_##name##_[n][1];                                                               \
-	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int backend) JUMPLABEL_SHOWN_;                                 \
-	JUMPLABEL_EXTERN_C_ const struct pv_hooks *jumplabel_hooks_##name##_(int backend) JUMPLABEL_SHOWN_;            \
+	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int _backend) JUMPLABEL_SHOWN_;                                \
+	JUMPLABEL_EXTERN_C_ const JUMPLABEL_STRUCT_ pv_hooks *jumplabel_hooks_##name##_(int _backend) JUMPLABEL_SHOWN_; \
 	extern struct pv_ops name
 
 #define DEFINE_PV_OPS(name, n)                                                                                         \
-	JUMPLABEL_PV_OPS_(name, n, NULL, return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0))
+	JUMPLABEL_PV_OPS_(name, n, JUMPLABEL_NULL_, return jumplabel_ops_set(&name, jumplabel_backend, JUMPLABEL_NULL_, 0))
 #define DEFINE_PV_OPS_WITH_CALLS(name, n, ...)                                                                         \
-	JUMPLABEL_PV_OPS_(name, n, NULL, JUMPLABEL_SET_CALLS_(name, n, __VA_ARGS__, ))
+	JUMPLABEL_PV_OPS_(name, n, JUMPLABEL_NULL_, JUMPLABEL_SET_CALLS_(name, n, __VA_ARGS__, ))
 #define DEFINE_PV_OPS_WITH_HOOKS(name, n, ...)                                                                         \
 	JUMPLABEL_ASSERT_(sizeof(JUMPLABEL_ONE_OF_(__VA_ARGS__)) == (n) * sizeof(struct pv_hooks),                     \
 			  "a table of operations has hooks for each backend");                                         \
@@ -120,7 +116,7 @@ int jumplabel_ops_seal(struct pv_ops *ops);
 /* A comma is behind each call. There may be none: the array has one more. */
 #define JUMPLABEL_SET_CALLS_(name, n, ...)                                                                             \
 	enum { jumplabel_backends = (n) };                                                                             \
-	struct jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ { NULL, NULL, NULL } };                             \
+	JUMPLABEL_STRUCT_ jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ { JUMPLABEL_NULL_, JUMPLABEL_NULL_, JUMPLABEL_NULL_ } }; \
 	return jumplabel_ops_set(&name, jumplabel_backend, jumplabel_calls,                                            \
 				 sizeof(jumplabel_calls) / sizeof(*jumplabel_calls) - 1)
 
@@ -132,17 +128,17 @@ int jumplabel_ops_seal(struct pv_ops *ops);
 		jumplabel_op_call_(JUMPLABEL_CALL_(name)(),                                                            \
 				   JUMPLABEL_CAST_(jumplabel_function_, jumplabel_functions[jumplabel_backend]));      \
 	})
-static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_ call, jumplabel_function_ func)
+static __inline__ struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_ _call, jumplabel_function_ _func)
 {
-	struct jumplabel_op_call led = { call.key, jumplabel_function_of_(call, func), call.first };
-	return led;
+	struct jumplabel_op_call _led = { _call.key, jumplabel_function_of_(_call, _func), _call._first };
+	return _led;
 }
 
 /* Flag 4: it is a table. */
 #define JUMPLABEL_PV_OPS_(name, n, hooks, ...)                                                                         \
 	DECLARE_PV_OPS(name, n);                                                                                       \
 	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
-	JUMPLABEL_EXTERN_C_ const struct pv_hooks *jumplabel_hooks_##name##_(int jumplabel_backend)                    \
+	JUMPLABEL_EXTERN_C_ const JUMPLABEL_STRUCT_ pv_hooks *jumplabel_hooks_##name##_(int jumplabel_backend)         \
 	{                                                                                                              \
 		(void)jumplabel_backend;                                                                               \
 		return hooks;                                                                                          \
@@ -150,30 +146,32 @@ static inline struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_call_
 	JUMPLABEL_EXTERN_C_ int jumplabel_set_##name##_(int jumplabel_backend)                                         \
 	{                                                                                                              \
 		if (jumplabel_backend < 0 || jumplabel_backend >= (n))                                                 \
-			return jumplabel_ops_set(&name, jumplabel_backend, NULL, 0);                                   \
+			return jumplabel_ops_set(&name, jumplabel_backend, JUMPLABEL_NULL_, 0);                                   \
 		jumplabel_pv_init_(jumplabel_hooks_##name##_(jumplabel_backend));                                      \
-		__VA_ARGS__;                                                                                           \
+		{                                                                                                      \
+			__VA_ARGS__;                                                                                   \
+		}                                                                                                      \
 	}                                                                                                              \
 	struct pv_ops name = { { 0, 0, n, 0, 4 } }
 
-static inline void jumplabel_pv_init_(const struct pv_hooks *hooks)
+static __inline__ void jumplabel_pv_init_(const struct pv_hooks *_hooks)
 {
-	if (hooks && hooks->init)
-		hooks->init();
+	if (_hooks && _hooks->init)
+		_hooks->init();
 }
 
-static inline struct pv_thread jumplabel_pv_thread_(const struct pv_hooks *hooks)
+static __inline__ struct pv_thread jumplabel_pv_thread_(const struct pv_hooks *_hooks)
 {
-	struct pv_thread thread = { hooks ? hooks->thread_exit : NULL };
-	if (hooks && hooks->thread_start)
-		hooks->thread_start();
-	return thread;
+	struct pv_thread _thread = { _hooks ? _hooks->thread_exit : JUMPLABEL_NULL_ };
+	if (_hooks && _hooks->thread_start)
+		_hooks->thread_start();
+	return _thread;
 }
 
-static inline void pv_ops_thread_exit(struct pv_thread thread)
+static __inline__ void pv_ops_thread_exit(struct pv_thread _thread)
 {
-	if (thread.exit)
-		thread.exit();
+	if (_thread._exit)
+		_thread._exit();
 }
 
 #define pv_ops_set(name, backend) jumplabel_set_##name##_(backend)
@@ -182,26 +180,26 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 #define pv_ops_thread_start(name) jumplabel_pv_thread_(jumplabel_hooks_##name##_(pv_ops_query(name)))
 #define pv_ops_seal(name) jumplabel_ops_seal(&(name))
 
-#define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED_, func, text)
-#define PV_CALL(func) (JUMPLABEL_OPEN_, func, )
-#define PV_IN_PLACE_ELSE_CALL(func, text) (JUMPLABEL_BOTH_, func, text)
+#define PV_IN_PLACE(func, text) (JUMPLABEL_CLOSED, func, text)
+#define PV_CALL(func) (JUMPLABEL_OPEN, func, )
+#define PV_IN_PLACE_ELSE_CALL(func, text) (JUMPLABEL_BOTH, func, text)
 #define PV_SLOW_WAY "8806f"
-#define PV_NOTHING (JUMPLABEL_NOTHING_, , )
+#define PV_NOTHING (JUMPLABEL_NOTHING, , )
 
 /* Among the operands of gcc's assembler, braces are for the choice of a dialect. */
 #define PV_DISP32 "%{disp32%} "
 
 #define PV_OP(table, op, arguments, ...)                                                                               \
-	JUMPLABEL_OP_(CASE_, table, #op, , , "", arguments, arguments, __VA_ARGS__)
+	JUMPLABEL_OP_(_CASE_, table, #op, , , "", arguments, arguments, __VA_ARGS__)
 #define PV_OP_RESULT(result, table, op, arguments, ...)                                                                \
 	do {                                                                                                           \
 		JUMPLABEL_ASSERT_(!JUMPLABEL_IS_FLOAT_(result),                                                        \
 				  "the result of an operation is an integer or a pointer: convert " #result);          \
-		JUMPLABEL_OP_(RESULT_, table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, \
+		JUMPLABEL_OP_(_RESULT_, table, #op, (result) =, [ret] "=&r"(result), JUMPLABEL_RESULT_(ret), arguments, \
 			      arguments, __VA_ARGS__);                                                                 \
 	} while (0)
 #define PV_OP_INOUT(table, op, arguments, ...)                                                                         \
-	JUMPLABEL_OP_(CASE_, table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                                    \
+	JUMPLABEL_OP_(_CASE_, table, #op, JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments) =,                            \
 		      JUMPLABEL_INOUT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                                \
 		      JUMPLABEL_RESULT_(JUMPLABEL_ONE_OF_(JUMPLABEL_UNWRAP_ arguments)),                               \
 		      (JUMPLABEL_ARGUMENTS_BEHIND_(JUMPLABEL_UNWRAP_ arguments)), arguments, __VA_ARGS__)
@@ -226,7 +224,7 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 	JUMPLABEL_ARGUMENT_(m, "32", d)                                                                                \
 	JUMPLABEL_ARGUMENT_(m, "40", e)                                                                                \
 	JUMPLABEL_ARGUMENT_(m, "48", f)                                                                                \
-	JUMPLABEL_ARGUMENT_(an_operation_has_six_arguments_at_most, "56", more)
+	JUMPLABEL_ARGUMENT_(jumplabel_an_operation_has_six_arguments_at_most, "56", more)
 #define JUMPLABEL_ARGUMENT_(m, place, argument)                                                                        \
 	JUMPLABEL_OTHER_OF_(JUMPLABEL_NO_ARGUMENT_##argument, m)(place, argument)
 #define JUMPLABEL_NO_ARGUMENT_ , JUMPLABEL_IGNORED_
@@ -260,6 +258,8 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 		switch (pv_ops_query(table)) {                                                                         \
 			JUMPLABEL_ARM_OF_(cases, (op, assign), arguments, 0, JUMPLABEL_ONE_OF_(__VA_ARGS__))           \
 			JUMPLABEL_OTHERS_(cases, (op, assign), arguments, __VA_ARGS__)                                 \
+		default:                                                                                               \
+			__builtin_unreachable();                                                                       \
 		}                                                                                                      \
 	} while (0)
 
@@ -269,7 +269,7 @@ static inline void pv_ops_thread_exit(struct pv_thread thread)
 			  "arguments of an operation are integers of 32 or 64 bits, and pointers: convert " #argument);
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
-template <class Other> char (&jumplabel_float_(const Other &))[1];
+template <class _other> char (&jumplabel_float_(const _other &))[1];
 char (&jumplabel_float_(const float &))[2];
 char (&jumplabel_float_(const double &))[2];
 } /* extern "C++" */

@@ -35,65 +35,65 @@ enum jump_label_type {
 	JUMP_LABEL_JMP,
 };
 
-static inline uintptr_t jump_entry_code(const struct jump_entry *entry)
+static __inline__ uintptr_t jump_entry_code(const struct jump_entry *_entry)
 {
-	return JUMPLABEL_CAST_(uintptr_t, &entry->code) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->code);
+	return JUMPLABEL_CAST_(uintptr_t, &_entry->code) + JUMPLABEL_STATIC_CAST_(uintptr_t, _entry->code);
 }
 
-static inline uintptr_t jump_entry_target(const struct jump_entry *entry)
+static __inline__ uintptr_t jump_entry_target(const struct jump_entry *_entry)
 {
-	return JUMPLABEL_CAST_(uintptr_t, &entry->target) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->target);
+	return JUMPLABEL_CAST_(uintptr_t, &_entry->target) + JUMPLABEL_STATIC_CAST_(uintptr_t, _entry->target);
 }
 
-static inline struct static_key *jump_entry_key(const struct jump_entry *entry)
+static __inline__ struct static_key *jump_entry_key(const struct jump_entry *_entry)
 {
-	uintptr_t word = JUMPLABEL_CAST_(uintptr_t, &entry->key) + JUMPLABEL_STATIC_CAST_(uintptr_t, entry->key);
+	uintptr_t _word = JUMPLABEL_CAST_(uintptr_t, &_entry->key) + JUMPLABEL_STATIC_CAST_(uintptr_t, _entry->key);
 
-	if (entry->meta & 2)
-		word = *JUMPLABEL_CAST_(const uintptr_t *, word) + (entry->meta >> 8);
-	return JUMPLABEL_CAST_(struct static_key *, word);
+	if (_entry->meta & 2)
+		_word = *JUMPLABEL_CAST_(const uintptr_t *, _word) + (_entry->meta >> 8);
+	return JUMPLABEL_CAST_(struct static_key *, _word);
 }
 
 /* What the check yields where execution falls through: 1 = likely. */
-static inline bool jump_entry_is_branch(const struct jump_entry *entry)
+static __inline__ bool jump_entry_is_branch(const struct jump_entry *_entry)
 {
-	return entry->meta & 1;
+	return _entry->meta & 1;
 }
 
 /* Constructors and destructors are ordinary code here. */
-static inline bool jump_entry_is_init(const struct jump_entry *entry)
+static __inline__ bool jump_entry_is_init(const struct jump_entry *_entry)
 {
-	(void)entry;
+	(void)_entry;
 	return false;
 }
 
 /* The function of a naked key: <jumplabel/static_naked_key.h>. */
-static inline bool jump_entry_is_naked(const struct jump_entry *entry)
+static __inline__ bool jump_entry_is_naked(const struct jump_entry *_entry)
 {
-	return (entry->meta >> 2 & 15) == 1;
+	return (_entry->meta >> 2 & 15) == 1;
 }
 
 /* The trampoline of a static call: <jumplabel/static_call.h>. `key` leads to the call. */
-static inline bool jump_entry_is_call(const struct jump_entry *entry)
+static __inline__ bool jump_entry_is_call(const struct jump_entry *_entry)
 {
-	return (entry->meta >> 2 & 15) == 2;
+	return (_entry->meta >> 2 & 15) == 2;
 }
 
 /* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
-static inline bool jump_entry_loads(const struct jump_entry *entry)
+static __inline__ bool jump_entry_loads(const struct jump_entry *_entry)
 {
-	return entry->meta & 64;
+	return _entry->meta & 64;
 }
 
 /* Two bytes: of a site built with JUMPLABEL_SHORT. Otherwise as any check. */
-static inline bool jump_entry_is_short(const struct jump_entry *entry)
+static __inline__ bool jump_entry_is_short(const struct jump_entry *_entry)
 {
-	return (entry->meta >> 2 & 15) == 7;
+	return (_entry->meta >> 2 & 15) == 7;
 }
 
-static inline int jump_entry_size(const struct jump_entry *entry)
+static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 {
-	return jump_entry_is_short(entry) ? 2 : JUMP_LABEL_NOP_SIZE;
+	return jump_entry_is_short(_entry) ? 2 : JUMP_LABEL_NOP_SIZE;
 }
 
 /*
@@ -147,7 +147,21 @@ static inline int jump_entry_size(const struct jump_entry *entry)
 	JUMPLABEL_BALIGN_POINTER_                                                                                      \
 	JUMPLABEL_POINTERS_("__jumplabel_object_fini")                                                                 \
 	".popsection\n"                                                                                                \
+	JUMPLABEL_RECORD_NOTE_                                                                                         \
 	".endif\n"
+
+/* It says, before any constructor runs, that the object has a record. No kernel asks. */
+#if __STDC_HOSTED__
+#define JUMPLABEL_RECORD_NOTE_                                                                                         \
+	".pushsection .note.jumplabel, \"aG\", \"note\", __jumplabel_object, comdat\n"                                  \
+	".balign 4\n"                                                                                                  \
+	".long 10, 0, 1\n" /* of the name, of nothing, the version */                                                 \
+	".asciz \"jumplabel\"\n"                                                                                       \
+	".balign 4\n"                                                                                                  \
+	".popsection\n"
+#else
+#define JUMPLABEL_RECORD_NOTE_ ""
+#endif
 
 #define JUMPLABEL_BOUNDS_(section)                                                                                     \
 	".weak __start_" section "\n.hidden __start_" section "\n.weak __stop_" section "\n.hidden __stop_" section "\n"
@@ -211,16 +225,18 @@ static inline int jump_entry_size(const struct jump_entry *entry)
  * without sites has neither. (A text outside of functions would be in every file that includes this, and, with link-time
  * optimisation, far from the sites. Where that does not matter, <jumplabel/site_macros.h> has such a text.)
  */
-static inline __attribute__((unused, cold)) void jumplabel_object_(void)
+static __inline__ __attribute__((__cold__)) void jumplabel_object_(void)
 {
 	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_TO_LINK_);
 }
-static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
+static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 {
 	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_TO_LINK_ JUMPLABEL_MARK_);
 }
 
-#if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS)
+/* Also if data may be far from the table. */
+#if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS) || \
+	defined(__code_model_medium__) || defined(__code_model_large__)
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
@@ -312,9 +328,9 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
  */
 #define JUMPLABEL_LOADS_ 64
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
-	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("number") ";"                            \
+	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("_number") ";"                           \
 	JUMPLABEL_SLOT_                                                                                                \
-	JUMPLABEL_SET_KEY_                                                                                             \
+	JUMPLABEL_SET_KEY_ JUMPLABEL_PREFIX_                                                                           \
 	".if .Lj_meta&64;.subsection 1;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)                                        \
 	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") ".previous;"                                                     \
 	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
@@ -330,8 +346,8 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	__asm__ __volatile__ goto(                                                                                     \
 		JUMPLABEL_SITE_MACRO_                                                                                  \
 		:                                                                                                      \
-		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
-		  [number] "i"((arm) | jumplabel_first)                                                                \
+		: [_key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                           \
+		  [_number] "i"((arm) | jumplabel_first)                                                               \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
 		: jumplabel_jumped)
 #else
@@ -339,8 +355,8 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
 	__asm__ __volatile__ __inline__ goto(                                                                           \
 		JUMPLABEL_SITE_TEXT_                                                                                   \
 		:                                                                                                      \
-		: [key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                            \
-		  [number] "i"((arm) | JUMPLABEL_INDIRECT_ | jumplabel_first),                                         \
+		: [_key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                           \
+		  [_number] "i"((arm) | JUMPLABEL_INDIRECT_ | jumplabel_first),                                        \
 		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
 		: jumplabel_jumped)
@@ -352,15 +368,15 @@ static inline __attribute__((unused, cold)) void jumplabel_marked_object_(void)
  * tells the assembler the names of both.
  */
 struct jumplabel_declaration_ {
-	uint32_t line, column, count, shape, offset;
-	uint16_t module_length, path_length, name_length, file_length;
+	uint32_t _line, _column, _count, _shape, _offset;
+	uint16_t _module_length, _path_length, _name_length, _file_length;
 };
 
 #define JUMPLABEL_DECLARATION_(variable, path, shape) JUMPLABEL_DECLARED_(variable, path, "", 1, shape)
 #define JUMPLABEL_DECLARED_(variable, path, name, keys, shape)								\
 	static const struct {												\
-		struct jumplabel_declaration_ declaration;								\
-		char text[sizeof(path name __FILE__)];									\
+		JUMPLABEL_STRUCT_ jumplabel_declaration_ _declaration;								\
+		char _text[sizeof(path name __FILE__)];									\
 	} variable = {													\
 		{ __LINE__, 1, keys, shape, 0, 0, sizeof(path) - 1, sizeof(name) - 1, sizeof(__FILE__) - 1 },		\
 		path name __FILE__											\
@@ -370,22 +386,22 @@ struct jumplabel_declaration_ {
 	JUMPLABEL_RETAINED_("__jump_keys", "a", "")									\
 	".balign 4\n"													\
 	".long " key_word "\n"												\
-	".long " JUMPLABEL_SYMBOL_("declaration") " - .\n"								\
+	".long " JUMPLABEL_SYMBOL_("_declaration") " - .\n"								\
 	".long 0\n"													\
 	".popsection\n"
 
-#define JUMPLABEL_RECORD_ASM_(subject, declared, object)								\
+#define JUMPLABEL_RECORD_ASM_(patchable, declared, object)								\
 	__asm__ __volatile__(JUMPLABEL_SLOT_ JUMPLABEL_RECORD_(JUMPLABEL_KEY_WORD_)					\
 				 :											\
-				 : [key] JUMPLABEL_KEY_CONSTRAINT_(subject),						\
-				   [declaration] JUMPLABEL_KEY_CONSTRAINT_(&declared),					\
+				 : [_key] JUMPLABEL_KEY_CONSTRAINT_(patchable),						\
+				   [_declaration] JUMPLABEL_KEY_CONSTRAINT_(&declared),					\
 				   JUMPLABEL_KEY_CONSTRAINT_(object))
 
 /* The record in a function that nobody calls. `id` tells it from those of the same file. */
-#define JUMPLABEL_RECORD_IN_(id, subject)										\
-	__attribute__((used, noinline, cold)) static void jumplabel_record_of_##id##_(void)				\
+#define JUMPLABEL_RECORD_IN_(id, patchable)										\
+	__attribute__((__used__, __noinline__, __cold__)) static void jumplabel_record_of_##id##_(void)			\
 	{														\
-		JUMPLABEL_RECORD_ASM_(subject, jumplabel_declaration_of_##id##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
+		JUMPLABEL_RECORD_ASM_(patchable, jumplabel_declaration_of_##id##_, JUMPLABEL_OBJECT_OF_TYPED_);		\
 	}
 
 /*
@@ -406,16 +422,16 @@ struct jumplabel_declaration_ {
 #if defined(__clang__) && __clang_major__ < 17
 /* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
 #define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
-	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool {                                             \
+	([](JUMPLABEL_STATIC_(x)) __attribute__((__always_inline__)) -> bool {                                         \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline bool jumplabel_check()                            \
+			__attribute__((__always_inline__)) static __inline__ bool jumplabel_check()                    \
 			JUMPLABEL_BODY_(x, question, arm, object)                                                      \
 		};                                                                                                     \
 		return jumplabel_alone::jumplabel_check();                                                             \
 	}({}))
 #else
 #define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
-	([](JUMPLABEL_STATIC_(x)) __attribute__((always_inline)) -> bool JUMPLABEL_BODY_(x, question, arm, object)({}))
+	([](JUMPLABEL_STATIC_(x)) __attribute__((__always_inline__)) -> bool JUMPLABEL_BODY_(x, question, arm, object)({}))
 #endif
 #else
 #define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \

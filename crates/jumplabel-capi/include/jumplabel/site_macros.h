@@ -19,7 +19,7 @@
 	!defined(JUMPLABEL_PLAIN_JUMP_) && !defined(__s390x__)
 
 #define JUMPLABEL_SITE_MACRO_                                                                                          \
-	"jumplabel_site_" JUMPLABEL_NUMBER_("number") " %=,%l[jumplabel_jumped]," JUMPLABEL_KEY_TEXT_
+	"jumplabel_site_" JUMPLABEL_NUMBER_("_number") " %=,%l[jumplabel_jumped]," JUMPLABEL_KEY_TEXT_
 
 #ifdef JUMPLABEL_ALIAS_
 #define JUMPLABEL_MACRO_KEY_ ".Lj_key\\site"
@@ -51,7 +51,7 @@
 /* `code` has the label 2; `to`: what the entry's second word leads to. */
 #define JUMPLABEL_MACRO_OF_(number, code, to, meta, mark)                                                              \
 	JUMPLABEL_MACRO_("site_" number, " site to key:vararg",                                                        \
-			 ".ifndef .Lj_file;jumplabel_file;.endif\n" JUMPLABEL_MACRO_BEGIN_ code                        \
+			 ".ifndef .Lj_file;jumplabel_file;.endif\n" JUMPLABEL_MACRO_BEGIN_ JUMPLABEL_PREFIX_ code      \
 			 ".reloc 2b,BFD_RELOC_NONE,3f;" JUMPLABEL_CHECK_TABLE_OF_FILE_                                 \
 			 ".balign 4;3:.long 2b-.;.long " to "-.;.long " JUMPLABEL_MACRO_KEY_ "-.,"                     \
 			 JUMPLABEL_MACRO_META_(meta) ";.popsection\n" mark)

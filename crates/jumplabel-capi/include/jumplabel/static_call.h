@@ -37,16 +37,16 @@ typedef void (*jumplabel_function_)(void);
 
 /* A static call without its type. All members are the library's. */
 struct static_call_key {
-	jumplabel_function_ slot;
-	jumplabel_function_ func;
-	jumplabel_function_ first;
-	unsigned int flags;
-} __attribute__((aligned(8)));
+	jumplabel_function_ _slot;
+	jumplabel_function_ _func;
+	jumplabel_function_ _first;
+	unsigned int _flags;
+} __attribute__((__aligned__(8)));
 
 /* What the file that defines a call knows of it: where it leads at first, and its address of __static_call_return0(). */
 struct jumplabel_call_ {
 	struct static_call_key *key;
-	jumplabel_function_ first, zero;
+	jumplabel_function_ _first, _zero;
 };
 
 #define STATIC_CALL_KEY_PREFIX __SCK__
@@ -69,7 +69,6 @@ struct jumplabel_call_ {
 #define JUMPLABEL_CALL_TYPE_(name) __typeof__(&STATIC_CALL_TRAMP(name))
 
 #ifdef __cplusplus
-extern "C" {
 #define JUMPLABEL_EXTERN_C_ extern "C"
 #define JUMPLABEL_NOEXCEPT_ noexcept
 #else
@@ -77,67 +76,67 @@ extern "C" {
 #define JUMPLABEL_NOEXCEPT_
 #endif
 
+JUMPLABEL_C_BEGIN_
+
 /* Returns 0, whatever its arguments. static_call_query() returns this address if a call returns 0, in each object that of its own
-   copy of the library. */
+   instance of the library. */
 long __static_call_return0(void);
 
-/* Leads the call to `func`; to where it led first if that is `first`. 0, or after a warning a negative errno. */
-int jumplabel_static_call_update(struct static_call_key *key, jumplabel_function_ func, jumplabel_function_ first);
+/* Leads the call to `_func`; to where it led first if that is `_first`. 0, or after a warning a negative errno. */
+int jumplabel_static_call_update(struct static_call_key *_key, jumplabel_function_ _func, jumplabel_function_ _first);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 /* What a call leads to that leads nowhere, and one that returns 0: in the same object. */
-static inline long long jumplabel_return0_(void)
+static __inline__ long long jumplabel_return0_(void)
 {
 	return 0;
 }
 
-static inline jumplabel_function_ jumplabel_load_(const struct static_call_key *key)
+static __inline__ jumplabel_function_ jumplabel_load_(const struct static_call_key *_key)
 {
-	return __atomic_load_n(&key->func, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&_key->_func, __ATOMIC_ACQUIRE);
 }
 
 /* __static_call_return0() of the object that defines the call. */
-static inline jumplabel_function_ jumplabel_function_of_(struct jumplabel_call_ call, jumplabel_function_ func)
+static __inline__ jumplabel_function_ jumplabel_function_of_(struct jumplabel_call_ _call, jumplabel_function_ _func)
 {
-	return func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) ? call.zero : func;
+	return _func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) ? _call._zero : _func;
 }
 
-static inline int jumplabel_update_(struct jumplabel_call_ call, jumplabel_function_ func)
+static __inline__ int jumplabel_update_(struct jumplabel_call_ _call, jumplabel_function_ _func)
 {
-	return jumplabel_static_call_update(call.key, jumplabel_function_of_(call, func), call.first);
+	return jumplabel_static_call_update(_call.key, jumplabel_function_of_(_call, _func), _call._first);
 }
 
-static inline jumplabel_function_ jumplabel_query_(struct jumplabel_call_ call)
+static __inline__ jumplabel_function_ jumplabel_query_(struct jumplabel_call_ _call)
 {
-	jumplabel_function_ func = jumplabel_load_(call.key);
+	jumplabel_function_ _func = jumplabel_load_(_call.key);
 
-	if (!func)
-		func = call.first;
-	return func == call.zero ? JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) : func;
+	if (!_func)
+		_func = _call._first;
+	return _func == _call._zero ? JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) : _func;
 }
 
 /* What static_call_update() takes: what converts to the type of the call, and, for `(void *)&__static_call_return0`, a void pointer. */
 #ifdef __cplusplus
 extern "C++" {
-template <class Type> struct jumplabel_void_ {};
+template <class _type> struct jumplabel_void_ {};
 template <> struct jumplabel_void_<void> {
-	typedef int is;
+	typedef int _is;
 };
 /* Not by a function as an argument of a template: gcc warns of its attributes. */
-template <class Type> char jumplabel_at_pointer_(Type *const volatile *);
+template <class _type> char jumplabel_at_pointer_(_type *const volatile *);
 char (&jumplabel_at_pointer_(...))[2];
-template <class Function> struct jumplabel_target_ {
-	Function function;
-	jumplabel_target_(Function target) : function(target) {}
-	template <class Void, class = typename jumplabel_void_<Void>::is>
-	jumplabel_target_(Void *target) : function(reinterpret_cast<Function>(target)) {}
+template <class _callable> struct jumplabel_target_ {
+	_callable _function;
+	jumplabel_target_(_callable _target) : _function(_target) {}
+	template <class _void, class = typename jumplabel_void_<_void>::_is>
+	jumplabel_target_(_void *_target) : _function(reinterpret_cast<_callable>(_target)) {}
 };
 }
 #define JUMPLABEL_IS_POINTER_(x) (sizeof(jumplabel_at_pointer_(&(x))) == 1)
-#define JUMPLABEL_TARGET_(name, target) (jumplabel_target_<JUMPLABEL_CALL_TYPE_(name)>((target)).function)
+#define JUMPLABEL_TARGET_(name, target) (jumplabel_target_<JUMPLABEL_CALL_TYPE_(name)>((target))._function)
 #else
 #define JUMPLABEL_IS_POINTER_(x) (__builtin_types_compatible_p(__typeof__(x), __typeof__(&*(x))))
 #define JUMPLABEL_TARGET_(name, target)                                                                                \
@@ -150,44 +149,44 @@ template <class Function> struct jumplabel_target_ {
 
 /* A function whose text is there once. */
 #ifdef __clang__
-#define JUMPLABEL_ONCE_ __attribute__((used, noinline, cold))
+#define JUMPLABEL_ONCE_ __attribute__((__used__, __noinline__, __cold__))
 #else
-#define JUMPLABEL_ONCE_ __attribute__((used, noipa, cold, externally_visible))
+#define JUMPLABEL_ONCE_ __attribute__((__used__, __noipa__, __cold__, __externally_visible__))
 #endif
 
 #if defined(JUMPLABEL_FALLBACK) || !defined(JUMPLABEL_TRAMPOLINE_)
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
-	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __asm__("__SCF__" JUMPLABEL_TEXT_(name))  \
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) __asm__("__SCF__" JUMPLABEL_TEXT_(name)) \
 		JUMPLABEL_SHOWN_
 
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, call_flags)                                                 \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
-	struct static_call_key JUMPLABEL_CALL_KEY_(name) = { 0, leads_to, 0, call_flags };                             \
-	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                         \
+	JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) = { JUMPLABEL_NULL_, leads_to, JUMPLABEL_NULL_, call_flags }; \
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void)                              \
 	{                                                                                                              \
-		struct jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), 0, JUMPLABEL_RETURN0_ };         \
+		JUMPLABEL_STRUCT_ jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), JUMPLABEL_NULL_, JUMPLABEL_RETURN0_ }; \
 		return jumplabel_call;                                                                                 \
 	}                                                                                                              \
 	JUMPLABEL_ASSERT_(1, "")
 
-static inline jumplabel_function_ jumplabel_callable_(const struct static_call_key *key) JUMPLABEL_NOEXCEPT_
+static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_call_key *_key) JUMPLABEL_NOEXCEPT_
 {
-	jumplabel_function_ func = jumplabel_load_(key);
+	jumplabel_function_ _func = jumplabel_load_(_key);
 
-	return func ? func : JUMPLABEL_CAST_(jumplabel_function_, jumplabel_return0_);
+	return _func ? _func : JUMPLABEL_CAST_(jumplabel_function_, jumplabel_return0_);
 }
 
 #define static_call(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_callable_(&JUMPLABEL_CALL_KEY_(name))))
 
-#define STATIC_CALL_TRAMP_ADDR(name) NULL
-#define EXPORT_STATIC_CALL(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
-#define EXPORT_STATIC_CALL_TRAMP(name) JUMPLABEL_DECLARE_CALL_KEY_(name)
+#define STATIC_CALL_TRAMP_ADDR(name) JUMPLABEL_NULL_
+#define EXPORT_STATIC_CALL(name) JUMPLABEL_ASSERT_(sizeof(JUMPLABEL_CALL_KEY_(name)) != 0, "")
+#define EXPORT_STATIC_CALL_TRAMP(name) EXPORT_STATIC_CALL(name)
 
 #else
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
-	JUMPLABEL_EXTERN_C_ struct static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((visibility("hidden")))
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((__visibility__("hidden")))
 
 /*
  * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
@@ -198,16 +197,16 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 	DECLARE_STATIC_CALL(name, type);                                                                               \
 	JUMPLABEL_DECLARATION_(__calldecl_##name, JUMPLABEL_TEXT_(name), 4)                                            \
 	__asm__(".hidden __SCT__" JUMPLABEL_TEXT_(name) "\n.hidden __SCC__" JUMPLABEL_TEXT_(name) "\n");              \
-	JUMPLABEL_ONCE_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                            \
+	JUMPLABEL_ONCE_ JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                  \
 	{                                                                                                              \
-		struct jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), leads_to, JUMPLABEL_RETURN0_ };  \
+		JUMPLABEL_STRUCT_ jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), leads_to, JUMPLABEL_RETURN0_ }; \
 		__asm__ __volatile__(JUMPLABEL_CALL_TEXT_("__SCK__" JUMPLABEL_TEXT_(name),                             \
 							  "__SCT__" JUMPLABEL_TEXT_(name),                             \
 							  ".L__SCT__" JUMPLABEL_TEXT_(name), #flags)                   \
 				     JUMPLABEL_RECORD_("__SCK__" JUMPLABEL_TEXT_(name) " - .")                         \
 				     :                                                                                 \
-				     : [key] JUMPLABEL_KEY_CONSTRAINT_(lead),                                          \
-				       [declaration] JUMPLABEL_KEY_CONSTRAINT_(&__calldecl_##name));                   \
+				     : [_key] JUMPLABEL_KEY_CONSTRAINT_(lead),                                         \
+				       [_declaration] JUMPLABEL_KEY_CONSTRAINT_(&__calldecl_##name));                  \
 		return jumplabel_call;                                                                                 \
 	}                                                                                                              \
 	JUMPLABEL_ASSERT_(1, "")
@@ -261,12 +260,12 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 #define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
 
 /* Whatever -fvisibility says: what hides them are directives of the assembler. */
-#define JUMPLABEL_SHOWN_ __attribute__((visibility("default")))
+#define JUMPLABEL_SHOWN_ __attribute__((__visibility__("default")))
 
 /* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
 #define DECLARE_STATIC_CALL(name, func)                                                                                \
 	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
-	JUMPLABEL_EXTERN_C_ struct jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;                       \
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;            \
 	extern __typeof__(func) STATIC_CALL_TRAMP(name) __asm__("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_SHOWN_;     \
 	JUMPLABEL_ASSERT_(!JUMPLABEL_IS_POINTER_(STATIC_CALL_TRAMP(name)),                                             \
 			  "a static call is of a function: func or *pointer, and not a pointer")
@@ -274,7 +273,7 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 /* Flag 8: of C. Flag 4: it may lead nowhere. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \
 	JUMPLABEL_STATIC_CALL_(name, func, func, JUMPLABEL_CAST_(jumplabel_function_, func), 8)
-#define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, 0, 12)
+#define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_NULL_, 12)
 #define DEFINE_STATIC_CALL_RET0(name, func)                                                                            \
 	JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_RETURN0_, 8)
 
@@ -293,15 +292,15 @@ static inline jumplabel_function_ jumplabel_callable_(const struct static_call_k
 #define static_call_update(name, target)                                                                               \
 	jumplabel_update_(JUMPLABEL_CALL_(name)(), JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
 
-/* Whether an instruction that updates or flips change overlaps the bytes from `start` to `end`, both included: 1 or 0. */
-static inline int static_call_text_reserved(const void *start, const void *end)
+/* Whether an instruction that updates or flips change overlaps the bytes from `_from` to `_to`, both included: 1 or 0. */
+static __inline__ int static_call_text_reserved(const void *_from, const void *_to)
 {
-	return jump_label_text_reserved(start, end);
+	return jump_label_text_reserved(_from, _to);
 }
 
 /* There is no initialisation to forget. */
 #define static_call_initialized true
-static inline int static_call_init(void)
+static __inline__ int static_call_init(void)
 {
 	return 0;
 }

@@ -29,22 +29,27 @@ struct static_naked_key {
 
 #ifdef JUMPLABEL_FALLBACK
 
-#define DECLARE_STATIC_NAKED_KEY(name) extern struct static_naked_key name __attribute__((visibility("hidden")))
-#define DEFINE_STATIC_NAKED_KEY_TRUE(name)                                                                             \
+#define DECLARE_STATIC_NAKED_KEY(name)                                                                                 \
+	extern JUMPLABEL_STRUCT_ static_naked_key name __attribute__((__visibility__("hidden")));                                     \
+	bool name##_jumplabel_naked_(void) __attribute__((__visibility__("hidden")))
+#define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, JUMPLABEL_KEY_INIT_TRUE_)
+#define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, JUMPLABEL_KEY_INIT_FALSE_)
+#define JUMPLABEL_NAKED_KEY_(name, ...)                                                                                \
 	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
-	struct static_naked_key name = { JUMPLABEL_KEY_INIT_TRUE_ }
-#define DEFINE_STATIC_NAKED_KEY_FALSE(name)                                                                            \
-	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
-	struct static_naked_key name = { JUMPLABEL_KEY_INIT_FALSE_ }
-#define static_naked_key(name) static_key_enabled(&(name).key)
+	bool name##_jumplabel_naked_(void)                                                                             \
+	{                                                                                                              \
+		return static_key_enabled(&name.key);                                                                  \
+	}                                                                                                              \
+	JUMPLABEL_STRUCT_ static_naked_key name = { __VA_ARGS__ }
+#define JUMPLABEL_NAKED_CHECK_(function) (function())
 
 #else
 
 #define DECLARE_STATIC_NAKED_KEY(name)                                                                                 \
-	extern struct static_naked_key name __asm__("__jumplabel_naked_key_" #name)                                    \
-		__attribute__((visibility("hidden")));                                                                 \
-	bool jumplabel_naked_##name##_(void) __asm__("__jumplabel_naked_" #name)                                       \
-		__attribute__((visibility("hidden"))) JUMPLABEL_SPARES_REGISTERS_
+	extern JUMPLABEL_STRUCT_ static_naked_key name __asm__("__jumplabel_naked_key_" #name)                                    \
+		__attribute__((__visibility__("hidden")));                                                                 \
+	bool name##_jumplabel_naked_(void) __asm__("__jumplabel_naked_" #name)                                       \
+		__attribute__((__visibility__("hidden"))) JUMPLABEL_SPARES_REGISTERS_
 
 #define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 1)
 #define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 0)
@@ -86,9 +91,13 @@ struct static_naked_key {
 		".long 4\n"                                                                                            \
 		".popsection\n")
 
-/* Whether the key is on. Checks are not merged, not even two in a row. Safe anywhere, signal handlers included. */
-#define static_naked_key(name) JUMPLABEL_NAKED_CALL_(jumplabel_naked_##name##_, "__jumplabel_naked_" #name)
+#define JUMPLABEL_NAKED_CHECK_(function) JUMPLABEL_NAKED_CALL_(function)
 
 #endif
+
+/* Whether the key is on: static_naked_key(new_route), or, as other checks are spelled, static_naked_key(&new_route). Checks are not
+   merged, not even two in a row. Safe anywhere, signal handlers included. (The suffix makes `&new_route` the address of the
+   function, which is called like the function.) */
+#define static_naked_key(name) JUMPLABEL_NAKED_CHECK_((name##_jumplabel_naked_))
 
 #endif

@@ -28,39 +28,35 @@
 
 /* A static mode. All members are the library's. */
 struct static_mode {
-	unsigned char shown;
+	unsigned char _shown;
 	unsigned char mode;
-	unsigned char count;
-	unsigned char reserved;
-	unsigned int flags;
-} __attribute__((aligned(8)));
+	unsigned char _count;
+	unsigned char _reserved;
+	unsigned int _flags;
+} __attribute__((__aligned__(8)));
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* Makes all switches of the mode take the arm of this number. As <jumplabel.h>'s functions: 0, or a negative errno. */
-int jumplabel_static_mode_set(struct static_mode *mode, int number);
+int jumplabel_static_mode_set(struct static_mode *_mode, int _number);
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 /* The type has both numbers: files that disagree about them do not compile, and each switch knows the first mode. */
 #define DECLARE_STATIC_MODE(name, n, initial)                                                                          \
 	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8 && (initial) >= 0 && (initial) < (n),                                   \
 			  "a static mode has 2 to 8 modes, and the first is one of them");                                \
 	typedef char jumplabel_modes_of_##name##_[n][(initial) + 1];                                                   \
-	extern struct static_mode name
+	extern JUMPLABEL_STRUCT_ static_mode name
 
 #define DEFINE_STATIC_MODE(name, n, initial)                                                                           \
 	DECLARE_STATIC_MODE(name, n, initial);                                                                         \
 	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
-	struct static_mode name = { initial, initial, n, 0, 0 }
+	JUMPLABEL_STRUCT_ static_mode name = { initial, initial, n, 0, 0 }
 
 #define JUMPLABEL_MODES_(name) (sizeof(jumplabel_modes_of_##name##_) / sizeof(*JUMPLABEL_MODES_AT_(name)))
 #define JUMPLABEL_FIRST_MODE_(name) (sizeof(*JUMPLABEL_MODES_AT_(name)) - 1)
-#define JUMPLABEL_MODES_AT_(name) (*JUMPLABEL_STATIC_CAST_(jumplabel_modes_of_##name##_ *, 0))
+#define JUMPLABEL_MODES_AT_(name) (*JUMPLABEL_STATIC_CAST_(jumplabel_modes_of_##name##_ *, JUMPLABEL_NULL_))
 
 #define JUMPLABEL_ASSERT_MODES_(name, n)                                                                               \
 	JUMPLABEL_ASSERT_((n) == JUMPLABEL_MODES_(name), "static_switch() takes a mode, and how many modes it has")
@@ -97,7 +93,7 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 
 #define JUMPLABEL_ARM_LABEL_(mode) "%l[jumplabel_arm_" #mode "]"
 #define JUMPLABEL_ARM_SITE_(mode)                                                                                      \
-	".elseif " JUMPLABEL_NUMBER_("first") " == " #mode ";" JUMPLABEL_JUMP_(JUMPLABEL_HERE_, JUMPLABEL_ARM_LABEL_(mode))
+	".elseif " JUMPLABEL_NUMBER_("_first") " == " #mode ";" JUMPLABEL_JUMP_(JUMPLABEL_HERE_, JUMPLABEL_ARM_LABEL_(mode))
 #define JUMPLABEL_ARM_ROW_(mode) ".long " #mode ";.long " JUMPLABEL_ARM_LABEL_(mode) " - .;"
 #define JUMPLABEL_ARM_TO_(mode) , jumplabel_arm_##mode
 
@@ -116,8 +112,8 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 /* The site, behind the function its arms, and its table entry (kind 3). */
 #define JUMPLABEL_SWITCH_ASM_(name, n)                                                                                 \
 	__asm__ __volatile__ goto(                                                                                      \
-		JUMPLABEL_SLOT_                                                                                        \
-		".if " JUMPLABEL_NUMBER_("first") " == 0;"                                                             \
+		JUMPLABEL_SLOT_ JUMPLABEL_PREFIX_                                                                      \
+		".if " JUMPLABEL_NUMBER_("_first") " == 0;"                                                             \
 		JUMPLABEL_JUMP_(JUMPLABEL_HERE_, JUMPLABEL_ARM_LABEL_(0))                                              \
 		JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_SITE_)                                                             \
 		".endif;"                                                                                              \
@@ -130,12 +126,12 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 		".balign 4;"                                                                                           \
 		"3:.long " JUMPLABEL_HERE_ " - .;"                                                                     \
 		".long 7b - .;"                                                                                        \
-		".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("meta") ";"                                        \
+		".long " JUMPLABEL_KEY_WORD_ ", " JUMPLABEL_NUMBER_("_meta") ";"                                       \
 		".popsection;"                                                                                         \
 		:                                                                                                      \
-		: [key] JUMPLABEL_KEY_CONSTRAINT_(&(name)),                                                            \
-		  [first] "i"(JUMPLABEL_FIRST_MODE_(name)),                                                            \
-		  [meta] "i"(12 | JUMPLABEL_INDIRECT_),                                                                \
+		: [_key] JUMPLABEL_KEY_CONSTRAINT_(&(name)),                                                           \
+		  [_first] "i"(JUMPLABEL_FIRST_MODE_(name)),                                                           \
+		  [_meta] "i"(12 | JUMPLABEL_INDIRECT_),                                                               \
 		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
 		: "cc"                                                                                                 \
 		: jumplabel_arm_0 JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_TO_))
@@ -144,9 +140,9 @@ int jumplabel_static_mode_set(struct static_mode *mode, int number);
 /* A function of its own, for the reasons of a check's. */
 #define JUMPLABEL_ARM_RETURNS_(mode) jumplabel_arm_##mode : return mode;
 #define static_switch(name, n)                                                                                         \
-	([]() __attribute__((always_inline)) -> int {                                                                  \
+	([]() __attribute__((__always_inline__)) -> int {                                                              \
 		struct jumplabel_alone {                                                                               \
-			__attribute__((always_inline)) static inline int jumplabel_mode()                              \
+			__attribute__((__always_inline__)) static __inline__ int jumplabel_mode()                      \
 			{                                                                                              \
 				JUMPLABEL_ASSERT_MODES_(name, n);                                                      \
 				JUMPLABEL_SWITCH_ASM_(name, n);                                                        \

@@ -35,7 +35,7 @@
  * anywhere, if its probes may. With probes, it costs two atomic changes of a counter. An exception leaves it, and the probes behind are
  * not called; for that, the file with DEFINE_TRACE() is C++, or compiled with -fexceptions. longjmp() must not leave a probe.
  *
- * The probes belong to the copy of libjumplabel that the object with DEFINE_TRACE() uses. If yours is another (two objects with a
+ * The probes belong to the instance of libjumplabel that the object with DEFINE_TRACE() uses. If yours is another (two objects with a
  * libjumplabel.a each), wait by jumplabel_trace_synchronize(NAME) instead.
  */
 #ifndef JUMPLABEL_TRACEPOINT_H
@@ -50,49 +50,106 @@
 /* A tracepoint. All members are the library's. */
 struct tracepoint {
 	struct static_key_false key;
-	void *list;
-	size_t count;
+	void *_list;
+	size_t _count;
 };
 
 struct tracepoint_func {
-	jumplabel_function_ func;
-	void *data;
-	int prio;
+	jumplabel_function_ _func;
+	void *_data;
+	int _prio;
 };
 
 /* That a thread is counted. */
 struct jumplabel_inside_ {
-	void *word;
-	unsigned long long generation;
+	void *_word;
+	unsigned long long _generation;
 };
 
 struct jumplabel_probes_ {
-	const struct tracepoint_func *first;
-	size_t count;
+	const struct tracepoint_func *_first;
+	size_t _count;
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 struct jumplabel_inside_ jumplabel_trace_enter_(void);
-void jumplabel_trace_leave_(struct jumplabel_inside_ *inside);
-struct jumplabel_probes_ jumplabel_trace_probes_(const struct tracepoint *tracepoint);
-int jumplabel_trace_register_(struct tracepoint *tracepoint, struct jumplabel_call_ call, jumplabel_function_ walk,
-			      jumplabel_function_ probe, void *data, int prio);
-int jumplabel_trace_unregister_(struct tracepoint *tracepoint, struct jumplabel_call_ call, jumplabel_function_ walk,
-				jumplabel_function_ probe, void *data);
+void jumplabel_trace_leave_(struct jumplabel_inside_ *_inside);
+struct jumplabel_probes_ jumplabel_trace_probes_(const struct tracepoint *_tracepoint);
+int jumplabel_trace_register_(struct tracepoint *_tracepoint, struct jumplabel_call_ _call, jumplabel_function_ _walk,
+			      jumplabel_function_ _probe, void *_data, int _prio);
+int jumplabel_trace_unregister_(struct tracepoint *_tracepoint, struct jumplabel_call_ _call, jumplabel_function_ _walk,
+				jumplabel_function_ _probe, void *_data);
 int jumplabel_trace_synchronize_(void);
 
-#ifdef __cplusplus
-}
+JUMPLABEL_C_END_
+
+/*
+ * ThreadSanitizer does not see how the library orders what threads do, but sees that it allocates, copies and frees. It is told the order:
+ * what came before register_trace_*() comes before the probe's calls, and those before the end of tracepoint_synchronize_unregister(). It
+ * looks away while the library runs, and while the list of probes, which is the library's, is read.
+ */
+#if defined(__has_feature)
+#if __has_feature(__thread_sanitizer__)
+#define JUMPLABEL_TSAN_
 #endif
+#elif defined(__SANITIZE_THREAD__)
+#define JUMPLABEL_TSAN_
+#endif
+#ifdef JUMPLABEL_TSAN_
+JUMPLABEL_C_BEGIN_
+void __tsan_acquire(void *_address);
+void __tsan_release(void *_address);
+void jumplabel_tsan_reads_begin_(const char *_file, int _line) __asm__("AnnotateIgnoreReadsBegin");
+void jumplabel_tsan_reads_end_(const char *_file, int _line) __asm__("AnnotateIgnoreReadsEnd");
+void jumplabel_tsan_writes_begin_(const char *_file, int _line) __asm__("AnnotateIgnoreWritesBegin");
+void jumplabel_tsan_writes_end_(const char *_file, int _line) __asm__("AnnotateIgnoreWritesEnd");
+JUMPLABEL_C_END_
+#define JUMPLABEL_TSAN_AFTER_(address) __tsan_acquire(JUMPLABEL_CAST_(void *, JUMPLABEL_CAST_(uintptr_t, address)))
+#define JUMPLABEL_TSAN_BEFORE_(address) __tsan_release(JUMPLABEL_CAST_(void *, JUMPLABEL_CAST_(uintptr_t, address)))
+#define JUMPLABEL_TSAN_UNSEEN_ __attribute__((__no_sanitize__("thread")))
+#define JUMPLABEL_TSAN_IN_LIBRARY_()                                                                                   \
+	(jumplabel_tsan_reads_begin_(__FILE__, __LINE__), jumplabel_tsan_writes_begin_(__FILE__, __LINE__))
+#define JUMPLABEL_TSAN_OUT_OF_LIBRARY_()                                                                               \
+	(jumplabel_tsan_reads_end_(__FILE__, __LINE__), jumplabel_tsan_writes_end_(__FILE__, __LINE__))
+#else
+#define JUMPLABEL_TSAN_AFTER_(address) ((void)0)
+#define JUMPLABEL_TSAN_BEFORE_(address) ((void)0)
+#define JUMPLABEL_TSAN_UNSEEN_
+#define JUMPLABEL_TSAN_IN_LIBRARY_() ((void)0)
+#define JUMPLABEL_TSAN_OUT_OF_LIBRARY_() ((void)0)
+#endif
+
+static __inline__ struct jumplabel_inside_ jumplabel_trace_begin_(void)
+{
+	struct jumplabel_inside_ _inside;
+
+	JUMPLABEL_TSAN_IN_LIBRARY_();
+	_inside = jumplabel_trace_enter_();
+	JUMPLABEL_TSAN_OUT_OF_LIBRARY_();
+	return _inside;
+}
+
+/* With or without an exception. */
+static __inline__ void jumplabel_trace_end_(struct jumplabel_inside_ *_inside)
+{
+	JUMPLABEL_TSAN_BEFORE_(&jumplabel_trace_synchronize_);
+	JUMPLABEL_TSAN_IN_LIBRARY_();
+	jumplabel_trace_leave_(_inside);
+	JUMPLABEL_TSAN_OUT_OF_LIBRARY_();
+}
 
 /* Waits until no thread is in a probe that was unregistered before: then its data can be freed, and its code unloaded. Emissions that start
    meanwhile are not waited for. 0; or, after a warning, -EDEADLK in a probe, or under jump_label_lock(). */
-static inline int tracepoint_synchronize_unregister(void)
+static __inline__ int tracepoint_synchronize_unregister(void)
 {
-	return jumplabel_trace_synchronize_();
+	int _result;
+
+	JUMPLABEL_TSAN_IN_LIBRARY_();
+	_result = jumplabel_trace_synchronize_();
+	JUMPLABEL_TSAN_OUT_OF_LIBRARY_();
+	JUMPLABEL_TSAN_AFTER_(&jumplabel_trace_synchronize_);
+	return _result;
 }
 
 /* `proto` and `args` with what each probe is told first. */
@@ -107,7 +164,7 @@ static inline int tracepoint_synchronize_unregister(void)
 	DEFINE_TRACE(name, TP_PROTO(proto), TP_ARGS(args))
 
 /* For a header that must not name the types: whether there are probes. */
-#define DECLARE_TRACEPOINT(name) JUMPLABEL_EXTERN_C_ struct tracepoint __tracepoint_##name
+#define DECLARE_TRACEPOINT(name) JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ tracepoint __tracepoint_##name
 #define tracepoint_enabled(name) static_branch_unlikely(&__tracepoint_##name.key)
 
 /* The compiler's visibility shows a tracepoint to other objects, or hides it. */
@@ -119,16 +176,16 @@ static inline int tracepoint_synchronize_unregister(void)
 	for (bool jumplabel_on = trace_##name##_enabled(); jumplabel_on; jumplabel_on = false)                         \
 	__trace_##name
 
-#define jumplabel_trace_synchronize(name) __tracereg_##name(JUMPLABEL_SYNCHRONIZE_, NULL, NULL, 0)
+#define jumplabel_trace_synchronize(name) __tracereg_##name(JUMPLABEL_SYNCHRONIZE_, JUMPLABEL_NULL_, JUMPLABEL_NULL_, 0)
 
 enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 
-#define JUMPLABEL_ALWAYS_ static inline __attribute__((always_inline, unused))
+#define JUMPLABEL_ALWAYS_ static __inline__ __attribute__((__always_inline__, __unused__))
 
 #define JUMPLABEL_DECLARE_TRACE_(name, proto, args, data_proto)								\
 	DECLARE_TRACEPOINT(name);											\
-	JUMPLABEL_EXTERN_C_ __attribute__((cold, noinline)) void __trace_##name(proto);					\
-	JUMPLABEL_EXTERN_C_ int __tracereg_##name(int change, void (*probe)(data_proto), void *data, int prio);		\
+	JUMPLABEL_EXTERN_C_ __attribute__((__cold__, __noinline__)) void __trace_##name(proto);				\
+	JUMPLABEL_EXTERN_C_ int __tracereg_##name(int _change, void (*_probe)(data_proto), void *_data, int _prio);	\
 	JUMPLABEL_ALWAYS_ bool trace_##name##_enabled(void)								\
 	{														\
 		return tracepoint_enabled(name);									\
@@ -138,59 +195,67 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 		if (tracepoint_enabled(name))										\
 			__trace_##name(args);										\
 	}														\
-	JUMPLABEL_ALWAYS_ int register_trace_prio_##name(void (*probe)(data_proto), void *data, int prio)		\
+	JUMPLABEL_ALWAYS_ int register_trace_prio_##name(void (*_probe)(data_proto), void *_data, int _prio)		\
 	{														\
-		return __tracereg_##name(JUMPLABEL_REGISTER_, probe, data, prio);					\
+		return __tracereg_##name(JUMPLABEL_REGISTER_, _probe, _data, _prio);					\
 	}														\
-	JUMPLABEL_ALWAYS_ int register_trace_##name(void (*probe)(data_proto), void *data)				\
+	JUMPLABEL_ALWAYS_ int register_trace_##name(void (*_probe)(data_proto), void *_data)				\
 	{														\
-		return register_trace_prio_##name(probe, data, TRACEPOINT_DEFAULT_PRIO);				\
+		return register_trace_prio_##name(_probe, _data, TRACEPOINT_DEFAULT_PRIO);				\
 	}														\
-	JUMPLABEL_ALWAYS_ int unregister_trace_##name(void (*probe)(data_proto), void *data)				\
+	JUMPLABEL_ALWAYS_ int unregister_trace_##name(void (*_probe)(data_proto), void *_data)				\
 	{														\
-		return __tracereg_##name(JUMPLABEL_UNREGISTER_, probe, data, 0);					\
+		return __tracereg_##name(JUMPLABEL_UNREGISTER_, _probe, _data, 0);					\
 	}														\
-	JUMPLABEL_ALWAYS_ void check_trace_callback_type_##name(void (*probe)(data_proto))				\
+	JUMPLABEL_ALWAYS_ void check_trace_callback_type_##name(void (*_probe)(data_proto))				\
 	{														\
-		(void)probe;												\
+		(void)_probe;												\
 	}														\
 	JUMPLABEL_ASSERT_(1, "")
 
 #define JUMPLABEL_DEFINE_TRACE_(name, proto, data_proto, data_args)							\
 	JUMPLABEL_TRACE_DECLARATION_(name)										\
-	JUMPLABEL_EXTERN_C_ void __traceiter_##name(data_proto);							\
-	struct tracepoint __tracepoint_##name = { { JUMPLABEL_KEY_INIT_FALSE_ }, NULL, 0 };				\
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_TSAN_UNSEEN_ void __traceiter_##name(data_proto);					\
+	JUMPLABEL_STRUCT_ tracepoint __tracepoint_##name = { { JUMPLABEL_KEY_INIT_FALSE_ }, JUMPLABEL_NULL_, 0 };				\
 	DEFINE_STATIC_CALL(tp_func_##name, __traceiter_##name);								\
 	void __traceiter_##name(data_proto)										\
 	{														\
-		struct jumplabel_probes_ jumplabel_probes = jumplabel_trace_probes_(&__tracepoint_##name);		\
+		JUMPLABEL_STRUCT_ jumplabel_probes_ jumplabel_probes = jumplabel_trace_probes_(&__tracepoint_##name);		\
 															\
-		for (size_t jumplabel_at = 0; jumplabel_at < jumplabel_probes.count; jumplabel_at++) {			\
-			jumplabel_data = jumplabel_probes.first[jumplabel_at].data;					\
-			JUMPLABEL_CAST_(void (*)(data_proto), jumplabel_probes.first[jumplabel_at].func)(data_args);	\
+		JUMPLABEL_TSAN_AFTER_(&__tracepoint_##name);								\
+		for (size_t jumplabel_at = 0; jumplabel_at < jumplabel_probes._count; jumplabel_at++) {			\
+			jumplabel_data = jumplabel_probes._first[jumplabel_at]._data;					\
+			JUMPLABEL_CAST_(void (*)(data_proto), jumplabel_probes._first[jumplabel_at]._func)(data_args);	\
 		}													\
 	}														\
 	void __trace_##name(proto)											\
 	{														\
-		void *jumplabel_data = NULL;										\
-		struct jumplabel_inside_ jumplabel_inside __attribute__((cleanup(jumplabel_trace_leave_), unused)) =	\
-			jumplabel_trace_enter_();									\
+		void *jumplabel_data = JUMPLABEL_NULL_;										\
+		JUMPLABEL_STRUCT_ jumplabel_inside_ jumplabel_inside __attribute__((__cleanup__(jumplabel_trace_end_), __unused__)) =	\
+			jumplabel_trace_begin_();									\
 															\
+		JUMPLABEL_TSAN_AFTER_(&__tracepoint_##name);								\
 		static_call(tp_func_##name)(data_args);									\
 	}														\
-	JUMPLABEL_TRACE_ONCE_ int __tracereg_##name(int change, void (*probe)(data_proto), void *data, int prio)	\
+	JUMPLABEL_TRACE_ONCE_ int __tracereg_##name(int _change, void (*_probe)(data_proto), void *_data, int _prio)	\
 	{														\
-		struct tracepoint *tracepoint = &__tracepoint_##name;							\
-		struct jumplabel_call_ call = JUMPLABEL_CALL_(tp_func_##name)();					\
-		jumplabel_function_ walk = JUMPLABEL_CAST_(jumplabel_function_, __traceiter_##name);			\
-		jumplabel_function_ function = JUMPLABEL_CAST_(jumplabel_function_, probe);				\
+		JUMPLABEL_STRUCT_ tracepoint *_tracepoint = &__tracepoint_##name;							\
+		JUMPLABEL_STRUCT_ jumplabel_call_ _call = JUMPLABEL_CALL_(tp_func_##name)();					\
+		jumplabel_function_ _walk = JUMPLABEL_CAST_(jumplabel_function_, __traceiter_##name);			\
+		jumplabel_function_ _function = JUMPLABEL_CAST_(jumplabel_function_, _probe);				\
+		int _result;												\
 															\
 		JUMPLABEL_TRACE_RECORD_(name);										\
-		if (change == JUMPLABEL_REGISTER_)									\
-			return jumplabel_trace_register_(tracepoint, call, walk, function, data, prio);			\
-		if (change == JUMPLABEL_UNREGISTER_)									\
-			return jumplabel_trace_unregister_(tracepoint, call, walk, function, data);			\
-		return jumplabel_trace_synchronize_();									\
+		if (_change == JUMPLABEL_SYNCHRONIZE_)									\
+			return tracepoint_synchronize_unregister();							\
+		JUMPLABEL_TSAN_BEFORE_(_tracepoint);									\
+		JUMPLABEL_TSAN_IN_LIBRARY_();										\
+		if (_change == JUMPLABEL_REGISTER_)									\
+			_result = jumplabel_trace_register_(_tracepoint, _call, _walk, _function, _data, _prio);	\
+		else													\
+			_result = jumplabel_trace_unregister_(_tracepoint, _call, _walk, _function, _data);		\
+		JUMPLABEL_TSAN_OUT_OF_LIBRARY_();										\
+		return _result;												\
 	}														\
 	JUMPLABEL_ASSERT_(1, "")
 

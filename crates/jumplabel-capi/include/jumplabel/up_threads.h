@@ -19,50 +19,48 @@
 
 #include "lock_prefix.h"
 
+#pragma GCC visibility push(default)
 #include <dlfcn.h>
 #include <pthread.h>
+#pragma GCC visibility pop
 #ifndef RTLD_NEXT
 #error "define _GNU_SOURCE before the first #include"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+JUMPLABEL_C_BEGIN_
 
 /* Behind the constructors of objects, which register them. Refused beside a thread that another constructor has started. */
-__attribute__((constructor)) static void jumplabel_up_start_(void)
+__attribute__((__constructor__)) static void jumplabel_up_start_(void)
 {
 	(void)jumplabel_up_enter();
 }
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-							   void *(*start)(void *), void *argument)
+__attribute__((__visibility__("default"))) int pthread_create(pthread_t *_thread, const pthread_attr_t *_attributes,
+							   void *(*_function)(void *), void *_argument)
 {
-	int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	void *found = dlsym(RTLD_NEXT, "pthread_create");
-	int error = jumplabel_up_leave();
+	int (*_next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	void *_found = dlsym(RTLD_NEXT, "pthread_create");
+	int _error = jumplabel_up_leave();
 
-	if (error || !found)
-		return error ? -error : 38 /* ENOSYS */;
-	__builtin_memcpy(&next, &found, sizeof(next));
-	return next(thread, attributes, start, argument);
+	if (_error || !_found)
+		return _error ? -_error : 38 /* ENOSYS */;
+	__builtin_memcpy(&_next, &_found, sizeof(_next));
+	return _next(_thread, _attributes, _function, _argument);
 }
 
 /* <threads.h> is not there everywhere, and is not for C++. pthread_t and thrd_t are one type. */
-__attribute__((visibility("default"))) int thrd_create(pthread_t *thread, int (*start)(void *), void *argument);
-__attribute__((visibility("default"))) int thrd_create(pthread_t *thread, int (*start)(void *), void *argument)
+__attribute__((__visibility__("default"))) int thrd_create(pthread_t *_thread, int (*_function)(void *), void *_argument);
+__attribute__((__visibility__("default"))) int thrd_create(pthread_t *_thread, int (*_function)(void *), void *_argument)
 {
-	int (*next)(pthread_t *, int (*)(void *), void *);
-	void *found = dlsym(RTLD_NEXT, "thrd_create");
+	int (*_next)(pthread_t *, int (*)(void *), void *);
+	void *_found = dlsym(RTLD_NEXT, "thrd_create");
 
-	if (jumplabel_up_leave() || !found)
+	if (jumplabel_up_leave() || !_found)
 		return 2; /* thrd_error: of glibc and of musl */
-	__builtin_memcpy(&next, &found, sizeof(next));
-	return next(thread, start, argument);
+	__builtin_memcpy(&_next, &_found, sizeof(_next));
+	return _next(_thread, _function, _argument);
 }
 
-#ifdef __cplusplus
-}
-#endif
+JUMPLABEL_C_END_
 
 #endif

@@ -10,7 +10,7 @@ pub(crate) fn me() -> usize {
 /// False where nothing is mapped at an address: a key whose object was unloaded. A look, no promise: it may go at once.
 /// What the system refuses to tell is taken for mapped.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
-    let page = jumplabel::text::builtin().page_size();
+    let page = jumplabel::platform::builtin().page_size();
     let start = (at as usize & !(page - 1)) as *mut c_void;
     // SAFETY: MS_ASYNC writes nothing and changes nothing; the kernel checks the range.
     let looked = unsafe { rustix::mm::msync(start, page, rustix::mm::MsyncFlags::ASYNC) };

@@ -87,7 +87,7 @@ static int change(bool forth)
 
 __attribute__((unused)) static void refused(void)
 {
-	struct jumplabel_request bad[7];
+	struct jumplabel_request bad[7], many[40];
 	char room[64] = { 0 };
 	int before = state();
 
@@ -99,7 +99,7 @@ __attribute__((unused)) static void refused(void)
 	bad[4] = jumplabel_request_mode((struct static_mode *)(void *)(room + 1), 0);
 	bad[5] = jumplabel_request_call(step, NULL);
 	bad[6] = bad[0];
-	bad[6].what = 9;
+	bad[6]._what = 9;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		for (int at = 0; at < 3; at++) {
 			struct jumplabel_request requests[3] = {
@@ -112,6 +112,10 @@ __attribute__((unused)) static void refused(void)
 			CHECK(jumplabel_commit(requests, 3) == (i == 0 ? -EROFS : -EINVAL) && state() == before);
 		}
 	}
+	/* So many that the list of them is not on the stack. */
+	for (size_t at = 0; at < sizeof(many) / sizeof(*many); at++)
+		many[at] = at == 35 ? bad[4] : jumplabel_request_key(&off.key, !static_key_enabled(&off.key));
+	CHECK(jumplabel_commit(many, sizeof(many) / sizeof(*many)) == -EINVAL && state() == before);
 	CHECK(jumplabel_commit(NULL, 0) == 0 && jumplabel_commit(NULL, 1) == -EINVAL);
 	CHECK(jumplabel_commit(bad, (size_t)-1) == -EINVAL && state() == before);
 }

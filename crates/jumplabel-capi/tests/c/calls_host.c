@@ -48,7 +48,7 @@ static void from_plugin(const struct plugin *plugin)
 	CHECK(static_call_update(program_tramp, program_target) == 0 && plugin->call_tramp(1) == 2);
 }
 
-/* The same function as either sees it, with one copy of the library and with two. */
+/* The same function as either sees it, with one instance of the library and with two. */
 static void zeros(const struct plugin *plugin)
 {
 	const jumplabel_function_ zero = (jumplabel_function_)__static_call_return0;

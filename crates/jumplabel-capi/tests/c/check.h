@@ -148,10 +148,10 @@ static inline void expect_call(unsigned char *expected, size_t site, const unsig
 {
 	const struct jump_entry *entry = &jump_table_start[site];
 	const struct static_call_key *key = (const struct static_call_key *)(const void *)jump_entry_key(entry);
-	uintptr_t target = key->func ? (uintptr_t)key->func : jump_entry_target(entry);
+	uintptr_t target = key->_func ? (uintptr_t)key->_func : jump_entry_target(entry);
 
 	expect(expected, site, true, target, found);
-	if (!memcmp(expected, found, JUMP_LABEL_NOP_SIZE) || (uintptr_t)key->slot != target)
+	if (!memcmp(expected, found, JUMP_LABEL_NOP_SIZE) || (uintptr_t)key->_slot != target)
 		return;
 	expect(expected, site, false, target, found);
 #if defined(__x86_64__)

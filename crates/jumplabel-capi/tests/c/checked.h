@@ -10,7 +10,7 @@ static int checks;
 
 #define CHECK(condition)                                                                                               \
 	do {                                                                                                           \
-		checks++;                                                                                              \
+		__atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED);                                                       \
 		if (!(condition)) {                                                                                    \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
 			exit(1);                                                                                       \

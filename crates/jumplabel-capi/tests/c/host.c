@@ -133,7 +133,7 @@ static void keys_that_are_gone(void)
 	CHECK(jumplabel_enable(&off->key) == 0 && dlclose(keys) == 0 && !dlopen(keys_path, RTLD_NOW | RTLD_NOLOAD));
 	jumplabel_set_warn(note_warning, NULL);
 	CHECK(jumplabel_disable(&off->key) == -EINVAL && jumplabel_inc(&off->key) == -EINVAL);
-	CHECK(jumplabel_seal(&off->key) == -EINVAL && jumplabel_settle(&off->key) == -EINVAL);
+	CHECK(jumplabel_seal(&off->key) == -EINVAL && jumplabel_restore_pristine(&off->key) == -EINVAL);
 	CHECK(jumplabel_dec_deferred((struct static_key_deferred *)off) == -EINVAL);
 	WARNS(static_branch_disable(off));
 	WARNS(CHECK(!static_branch_inc(off)));
@@ -196,7 +196,7 @@ static void load_in_a_loop(void)
 	CHECK(program_state() == STATE_FLIPPED);
 }
 
-/* Another namespace has its own copy of everything: its keys are flipped by its own copy of the library. */
+/* Another namespace has its own instance of everything: its keys are flipped by its own instance of the library. */
 static void own_namespace(void)
 {
 	void *handle = dlmopen(LM_ID_NEWLM, plugin_path, RTLD_NOW);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A C program with Rust in it (test-crates/mixed/library): a shared library with a copy of its own, or, with ONE_TABLE, objects of
+ * A C program with Rust in it (test-crates/mixed/library): a shared library with an instance of its own, or, with ONE_TABLE, objects of
  * the same program. Each side flips its own keys and the other's.
  */
 #include "check.h"

@@ -31,7 +31,7 @@ struct plugin {
 	int (*program_state)(void);
 	int (*library_state)(void);
 	int (*own_state)(void);
-	/* Flips its own two keys by the copy of the library that it is linked with. */
+	/* Flips its own two keys by the instance of the library that it is linked with. */
 	void (*flip_own)(bool flipped);
 	int at_load;
 	struct static_key_false *own_off;

@@ -174,7 +174,7 @@ static void refused(void)
 	CHECK(counter == 1);
 }
 
-/* Whole instructions change: beside threads only by the writer `swap`. */
+/* Whole instructions change: beside threads only by the writer `remap`. */
 static void *waits(void *lock)
 {
 	pthread_mutex_lock((pthread_mutex_t *)lock);

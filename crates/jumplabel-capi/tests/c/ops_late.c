@@ -1,6 +1,6 @@
 /*
- * A table and a mode that are not as at first when a plugin with their sites is loaded, which may have a copy of the library of its own.
- * With a second word: beside a thread, and with a writer that may not change operations there.
+ * A table and a mode that are not as at first when a plugin with their sites is loaded, which may have an instance of the library of its
+ * own. With a second word: beside a thread, and with a writer that may not change operations there.
  */
 #include <dlfcn.h>
 #include <errno.h>

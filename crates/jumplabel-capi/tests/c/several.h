@@ -6,6 +6,9 @@
 #include <jumplabel.hpp>
 
 inline DEFINE_STATIC_KEY_FALSE(shared);
+RECORD_STATIC_KEY(shared, "several.shared");
+static DEFINE_STATIC_KEY_FALSE(own);
+RECORD_STATIC_KEY(own, "several.own");
 inline DEFINE_STATIC_KEY_TRUE_OR_LOAD(loads);
 template <class T> struct of {
 	static inline DEFINE_STATIC_KEY_FALSE(key);

@@ -140,7 +140,7 @@ static void *add(void *unused)
 		CHECK(result == 0 || result == -EEXIST);
 		CHECK(register_trace_step(note_all, second) == 0 && register_trace_step(note, noted) == 0);
 		trace_step(1);
-		CHECK(noted->count >= 2);
+		CHECK(__atomic_load_n(&noted->count, __ATOMIC_RELAXED) >= 2);
 		result = unregister_trace_step(without_data, NULL);
 		CHECK(result == 0 || result == -ENOENT);
 		CHECK(unregister_trace_step(note, noted) == 0 && unregister_trace_step(note_all, second) == 0);
@@ -186,7 +186,7 @@ static void refused(void)
 	CHECK(register_trace_step(note, noted) == -EEXIST);
 }
 
-/* ---- A plugin, perhaps with a copy of the library of its own ------------------------------------------------------ */
+/* ---- A plugin, perhaps with an instance of the library of its own ------------------------------------------------------ */
 
 static void plugin(const char *name)
 {

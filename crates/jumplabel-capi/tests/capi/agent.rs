@@ -129,7 +129,7 @@ fn refused() {
         assert_eq!(running.line(), "start: -2");
         running.ends();
         let mut running = Running::new(Command::new(program).arg("sometimes"));
-        assert!(running.line().contains("read-only, name=NAME"));
+        assert!(running.line().contains("read-only, children, verify=SECONDS, name=NAME"));
         assert_eq!(running.line(), "start: -22");
         running.ends();
     });

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// The program and the plugin call and update each other's. With one copy of the library, and with one in each.
+/// The program and the plugin call and update each other's. With one instance of the library, and with one in each.
 #[test]
 fn in_other_objects() {
     let directory = scratch("calls-objects");

@@ -13,7 +13,7 @@ fn libraries(prefix: &Path) -> Vec<String> {
     names
 }
 
-/// Debian's musl-gcc, a static program. What README.md says of it is run by the core's tests/documents.rs.
+/// Debian's musl-gcc, a static program. What docs/building.md says of it is run by the core's tests/documents.rs.
 #[test]
 fn for_musl() {
     const TARGET: &str = "CARGO_BUILD_TARGET=x86_64-unknown-linux-musl";

@@ -175,9 +175,7 @@ fn wrong_probes() {
 #[test]
 fn not_a_constant() {
     const MESSAGE: &str = "takes the address of a static object (not thread-local): no variable, no NULL";
-    const NAME: &str = "jumplabel_the_key_must_be_a_static_object";
-    let ours =
-        |said: &str| (said.contains(MESSAGE) || said.contains(NAME)) && !said.contains("internal compiler error");
+    let ours = |said: &str| said.contains(MESSAGE) && !said.contains("internal compiler error");
     for flags in ["-O0", "-O2", "-O2 -fPIC"] {
         for key in
             ["pointer", "&keys[number]", "(struct static_key_false *)NULL", "(struct static_key_false *)8", "&mine"]

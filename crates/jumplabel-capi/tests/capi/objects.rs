@@ -71,11 +71,11 @@ fn loaded_and_unloaded_in_a_loop() {
     build(GCC, "loop", "-O2", "").passes("loop", "libplugin.so");
 }
 
-/// The program and the plugin contain a copy of the library each: one lock, one table of objects. Nothing keeps the symbols of
+/// The program and the plugin contain an instance of the library each: one lock, one table of objects. Nothing keeps the symbols of
 /// the copies apart but what `make install` has done to the archive.
 #[test]
-fn two_copies() {
-    let directory = scratch("objects-two-copies");
+fn two_instances() {
+    let directory = scratch("objects-two-instances");
     let copy = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
     let library = |output: &str, flags: &str, source: &str, libraries: &str| {
         GCC.build(Language::C, &format!("-O2 -fPIC -shared {flags}"), &[source], libraries, &directory.join(output))

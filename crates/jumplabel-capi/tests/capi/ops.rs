@@ -67,7 +67,7 @@ fn backends_that_are_called() {
     Compiler::others().for_each(|compiler| build(compiler, Language::C, "-O2"));
 }
 
-/// tests/c/ops_late.c: a plugin's sites follow the table, and its own copy of the library keeps all registers, too.
+/// tests/c/ops_late.c: a plugin's sites follow the table, and its own instance of the library keeps all registers, too.
 #[test]
 fn loaded_late() {
     let directory = scratch("ops-late");

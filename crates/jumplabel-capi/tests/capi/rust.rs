@@ -25,7 +25,7 @@ fn says_ok(command: &mut Command) {
     assert_eq!(printed(&succeeds(command)), "ok\n", "{command:?}");
 }
 
-/// Two copies, two tables.
+/// Two instances, two tables.
 #[test]
 fn c_program_with_a_rust_library() {
     let results = cargo("rust-library", &["--package", "library"], "");
@@ -38,7 +38,7 @@ fn c_program_with_a_rust_library() {
     }
 }
 
-/// One copy, one table.
+/// One instance, one table.
 #[test]
 fn c_and_rust_in_one_program() {
     let results = cargo("rust-both", &["--package", "library", "--features", "capi"], "");
@@ -60,12 +60,12 @@ fn c_and_rust_in_one_program() {
     }
 }
 
-/// Two copies in one object cannot both have its record: the linker says so.
+/// Two instances in one object cannot both have its record: the linker says so.
 #[test]
-fn two_copies_in_one_program() {
+fn two_instances_in_one_program() {
     let results = cargo("rust-library", &["--package", "library"], "");
     let mut command = GCC.command(Language::C, "-O2");
-    command.arg(file("tests/c/mixed.c")).arg("-o").arg(scratch("mixed").join("two-copies"));
+    command.arg(file("tests/c/mixed.c")).arg("-o").arg(scratch("mixed").join("two-instances"));
     command.arg("-L").arg(results).arg("-L").arg(prefix().join("lib")).args(["-l:liblibrary.a", "-l:libjumplabel.a"]);
     let output = command.output().unwrap();
     let expected = "multiple definition of `__jumplabel_register_object'";

@@ -38,14 +38,14 @@ fn threads_of_a_library() {
         };
         assert_eq!(run("-O2 -DINTERPOSE", "threads"), "ok\n", "{compiler:?} {language:?}");
         assert_eq!(run("-O2", "threads"), "ok\n", "{compiler:?} {language:?}");
-        // With one processor, nothing can be lost.
-        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
-            assert!(run("-O2", "lost").starts_with("lost "), "{compiler:?} {language:?}");
-        }
+        // The program itself finds out whether its threads ran at once.
+        let said = run("-O2", "lost");
+        assert!(said.starts_with("lost ") || said.starts_with("not shown"), "{compiler:?} {language:?}: {said}");
+        println!("{compiler:?} {language:?}: {}", said.trim_end());
     }
 }
 
-/// A plugin that has the library from libjumplabel.so, and one with a copy of its own, in programs of both sorts.
+/// A plugin that has the library from libjumplabel.so, and one with an instance of its own, in programs of both sorts.
 #[test]
 fn loaded_late() {
     let directory = scratch("up-late");

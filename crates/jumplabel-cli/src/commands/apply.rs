@@ -1,6 +1,7 @@
 //! `apply`: changes of several processes, a line of JSON each.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::path::Path;
 
 use jumplabel_agent::protocol::{Answer, Request};
 use jumplabel_selector::Selector;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments;
 use crate::failure::{DONE, Failure};
+use crate::input;
 use crate::process::Process;
 
 /// A line.
@@ -33,6 +35,9 @@ struct Applied<'a> {
 /// The exit code is that of the first line that failed.
 pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> {
     let requests = requests(&text(&what.file)?)?;
+    if requests.is_empty() {
+        return Err(Failure::Nothing(format!("{}: no lines: nothing is set", what.file)));
+    }
     let mut code = DONE;
     for (process, request) in &requests {
         let asked = Process::find(process).and_then(|mut agent| agent.ask(request));
@@ -46,13 +51,19 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
     Ok(code)
 }
 
+/// Lines for 10,000 processes are a tenth of that.
+const LONGEST: u64 = 16 << 20;
+
 fn text(file: &str) -> Result<String, Failure> {
-    let mut text = String::new();
     let read = match file {
-        "-" => std::io::stdin().read_to_string(&mut text).map(drop),
-        _ => std::fs::read_to_string(file).map(|found| text = found),
+        "-" => input::read(std::io::stdin(), LONGEST),
+        _ => input::open(Path::new(file)).and_then(|(file, _)| input::read(file, LONGEST)),
     };
-    read.map(|()| text).map_err(|error| Failure::OutOfReach(format!("{file}: {error}")))
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|error| {
+        let instead = if file != "-" && !Path::new(file).is_file() { "; `-` reads standard input" } else { "" };
+        Failure::OutOfReach(format!("{file}: {error}: nothing is set{instead}"))
+    })
 }
 
 /// All of them, or what is wrong with the first that makes no sense.

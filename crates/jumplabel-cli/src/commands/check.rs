@@ -2,11 +2,11 @@
 
 use jumplabel_selector::Assignment;
 
+use super::entries::Entries;
 use super::{code, live};
 use crate::failure::Failure;
 use crate::report::Report;
-use crate::selection::{self, Chosen};
-use crate::table::Is;
+use crate::selection;
 use crate::{arguments, process};
 
 pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
@@ -15,49 +15,44 @@ pub fn run(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> 
             return Err(Failure::Usage(format!("`{selector}`: check compares with =on, =off or =TARGET")));
         }
     }
+    if what.entries && process::is_one(&what.target) {
+        return Err(Failure::Usage("--entries reads the symbols of a file".into()));
+    }
     if what.force || process::is_one(&what.target) {
         return live::check(what, report);
     }
+    if what.repair {
+        return Err(Failure::Usage(format!(
+            "`{}`: --repair is for sites of a process: its number, @NAME",
+            what.target
+        )));
+    }
     let target = super::open(&what.target)?;
     let mut is_so = true;
+    let mut entries = Entries::default();
     if what.selectors.is_empty() {
-        is_so = selection::by_any(&target, &[], report).1;
+        let (all, any) = selection::by_any(&target, &[], report);
+        entries.of(&all);
+        is_so = any;
     }
     for selector in &what.selectors {
         let chosen = selection::by(&target, selector);
+        entries.of(&chosen);
         is_so &= selection::something(&target, selector, &chosen, report);
         let Some(wanted) = &selector.assignment else { continue };
         for one in &chosen {
-            if !one.is(wanted)? {
-                let (name, is) = (&one.subject.name, one.subject.default(one.object));
-                report.line(&format_args!("{name} is {is}, not {}", wanted.value()));
+            if let Some(complaint) = one.complaint(wanted)? {
+                report.line(&complaint);
                 is_so = false;
             }
         }
     }
-    Ok(code(report, &target, is_so))
-}
-
-impl Chosen<'_> {
-    /// Whether it is that at the start. What a subject cannot be at all is an error of the command line.
-    fn is(&self, wanted: &Assignment) -> Result<bool, Failure> {
-        let (name, value) = (&self.subject.name, wanted.value());
-        let cannot = |what: &str| Err(Failure::Usage(format!("{name} cannot be `{value}`: it is {what}")));
-        match (self.subject.is, wanted) {
-            (Is::Key(on) | Is::Tracepoint(on), Assignment::On) => Ok(on == Some(true)),
-            (Is::Key(on) | Is::Tracepoint(on), Assignment::Off) => Ok(on == Some(false)),
-            (Is::Key(_) | Is::Tracepoint(_), _) => cannot("a key, on or off"),
-            (Is::Mode { mode, .. }, Assignment::Target(number)) => match number.parse::<u8>() {
-                Ok(number) => Ok(number == mode),
-                Err(_) => cannot("a mode, a number"),
-            },
-            (Is::Mode { .. }, _) => cannot("a mode, a number"),
-            (Is::Call(target), Assignment::Target(function)) => {
-                let found = self.object.image.symbols().address_of(function);
-                Ok(target.is_some()
-                    && (found == target || target.map(|at| self.object.function(at)).as_ref() == Some(function)))
-            }
-            (Is::Call(_), _) => cannot("a static call, and leads to a function"),
+    if what.entries {
+        if target.objects.iter().any(|object| object.image.symbols().is_empty()) {
+            report.error(&format_args!("{}: no symbols, which say where functions begin", target.name));
+            is_so = false;
         }
+        entries.print(report);
     }
+    Ok(code(report, &target, is_so))
 }

@@ -9,10 +9,15 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::report::Report;
 use crate::selection::{self, Chosen};
-use crate::table::{Is, Site};
+use crate::table::{Arm, Is, Site};
 
-/// What a site can come to hold: the state, where it then leads, and what that means.
-type Flip = (State, u64, String);
+/// What a site can come to hold: the state, where it then leads, its bytes if the state does not say them, and what that means.
+struct Flip {
+    state: State,
+    leads_to: u64,
+    bytes: Option<Vec<u8>>,
+    meaning: String,
+}
 
 pub fn run(what: &arguments::Disasm, report: &mut Report) -> Result<u8, Failure> {
     let wanted = match &what.selector.assignment {
@@ -59,8 +64,8 @@ fn show(chosen: &Chosen<'_>, site: &Site, wanted: Option<&str>, report: &mut Rep
     let meaning = site.now(chosen);
     row("now", &site.instruction, site.state, site.target, &meaning);
     let Some(state) = site.state else { return Ok(()) };
-    for (state, leads_to, meaning) in site.flips(chosen, state, is, wanted)? {
-        match image.machine.encode(state, site.address, leads_to) {
+    for Flip { state, leads_to, bytes, meaning } in site.flips(chosen, state, is, wanted)? {
+        match bytes.or_else(|| image.machine.encode(state, site.address, leads_to)) {
             Some(bytes) => row("flip", &bytes, Some(state), leads_to, &meaning),
             None => row("flip", &[], None, leads_to, &format!("{meaning}: out of reach of a jump")),
         }
@@ -76,50 +81,61 @@ impl Site {
     /// What it means that it holds what it holds.
     fn now(&self, chosen: &Chosen<'_>) -> String {
         let Some(state) = self.state else { return "foreign bytes".into() };
-        let does = chosen.object.image.machine.does(state) != 0;
+        let does = chosen.object.image.machine.action(state) != 0;
         match self.kind.number() {
             BRANCH if self.loads && does => "loads the key".into(),
             BRANCH | SHORT if self.is_unlinked => format!("{}, once linked or loaded", on_or_off(self.arm)),
             BRANCH | SHORT => on_or_off(does != self.arm),
             NAKED => on_or_off(does),
-            _ => chosen.subject.default(chosen.object),
+            // It may do something else than its subject says.
+            JUMP | CALL_SITE if self.agrees(&chosen.object.image, chosen.subject.is) == Some(false) => {
+                chosen.object.function(self.target)
+            }
+            SWITCH | OP if self.holds.is_some() && self.holds != self.wanted => match (chosen.subject.is, self.holds) {
+                (Is::Mode { count, .. }, Some(mode)) => format!("{mode}/{count}"),
+                (_, mode) => on_or_off(mode != Some(0)),
+            },
+            _ => chosen.subject.state(chosen.object),
         }
     }
 
     /// What a flip writes.
     fn flips(&self, chosen: &Chosen<'_>, state: State, is: Is, wanted: Option<&str>) -> Result<Vec<Flip>, Failure> {
         let (image, machine) = (&chosen.object.image, chosen.object.image.machine);
-        let does = machine.does(state) != 0;
+        let does = machine.action(state) != 0;
+        let flip = |state, leads_to, meaning| Flip { state, leads_to, bytes: None, meaning };
         Ok(match (self.kind.number(), is) {
             // It goes on loading where the arm in line is not wanted.
             (BRANCH, _) if self.loads && does => {
-                vec![(machine.toward(state, 0), self.target, on_or_off(self.arm))]
+                vec![flip(machine.toward(state, 0), self.target, on_or_off(self.arm))]
             }
             // It is this already, for a moment.
-            (BRANCH | SHORT, _) if self.is_unlinked => vec![(state, self.target, on_or_off(!self.arm))],
+            (BRANCH | SHORT, _) if self.is_unlinked => vec![flip(state, self.target, on_or_off(!self.arm))],
             (BRANCH | SHORT, _) => {
-                vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]
+                vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]
             }
-            (NAKED, _) => vec![(machine.toward(state, usize::from(!does)), self.target, on_or_off(!does))],
-            (SWITCH, Is::Mode { mode, count }) => {
-                let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
-                others.map(|&(number, code)| (State::TO_ARM, code, format!("{number}/{count}"))).collect()
-            }
-            // Of the other arms, those with a stub.
-            (OP, Is::Mode { mode, count }) => {
-                let others = self.arms.iter().filter(|(number, _)| *number != u32::from(mode));
-                others.map(|&(number, code)| (State::BY_STUB, code, format!("{number}/{count}"))).collect()
+            (NAKED, _) => vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(!does))],
+            (SWITCH | OP, Is::Mode { mode, count }) => {
+                let holds = self.holds.unwrap_or(mode.into());
+                let others = self.arms.iter().filter(|arm| arm.mode != holds);
+                let other = |arm: &Arm| {
+                    let state = if self.kind == State::TO_ARM.kind() { State::TO_ARM } else { State::BY_STUB };
+                    let native = self.in_place(image, *arm).map(|code| self.whole(image, &code, arm.bytes));
+                    let state = if native.is_some() { State::IN_PLACE } else { state };
+                    Flip { bytes: native, ..flip(state, arm.code, format!("{}/{count}", arm.mode)) }
+                };
+                others.map(other).collect()
             }
             (JUMP | CALL_SITE, _) => match wanted {
-                None if self.kind == State::CALLS.kind() => Vec::new(),
-                None => vec![(State::INDIRECT, self.target, "by way of the slot: to anywhere".into())],
+                None if self.kind == State::CALLS.kind() || state == State::INDIRECT => Vec::new(),
+                None => vec![flip(State::INDIRECT, self.target, "by way of the slot: to anywhere".into())],
                 Some(name) => {
                     let function = image.symbols().address_of(name);
                     let function = function.ok_or_else(|| {
                         Failure::OutOfReach(format!("no symbol `{name}`: it may be stripped, or in another object"))
                     })?;
                     let direct = if self.kind == State::CALLS.kind() { State::CALLS } else { State::DIRECT };
-                    vec![(direct, function, name.to_owned())]
+                    vec![flip(direct, function, name.to_owned())]
                 }
             },
             _ => Vec::new(),

@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use crate::arguments::{self, Cluster};
 use crate::failure::{DIFFERS, DONE, Failure};
 use crate::fleet::etcd::Etcd;
-use crate::fleet::report::{self, Fleet, Host};
-use crate::fleet::{self, Is, Wish};
+use crate::fleet::report::{self, Fleet, Host, Listed};
+use crate::fleet::{self, Is, Wish, trial};
 use crate::report::{Report, Side};
 
 use super::{SCHEMA, without_values};
+
+/// Between two looks at what followers report.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub fn run(what: &arguments::Fleet, report: &mut Report) -> Result<u8, Failure> {
     match what {
@@ -35,7 +39,7 @@ pub fn follow(what: &arguments::Follow, out: &mut dyn Write) -> Result<u8, Failu
 
 /// All are looked at first. Each is a wish of its own.
 fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
-    let arguments::FleetSet { cluster: Cluster { etcd, prefix }, processes, selectors, seconds } = what;
+    let arguments::FleetSet { cluster: Cluster { etcd, prefix }, processes, selectors, seconds, wait, anyway } = what;
     if processes.is_empty() || processes.contains('/') {
         return Err(Failure::Usage(format!("`{processes}`: names of processes have no /")));
     }
@@ -49,13 +53,88 @@ fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
         wishes.push(wish);
     }
     let mut etcd = Etcd::new(etcd)?;
+    let mut code = tried(&mut etcd, prefix, &wishes, *anyway, report)?;
     let lease = seconds.map(|seconds| etcd.lease(seconds)).transpose()?;
+    let mut last = 0;
     for wish in &wishes {
         let value = serde_json::to_string(&wish.is).unwrap_or_default();
-        let revision = etcd.put(&wish.key(prefix), &value, lease)?;
-        report.line(&format_args!("revision {revision}: {}={} in processes {processes}", wish.selector, wish.is.value));
+        last = etcd.put(&wish.key(prefix), &value, lease)?;
+        report.line(&format_args!("revision {last}: {}={} in processes {processes}", wish.selector, wish.is.value));
     }
-    Ok(DONE)
+    if let Some(seconds) = wait {
+        code = code.max(followed(&mut etcd, prefix, last, *seconds, report)?);
+    }
+    Ok(code)
+}
+
+/// Has followers try the wishes out. If a process refuses one, nothing is wished. If none has such a key, it is, for those that come later.
+fn tried(etcd: &mut Etcd, prefix: &str, wishes: &[Wish], anyway: bool, report: &mut Report) -> Result<u8, Failure> {
+    let (tallies, silent) = trial::ask(etcd, prefix, wishes)?;
+    let mut code = DONE;
+    for (wish, tally) in wishes.iter().zip(&tallies) {
+        let item = format!("{}={}", wish.selector, wish.is.value);
+        if !tally.refused.is_empty() && !anyway {
+            let others = tally.others();
+            return Err(Failure::Refused(format!(
+                "nothing is wished: `{item}`{others}; --anyway wishes it all the same"
+            )));
+        }
+        if tally.done + tally.late.len() + tally.refused.len() == 0 && silent.is_empty() {
+            let (selector, processes) = (&wish.selector, &wish.processes);
+            report.error(&format_args!(
+                "nothing matches `{selector}` in {} processes {processes}: it is for those that come later",
+                tally.without
+            ));
+            code = DIFFERS;
+        }
+    }
+    if !silent.is_empty() {
+        let names = silent.into_iter().collect::<Vec<_>>().join(", ");
+        report.error(&format_args!("not tried out by hosts that do not answer: {names}"));
+    }
+    Ok(code)
+}
+
+/// Waits until all hosts have followed a revision, and all their processes.
+fn followed(etcd: &mut Etcd, prefix: &str, revision: i64, seconds: u32, report: &mut Report) -> Result<u8, Failure> {
+    let end = Instant::now() + Duration::from_secs(seconds.into());
+    loop {
+        let mut all = Fleet::default();
+        let mut is_late = false;
+        for (name, host) in reports(etcd, prefix, report)? {
+            is_late |= host.late > 0;
+            all.add(&name, host, revision);
+        }
+        let is_over = Instant::now() >= end;
+        if is_over || all.behind.is_empty() && !is_late {
+            all.behind.iter().for_each(|name| report.error(&format_args!("{name} has not followed")));
+            all.failed.iter().for_each(|why| report.error(why));
+            report.line(&format_args!(
+                "{} hosts with {} processes; {} behind",
+                all.hosts,
+                all.processes,
+                all.behind.len()
+            ));
+            let is_done = all.behind.is_empty() && all.failed.is_empty();
+            return Ok(if is_done { DONE } else { DIFFERS });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What followers last reported, by host.
+fn reports(etcd: &mut Etcd, prefix: &str, report: &mut Report) -> Result<Vec<(String, Host)>, Failure> {
+    let place = report::place(prefix);
+    let mut all = Vec::new();
+    for pair in etcd.range(&place)?.0 {
+        let key = String::from_utf8_lossy(&pair.key);
+        let name = key.strip_prefix(&place).unwrap_or(&key);
+        match serde_json::from_slice(&pair.value) {
+            Ok(host) => all.push((name.to_owned(), host)),
+            Err(error) => report.error(&format_args!("the report of {name}: {error}")),
+        }
+    }
+    Ok(all)
 }
 
 fn unset(what: &arguments::FleetUnset, report: &mut Report) -> Result<u8, Failure> {
@@ -78,26 +157,37 @@ fn list(what: &arguments::FleetList, report: &mut Report) -> Result<u8, Failure>
     let arguments::FleetList { cluster: Cluster { etcd, prefix }, json } = what;
     let mut etcd = Etcd::new(etcd)?;
     let (wishes, _) = etcd.range(&Wish::place(prefix))?;
-    let (reports, _) = etcd.range(&report::place(prefix))?;
     let last = wishes.iter().map(|pair| pair.revision).max().unwrap_or(0);
     let mut all = Fleet { version: SCHEMA, ..Fleet::default() };
-    for pair in reports {
-        let key = String::from_utf8_lossy(&pair.key);
-        let name = key.strip_prefix(&report::place(prefix)).unwrap_or(&key);
-        match serde_json::from_slice::<Host>(&pair.value) {
-            Ok(host) => all.add(name, host, last),
-            Err(error) => report.error(&format_args!("the report of {name}: {error}")),
+    reports(&mut etcd, prefix, report)?.into_iter().for_each(|(name, host)| all.add(&name, host, last));
+    for pair in wishes {
+        match Wish::read(prefix, &pair.key, &pair.value, pair.revision) {
+            Ok(Wish { processes, selector, is: Is { value, by, until }, revision }) => {
+                let left = until.map(|until| until.saturating_sub(fleet::now()));
+                all.wishes.push(Listed { selector, value, processes, by, left, revision });
+            }
+            Err(why) => report.error(&why),
         }
     }
+    all.wishes.sort_by_key(|wish| wish.revision);
     all.failed.iter().for_each(|why| report.error(why));
     if *json {
         report.json(&all);
         return Ok(DONE);
     }
+    let (left, right) = (Side::Left, Side::Right);
+    if !all.wishes.is_empty() {
+        let row = |wish: &Listed| {
+            let ends = wish.left.map_or("-".to_owned(), |left| format!("{left}s"));
+            [&wish.selector, &wish.value, &wish.processes, &ends, &wish.by].map(|cell| Cow::Owned(cell.clone()))
+        };
+        let heading = [("WISH", left), ("VALUE", left), ("PROCESSES", left), ("ENDS", right), ("BY", left)];
+        report.columns(heading, all.wishes.iter().map(row).collect());
+    }
     let rows = all.keys.iter().flat_map(|(key, states)| {
         states.iter().map(|(state, count)| [key.clone(), state.clone(), count.to_string()].map(Cow::Owned))
     });
-    report.columns([("KEY", Side::Left), ("STATE", Side::Left), ("PROCESSES", Side::Right)], rows.collect());
+    report.columns([("KEY", left), ("STATE", left), ("PROCESSES", right)], rows.collect());
     report.line(&format_args!("{} hosts with {} processes; {} behind", all.hosts, all.processes, all.behind.len()));
     Ok(DONE)
 }

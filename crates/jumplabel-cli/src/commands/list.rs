@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use jumplabel_agent::tracepoints::{self, Part};
 use serde::Serialize;
 
 use super::{SCHEMA, code, live, without_values};
@@ -28,13 +29,16 @@ struct Row<'target> {
     declared: Option<&'target Declared>,
 }
 
-pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
+pub fn run(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> {
     without_values("list", &what.selectors)?;
     if what.force || process::is_one(&what.target) {
         return live::list(what, report);
     }
     let target = super::open(&what.target)?;
-    let (chosen, each) = selection::by_any(&target, &what.selectors, report);
+    let (mut chosen, each) = selection::by_any(&target, &what.selectors, report);
+    if what.selectors.is_empty() && !what.json {
+        leave_out_calls(&mut chosen);
+    }
     let rows: Vec<_> = chosen.iter().map(Row::of).collect();
     if what.json {
         let damage = target.objects.iter().flat_map(|object| &object.table.damage).map(String::as_str).collect();
@@ -47,13 +51,19 @@ pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure>
     Ok(code(report, &target, each))
 }
 
+/// The static calls of tracepoints, which nobody has asked for.
+fn leave_out_calls(chosen: &mut Vec<selection::Chosen<'_>>) {
+    let mut parts = tracepoints::parts(chosen.iter().map(|one| one.subject.row())).into_iter();
+    chosen.retain(|_| parts.next() != Some(Part::Call));
+}
+
 impl<'target> Row<'target> {
     fn of(one: &selection::Chosen<'target>) -> Row<'target> {
         let subject = one.subject;
         Row {
             key: &subject.name,
             kind: subject.kind(),
-            default: subject.default(one.object),
+            default: subject.state(one.object),
             sites: subject.sites.len(),
             declared: subject.declared.as_deref(),
         }

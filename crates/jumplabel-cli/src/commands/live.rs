@@ -6,13 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row};
 
+use jumplabel_agent::tracepoints::{self, Part};
+use jumplabel_selector::Selector;
+
 use crate::arguments;
 use crate::failure::{DONE, Failure};
 use crate::force;
 use crate::process::Process;
 use crate::report::{Report, Side, visible};
 
-pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
+pub fn list(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> {
     let answer = if what.force {
         force::list(&what.target, &what.selectors)?
     } else {
@@ -21,7 +24,10 @@ pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure
     let code = said(&answer, report);
     if what.json && code == DONE {
         report.json(&answer);
-    } else if let Some(rows) = answer.keys.filter(|rows| !rows.is_empty()) {
+    } else if let Some(mut rows) = answer.keys.filter(|rows| !rows.is_empty()) {
+        if what.selectors.is_empty() {
+            leave_out_calls(&mut rows);
+        }
         let [left, right] = [Side::Left, Side::Right];
         let heading = [("KEY", left), ("STATE", left), ("COUNT", right), ("SITES", right), ("NOTE", left)];
         report.columns(heading, rows.into_iter().map(columns).collect());
@@ -29,13 +35,32 @@ pub fn list(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure
     Ok(code)
 }
 
+/// The static calls of tracepoints, which nobody has asked for.
+fn leave_out_calls(rows: &mut Vec<Row>) {
+    fn of(row: &Row) -> tracepoints::Row<'_> {
+        let place = (&*row.declared.file, row.declared.line, row.declared.column);
+        tracepoints::Row { name: &row.key, kind: &row.kind, place }
+    }
+    let mut parts = tracepoints::parts(rows.iter().map(of)).into_iter();
+    rows.retain(|_| parts.next() != Some(Part::Call));
+}
+
 fn columns(row: Row) -> [Cow<'static, str>; 5] {
     let count = row.count.map_or("-".to_owned(), |count| count.to_string());
     let (mixed, sites) = (row.differing > 0, row.sites);
     let verb = if row.differing == 1 { "differs" } else { "differ" };
+    // Where it is as they are, there is nothing to say.
+    let probes = match row.probes {
+        Some(0) if row.state == "on" => Some("no probe".to_owned()),
+        Some(number @ 1..) if row.state == "off" => {
+            Some(format!("{number} probe{} unheard", if number == 1 { "" } else { "s" }))
+        }
+        _ => None,
+    };
     let notes = [
         mixed.then(|| format!("{} of {sites} sites {verb} from the table", row.differing)),
         row.no_remote.then(|| "not from outside".to_owned()),
+        probes,
         row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by))),
         row.reverts_in.map(|seconds| format!("back in {seconds} s")),
     ];
@@ -60,15 +85,26 @@ fn long(seconds: u64) -> String {
     }
 }
 
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// How many sites a transaction has changed, where, and how long that took.
 fn cost(done: &Done) -> String {
-    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
     // Whoever listens there may say anything.
     let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));
     format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))
 }
 
 pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure> {
+    if what.repair {
+        let answer = verified(what)?;
+        if answer.status != DONE {
+            return Ok(said(&answer, report));
+        }
+        let sites = answer.verified.unwrap_or_default().sites;
+        report.line(&format_args!("{} repaired", count(sites, "site")));
+    }
     let answer = if what.force {
         force::check(&what.target, &what.selectors)?
     } else {
@@ -76,6 +112,19 @@ pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure
     };
     answer.differences.iter().flatten().for_each(|sentence| report.line(sentence));
     Ok(said(&answer, report))
+}
+
+/// Has an agent repair sites, or does it by force, as `set` does.
+fn verified(what: &arguments::Check) -> Result<Answer, Failure> {
+    let target = &what.target;
+    let selectors = what.selectors.iter().map(|selector| Selector { assignment: None, ..selector.clone() });
+    let selectors: Vec<_> = selectors.collect();
+    let agent = if what.force { force::agent(target)? } else { None };
+    match agent {
+        None if what.force => force::verify(target, &selectors),
+        None => Process::find(target)?.ask(&Request::Verify(selectors)),
+        Some(path) => Process::at(target, &path)?.ask(&Request::Verify(selectors)),
+    }
 }
 
 pub fn set(what: &arguments::Set, report: &mut Report) -> Result<u8, Failure> {
@@ -105,6 +154,7 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
     let by_itself = done.reverts_in.map_or(String::new(), |seconds| format!("   (by itself in {seconds} s)"));
     if done.changes.is_empty() {
         report.line(&format_args!("nothing to change{by_itself}"));
+        done.notes.iter().for_each(|note| report.line(&format_args!("note: {note}")));
         return;
     }
     let cost = cost(&done);
@@ -116,6 +166,9 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
     report.columns(heading, rows.collect());
     if !done.dry_run {
         report.line(&cost);
+    }
+    for note in &done.notes {
+        report.line(&format_args!("note: {note}"));
     }
     let force = force.then_some("--force");
     let words: Vec<_> = force.into_iter().chain([target]).chain(done.undo.split(',')).map(quoted).collect();

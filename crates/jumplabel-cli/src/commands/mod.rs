@@ -2,7 +2,9 @@
 
 pub mod apply;
 pub mod check;
+pub mod completion;
 pub mod disasm;
+mod entries;
 #[cfg(target_os = "linux")]
 pub mod fleet;
 pub mod link;
@@ -17,8 +19,7 @@ use crate::failure::{DIFFERS, DONE, Failure};
 use crate::force;
 use crate::process;
 use crate::report::Report;
-use crate::table::{Is, Subject};
-use crate::target::{Object, Target};
+use crate::target::Target;
 
 /// Of the JSON that commands print.
 const SCHEMA: u32 = 1;
@@ -43,33 +44,5 @@ fn without_values(command: &str, selectors: &[Selector]) -> Result<(), Failure> 
     match selectors.iter().find(|selector| selector.assignment.is_some()) {
         Some(selector) => Err(Failure::Usage(format!("`{selector}`: {command} takes selectors without values"))),
         None => Ok(()),
-    }
-}
-
-impl Subject {
-    /// What it is at the start, in a word.
-    fn default(&self, object: &Object) -> String {
-        match self.is {
-            Is::Key(None) | Is::Tracepoint(None) | Is::Call(None) => "-".into(),
-            Is::Key(Some(on)) | Is::Tracepoint(Some(on)) => if on { "on" } else { "off" }.into(),
-            Is::Call(Some(target)) => object.function(target),
-            Is::Mode { mode, count } => format!("{mode}/{count}"),
-        }
-    }
-
-    fn kind(&self) -> &'static str {
-        match self.is {
-            Is::Key(_) => "key",
-            Is::Tracepoint(_) => "tracepoint",
-            Is::Call(_) => "call",
-            Is::Mode { .. } => "mode",
-        }
-    }
-}
-
-impl Object {
-    /// The name of code, or its address.
-    fn function(&self, address: u64) -> String {
-        self.image.symbols().place(address).unwrap_or_else(|| format!("{address:#x}"))
     }
 }

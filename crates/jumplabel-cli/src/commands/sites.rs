@@ -34,7 +34,7 @@ struct Row<'target> {
     chain: Vec<Frame>,
 }
 
-pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure> {
+pub fn run(what: &arguments::Sites, report: &mut Report) -> Result<u8, Failure> {
     without_values("sites", &what.selectors)?;
     let target = super::open(&what.target)?;
     let (chosen, each) = selection::by_any(&target, &what.selectors, report);
@@ -54,6 +54,9 @@ pub fn run(what: &arguments::Chosen, report: &mut Report) -> Result<u8, Failure>
         }
     }
     let any = !rows.is_empty();
+    if !any && !chosen.is_empty() {
+        report.error(&format_args!("{}: no sites", target.name));
+    }
     if what.json {
         let damage = target.objects.iter().flat_map(|object| &object.table.damage).map(String::as_str).collect();
         let machine = target.objects.first().map(|object| object.image.machine.name());

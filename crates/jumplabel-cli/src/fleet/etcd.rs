@@ -125,6 +125,11 @@ impl Etcd {
         number(&answer["ID"]).ok_or(Failure::OutOfReach(format!("etcd: no lease: {answer}")))
     }
 
+    /// Ends a lease, and takes away what is under it.
+    pub fn revoke(&mut self, lease: i64) -> Result<(), Failure> {
+        self.ask("lease/revoke", &json!({ "ID": lease.to_string() })).map(drop)
+    }
+
     /// From now on, it lasts as long as it did at first; whether it is there still.
     pub fn keep(&mut self, lease: i64) -> Result<bool, Failure> {
         let answer = self.ask("lease/keepalive", &json!({ "ID": lease.to_string() }))?;

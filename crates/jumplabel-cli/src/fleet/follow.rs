@@ -4,22 +4,25 @@
 //!   a thread of its own    range, then watch from the next revision; again from there if the member is lost
 //!        │ State, Events
 //!        ▼
-//!   this thread            applies them to each process that matches; looks for new processes; reports
+//!   this thread            tells members what to do, side by side; looks for new processes; reports
 //! ```
 //!
 //! A lost server changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use jumplabel_agent::directory;
 
-use super::Wish;
-use super::etcd::{Ended, Etcd, Event, Pair};
-use super::process::Member;
-use super::report::{self, Host, Reports, Undo};
+use super::etcd::{Etcd, Event, Pair};
+use super::followed::{self, AllFollowed, Birth, File};
+use super::member::{Member, side_by_side};
+use super::report::Reports;
+use super::tally::Tally;
+use super::watch::{Told, watch};
+use super::{Wish, census, trial};
 use crate::failure::Failure;
 use crate::report::visible;
 
@@ -27,18 +30,6 @@ use crate::report::visible;
 const LOOK: Duration = Duration::from_secs(1);
 /// How often it asks the processes if nothing happens.
 const REFRESH: Duration = Duration::from_secs(10);
-/// The first pause after a lost server, and the longest one.
-const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
-/// So many sentences of what failed are reported.
-const FAILED: usize = 10;
-
-/// What the watching thread tells.
-enum Told {
-    /// All there is, and what this host's last follower has left to take back.
-    State(Vec<Pair>, i64, Undo),
-    Events(Vec<Event>, i64),
-    Lost(String),
-}
 
 /// What is followed.
 pub struct Following {
@@ -51,10 +42,18 @@ pub struct Following {
 
 struct Follower<'out> {
     prefix: String,
+    host: String,
     wishes: BTreeMap<String, Wish>,
     members: Vec<Member>,
-    /// Of processes that were not met yet.
-    known: Undo,
+    /// Sockets of processes that have ended.
+    left: BTreeSet<(Birth, String)>,
+    /// What was carried out in processes that were not met yet.
+    known: AllFollowed,
+    /// Where that stands; `None` as long as this host has no directory for sockets.
+    file: Option<File>,
+    etcd: Etcd,
+    /// Processes that had not answered when they were last looked at.
+    late: BTreeSet<String>,
     revision: i64,
     out: &'out mut dyn Write,
 }
@@ -62,12 +61,24 @@ struct Follower<'out> {
 /// Until the process is ended.
 pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
     let Following { members, prefix, host, resumes } = what;
-    let (watched, mut etcd) = (Etcd::new(&members)?, Etcd::new(&members)?);
+    let (watched, etcd) = (Etcd::new(&members)?, Etcd::new(&members)?);
     let (sender, told) = channel();
-    let places = [Wish::place(&prefix), report::undo_place(&prefix, &host)];
-    std::thread::spawn(move || watch(watched, &places, resumes, &sender));
-    let (wishes, known) = Default::default();
-    let mut follower = Follower { prefix, wishes, members: Vec::new(), known, revision: 0, out };
+    let place = Wish::watched(&prefix);
+    std::thread::spawn(move || watch(watched, &place, resumes, &sender));
+    let (wishes, left, known, late) = Default::default();
+    let mut follower = Follower {
+        prefix,
+        host: host.clone(),
+        wishes,
+        members: Vec::new(),
+        left,
+        known,
+        file: None,
+        etcd,
+        late,
+        revision: 0,
+        out,
+    };
     let mut reports = Reports::of(host);
     let (mut looked, mut reported, mut has_news) = (Instant::now(), None::<Instant>, true);
     loop {
@@ -80,56 +91,9 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
         // Changes first; a report asks each process. One that is not written is written the next time.
         let since = reported.map_or(REFRESH, |at| at.elapsed());
         if follower.revision > 0 && ((has_news && (!is_news || since >= LOOK)) || since >= REFRESH) {
-            let report = follower.report();
-            let are_written = [
-                reports.keep(&mut etcd, &follower.prefix, follower.undo()),
-                reports.write(&mut etcd, &follower.prefix, report),
-            ];
-            has_news = are_written != [true; 2];
+            let report = census::take(&follower.members, &follower.wishes, follower.revision);
+            has_news = !reports.write(&mut follower.etcd, &follower.prefix, report);
             reported = Some(Instant::now());
-        }
-    }
-}
-
-/// Tells all that happens, for ever.
-fn watch(mut etcd: Etcd, [place, undo]: &[String; 2], resumes: bool, told: &Sender<Told>) {
-    let (mut pause, mut next) = (PAUSES[0], None::<i64>);
-    loop {
-        let ended = match next {
-            None => match etcd.range(undo).and_then(|undo| Ok((undo.0, etcd.range(place)?))) {
-                Ok((known, (pairs, revision))) => {
-                    next = Some(revision + 1);
-                    pause = PAUSES[0];
-                    let known = known.iter().find(|pair| pair.key == undo.as_bytes());
-                    let known = known.and_then(|pair| serde_json::from_slice(&pair.value).ok()).unwrap_or_default();
-                    if told.send(Told::State(pairs, revision, known)).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                Err(failure) => Ended::Lost(failure.to_string()),
-            },
-            Some(from) => etcd.watch(place, from, |events, behind| {
-                pause = PAUSES[0];
-                next = Some(behind);
-                let _ = told.send(Told::Events(events, behind - 1));
-            }),
-        };
-        match ended {
-            Ended::Quiet => {}
-            Ended::Compacted => next = None,
-            Ended::Lost(why) => {
-                if told.send(Told::Lost(why)).is_err() {
-                    return;
-                }
-                // Not all followers at once.
-                std::thread::sleep(pause.mul_f64(0.5 + f64::from(std::process::id() % 100) / 100.0));
-                pause = (pause * 2).min(PAUSES[1]);
-                etcd.next();
-                if let (false, Ok((_, revision))) = (resumes, etcd.range(place)) {
-                    next = Some(revision + 1);
-                }
-            }
         }
     }
 }
@@ -138,12 +102,7 @@ impl Follower<'_> {
     /// What was told; whether anything has changed.
     fn next(&mut self, told: &Receiver<Told>) -> Result<bool, Failure> {
         match told.recv_timeout(LOOK) {
-            Ok(Told::State(pairs, revision, known)) => {
-                if self.revision == 0 {
-                    self.known = known;
-                }
-                self.state(pairs, revision);
-            }
+            Ok(Told::State(pairs, revision)) => self.state(pairs, revision),
             Ok(Told::Events(events, revision)) => {
                 events.into_iter().for_each(|event| self.event(event));
                 self.revision = revision;
@@ -164,24 +123,32 @@ impl Follower<'_> {
 
     /// All there is: what is not there any more is withdrawn.
     fn state(&mut self, mut pairs: Vec<Pair>, revision: i64) {
-        self.look();
+        self.meet();
         pairs.sort_by_key(|pair| pair.revision);
-        let gone: Vec<String> =
-            self.wishes.keys().filter(|key| !pairs.iter().any(|pair| pair.key == key.as_bytes())).cloned().collect();
+        let is_there = |key: &String| pairs.iter().any(|pair| pair.key == key.as_bytes());
+        // With those that were withdrawn while nobody followed.
+        for member in &self.members {
+            for (key, carried) in &member.state().followed.wishes {
+                if let Some(wish) = Wish::of(&self.prefix, key, &carried.value, carried.revision) {
+                    self.wishes.entry(key.clone()).or_insert(wish);
+                }
+            }
+        }
+        let gone: Vec<String> = self.wishes.keys().filter(|key| !is_there(key)).cloned().collect();
+        let mut news = Vec::new();
+        // Whoever asks waits only for hosts that have followed before.
+        for pair in pairs.into_iter().filter(|pair| trial::id(&self.prefix, &pair.key).is_none()) {
+            let name = String::from_utf8_lossy(&pair.key).into_owned();
+            match Wish::read(&self.prefix, &pair.key, &pair.value, pair.revision) {
+                Ok(wish) => {
+                    let before = self.wishes.insert(name, wish.clone());
+                    news.extend((before != Some(wish)).then_some(pair));
+                }
+                Err(_) => news.push(pair), // Which says why.
+            }
+        }
         gone.into_iter().for_each(|key| self.event(Event::Delete(key.into_bytes())));
-        // Withdrawn while nobody followed.
-        for member in &mut self.members {
-            for key in member.undo().into_keys().filter(|key| !pairs.iter().any(|pair| pair.key == key.as_bytes())) {
-                member.withdraw(&key, &[]);
-            }
-        }
-        for pair in pairs {
-            let name = String::from_utf8_lossy(&pair.key);
-            let is_known = self.wishes.get(&*name).is_some_and(|wish| wish.revision == pair.revision);
-            if !is_known {
-                self.event(Event::Put(pair));
-            }
-        }
+        news.into_iter().for_each(|pair| self.event(Event::Put(pair)));
         self.revision = revision;
         self.say(&format!("follows {} wishes from revision {revision}", self.wishes.len()));
     }
@@ -189,94 +156,134 @@ impl Follower<'_> {
     fn event(&mut self, event: Event) {
         let start = Instant::now();
         match event {
+            Event::Put(Pair { key, value, .. }) if trial::id(&self.prefix, &key).is_some() => {
+                let id = trial::id(&self.prefix, &key).unwrap_or_default();
+                let place = trial::answers(&self.prefix, &id) + &self.host;
+                trial::answer(&mut self.etcd, &place, &value, &self.members);
+            }
+            Event::Delete(key) if trial::id(&self.prefix, &key).is_some() => {}
             Event::Put(Pair { key, value, revision }) => match Wish::read(&self.prefix, &key, &value, revision) {
                 Ok(wish) => {
                     let name = String::from_utf8_lossy(&key).into_owned();
-                    let of = self.members.iter_mut().filter(|member| wish.is_for(&member.name));
-                    let mut count = 0;
-                    for member in of {
-                        member.apply(&name, &wish);
-                        count += 1;
-                    }
+                    self.wishes.insert(name.clone(), wish.clone());
+                    let tally = self.tally(&wish, |_| {
+                        let (name, wish) = (name.clone(), wish.clone());
+                        move |worker| worker.apply(&name, &wish)
+                    });
                     let Wish { processes, selector, is, .. } = &wish;
                     let (value, by, time) = (&is.value, &is.by, start.elapsed().as_millis());
-                    let line = format!(
-                        "revision {revision}: {selector}={value} in {count} processes {processes}, by {by}, {time} ms"
-                    );
-                    self.wishes.insert(name, wish);
-                    self.say(&line);
+                    let (count, others) = (tally.count(), tally.others());
+                    self.say(&format!(
+                        "revision {revision}: {selector}={value} in {count} processes {processes}, by {by}, {time} ms{others}"
+                    ));
                 }
                 Err(why) => self.say(&format!("revision {revision}: {why}")),
             },
             Event::Delete(key) => {
                 let name = String::from_utf8_lossy(&key).into_owned();
                 let Some(gone) = self.wishes.remove(&name) else { return };
-                let mut left: Vec<&Wish> = self.wishes.values().collect();
-                left.sort_by_key(|wish| wish.revision);
-                let mut count = 0;
-                for member in self.members.iter_mut().filter(|member| gone.is_for(&member.name)) {
-                    let left: Vec<&Wish> = left.iter().copied().filter(|wish| wish.is_for(&member.name)).collect();
-                    member.withdraw(&name, &left);
-                    count += 1;
-                }
-                let time = start.elapsed().as_millis();
-                self.say(&format!("{} is withdrawn in {count} processes, {time} ms", gone.selector));
+                let wishes = self.in_order();
+                let tally = self.tally(&gone, |member| {
+                    let of = wishes.iter().filter(|(_, wish)| wish.is_for(&member.name));
+                    let left: Vec<Wish> = of.map(|(_, wish)| wish.clone()).collect();
+                    let (name, gone) = (name.clone(), gone.clone());
+                    move |worker| worker.withdraw(&name, &gone, &left)
+                });
+                let (count, others, time) = (tally.asked(), tally.others(), start.elapsed().as_millis());
+                self.say(&format!("{} is withdrawn in {count} processes, {time} ms{others}", gone.selector));
             }
         }
     }
 
-    /// Processes that have come are made to follow; those that have gone are forgotten. Whether there are others than before.
-    fn look(&mut self) -> bool {
-        let before = self.members.len();
-        let sockets = directory::default().and_then(|directory| directory::sockets(&directory)).unwrap_or_default();
-        let mut is_new = false;
-        self.members.retain(|member| {
-            member.is_there() && sockets.iter().any(|socket| socket.pid == member.pid && socket.name == member.name)
-        });
-        let mut wishes: Vec<_> = self.wishes.iter().collect();
+    /// Gives each process that a wish is for its job, and notes in the file what was done.
+    fn tally<J>(&mut self, wish: &Wish, job: impl Fn(&Member) -> J) -> Tally
+    where
+        J: FnOnce(&mut super::worker::Worker) -> super::worker::Outcome + Send + 'static,
+    {
+        let of: Vec<&Member> = self.members.iter().filter(|member| wish.is_for(&member.name)).collect();
+        let tally = Tally::of(of.iter().map(|member| member.id()).zip(side_by_side(&of, job)));
+        self.late.extend(tally.late.iter().cloned());
+        self.save();
+        tally
+    }
+
+    /// All wishes, the last one last.
+    fn in_order(&self) -> Vec<(String, Wish)> {
+        let mut wishes: Vec<_> = self.wishes.iter().map(|(key, wish)| (key.clone(), wish.clone())).collect();
         wishes.sort_by_key(|(_, wish)| wish.revision);
-        for socket in sockets {
-            if self.members.iter().any(|member| member.pid == socket.pid && member.name == socket.name) {
+        wishes
+    }
+
+    /// Finds processes that have come, and forgets those that have gone. Whether there are others than before.
+    fn meet(&mut self) -> bool {
+        let before = self.members.len();
+        let Ok(directory) = directory::default() else { return false };
+        let sockets = directory::sockets(&directory).unwrap_or_default();
+        let sockets: Vec<_> =
+            sockets.into_iter().filter_map(|one| Some((followed::birth(&one.path).ok()?, one))).collect();
+        if self.file.is_none() && directory.is_dir() {
+            let mut file = File::of(&directory, &self.prefix);
+            match file.read() {
+                Ok(known) => self.known = known,
+                Err(error) => self.say(&format!("what was followed before is not known: {error}")),
+            }
+            self.file = Some(file);
+        }
+        let is_gone = |member: &&Member| member.state().is_gone;
+        self.left.extend(self.members.iter().filter(is_gone).map(|member| (member.birth, member.id())));
+        self.members.retain(|member| {
+            let is_it = |(birth, one): &(_, directory::Socket)| {
+                one.pid == member.pid && one.name == member.name && *birth == member.birth
+            };
+            !member.state().is_gone && sockets.iter().any(is_it)
+        });
+        let mut is_new = false;
+        let id = |one: &directory::Socket| format!("{}.{}", one.name, one.pid);
+        self.left.retain(|one| sockets.iter().any(|(birth, socket)| *one == (*birth, id(socket))));
+        for (birth, socket) in sockets {
+            let is_met = self.members.iter().any(|member| member.pid == socket.pid && member.name == socket.name);
+            if is_met || self.left.contains(&(birth, id(&socket))) {
                 continue;
             }
-            let mut member = Member::of(socket, &mut self.known);
-            if !member.is_there() {
-                continue;
+            match Member::start(socket, birth, &mut self.known) {
+                Ok(member) => self.members.push(member),
+                Err(error) => self.say(&format!("a process cannot be asked: no thread: {error}")),
             }
-            for (key, wish) in wishes.iter().filter(|(_, wish)| wish.is_for(&member.name)).copied().collect::<Vec<_>>()
-            {
-                member.apply(key, wish);
-            }
-            self.members.push(member);
             is_new = true;
         }
         is_new || before != self.members.len()
     }
 
-    fn undo(&self) -> Undo {
-        let all = self.members.iter().map(|member| (member.id(), member.undo()));
-        all.filter(|(_, undo)| !undo.is_empty()).collect()
+    /// Finds processes that have come or gone, and has each carry out what it was not reached for. Whether anything has changed.
+    fn look(&mut self) -> bool {
+        let mut is_news = self.meet();
+        let wishes = self.in_order();
+        let lacks = |member: &Member| wishes.iter().any(|(key, wish)| member.lacks(key, wish));
+        let of: Vec<&Member> = self.members.iter().filter(|member| !member.is_late() && lacks(member)).collect();
+        let done = side_by_side(&of, |member| {
+            let own: Vec<_> = wishes.iter().filter(|(key, wish)| member.lacks(key, wish)).cloned().collect();
+            move |worker| own.iter().for_each(|(key, wish)| drop(worker.apply(key, wish)))
+        });
+        is_news |= !done.is_empty();
+        let late: BTreeSet<String> = self.members.iter().filter(|member| member.is_late()).map(Member::id).collect();
+        let is_here = |id: &&String| self.members.iter().any(|member| member.id() == **id);
+        let lines = self.late.difference(&late).filter(is_here).map(|id| format!("{id} answers again"));
+        let more = late.difference(&self.late).map(|id| format!("{id} does not answer: is it stopped?"));
+        let lines: Vec<String> = lines.chain(more).collect();
+        lines.iter().for_each(|line| self.say(line));
+        is_news |= !lines.is_empty();
+        self.late = late;
+        self.save();
+        is_news
     }
 
-    fn report(&mut self) -> Host {
-        let mut host = Host { version: 1, processes: self.members.len(), revision: self.revision, ..Host::default() };
-        for member in &mut self.members {
-            let of = self.wishes.values().filter(|wish| wish.is_for(&member.name));
-            let selectors: Vec<_> = of.filter_map(|wish| wish.selector.parse().ok()).collect();
-            if selectors.is_empty() {
-                continue;
-            }
-            match member.list(&selectors) {
-                Ok(answer) => {
-                    for row in answer.keys.into_iter().flatten() {
-                        *host.keys.entry(row.key).or_default().entry(row.state).or_default() += 1;
-                    }
-                }
-                Err(failure) => host.failed.push(format!("process {}: {failure}", member.pid)),
-            }
-            host.failed.extend(member.failed.values().map(|why| format!("process {}: {why}", member.pid)));
+    /// For the follower after this one.
+    fn save(&mut self) {
+        let of = |member: &Member| (member.id(), member.state().followed.clone());
+        let records: AllFollowed =
+            self.members.iter().map(of).filter(|(_, followed)| !followed.wishes.is_empty()).collect();
+        if let Some(Err(error)) = self.file.as_mut().map(|file| file.write(records)) {
+            self.say(&format!("the next follower will carry out all wishes again: {error}"));
         }
-        host.failed.truncate(FAILED);
-        host
     }
 }

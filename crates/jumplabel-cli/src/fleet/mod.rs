@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   PREFIX/set/PROCESSES/SELECTOR    a wish: {"value":"on","by":"uid 0 of desk","until":1763900000}; with a lease if it has an end
+//!   PREFIX/set?/ID                   what somebody is about to wish: followers try it out, and answer at PREFIX/answer/ID/HOST
 //!   PREFIX/report/HOST               what a follower has done, with a lease: it goes a minute after its follower
-//!   PREFIX/undo/HOST                 what takes that back, for the follower that comes after it
 //!
 //!   fleet set ──put──► etcd ──watch──► follow, one a host ──sockets──► the agents of its processes
 //!   fleet list ◄─range── etcd ◄──put── follow
@@ -11,10 +11,16 @@
 //!
 //! etcd keeps the wishes and their order; there is no consensus of our own.
 
+mod census;
 pub mod etcd;
 mod follow;
-mod process;
+mod followed;
+mod member;
 pub mod report;
+pub mod tally;
+pub mod trial;
+mod watch;
+mod worker;
 
 use jumplabel_selector::{Glob, Selector};
 use serde::{Deserialize, Serialize};
@@ -52,6 +58,11 @@ impl Wish {
         format!("{prefix}/set/")
     }
 
+    /// What begins all that a follower watches: wishes, and what somebody is about to wish.
+    fn watched(prefix: &str) -> String {
+        format!("{prefix}/set")
+    }
+
     /// Its key in etcd.
     pub fn key(&self, prefix: &str) -> String {
         format!("{}{}/{}", Wish::place(prefix), self.processes, self.selector)
@@ -64,6 +75,13 @@ impl Wish {
         let is = serde_json::from_slice::<Is>(value).map_err(|error| format!("{name}: {error}"))?;
         let wish = Wish { processes: processes.to_owned(), selector: selector.to_owned(), is, revision };
         wish.item().map(|_| wish)
+    }
+
+    /// One that a follower has carried out.
+    fn of(prefix: &str, key: &str, value: &str, revision: i64) -> Option<Wish> {
+        let (processes, selector) = Wish::split(prefix, key)?;
+        let is = Is { value: value.to_owned(), by: String::new(), until: None };
+        Some(Wish { processes: processes.to_owned(), selector: selector.to_owned(), is, revision })
     }
 
     /// Processes and selector of a key.
@@ -80,7 +98,8 @@ impl Wish {
             return Err(format!("`{text}`: write ? for each blank and comma in a selector"));
         }
         let item: Selector = text.parse()?;
-        if item.assignment.is_none() || matches!(self.is.value.as_bytes(), [b'+' | b'-', ..]) {
+        let is_number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit());
+        if item.assignment.is_none() || !matches!(&*self.is.value, "on" | "off") && !is_number(&self.is.value) {
             return Err(format!("`{item}`: of a fleet, say on, off or a mode's number"));
         }
         Ok(item)
@@ -136,6 +155,7 @@ mod tests {
             (b"/jl/set//net", value),
             (b"/jl/set/web/net", b"on"),
             (b"/jl/set/web/net", br#"{"value":"+1","by":"me"}"#),
+            (b"/jl/set/web/net", br#"{"value":"perhaps","by":"me"}"#),
             (b"/jl/set/web/net", br#"{"value":"on,x=off","by":"me"}"#),
         ] {
             assert!(Wish::read("/jl", key, value, 1).is_err(), "{key:?}");

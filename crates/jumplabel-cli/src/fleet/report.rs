@@ -20,6 +20,9 @@ pub struct Host {
     pub revision: i64,
     /// Of keys that somebody wished for: processes by state.
     pub keys: BTreeMap<String, BTreeMap<String, usize>>,
+    /// Processes that do not answer.
+    #[serde(default)]
+    pub late: usize,
     /// Sentences; the first few.
     pub failed: Vec<String>,
 }
@@ -27,14 +30,6 @@ pub struct Host {
 /// Where the reports of a prefix are.
 pub fn place(prefix: &str) -> String {
     format!("{prefix}/report/")
-}
-
-/// What takes back what a follower has changed: by process, as `NAME.PID`, and by wish. For the follower that comes after it.
-pub type Undo = BTreeMap<String, BTreeMap<String, Vec<String>>>;
-
-/// Where that of a host is.
-pub fn undo_place(prefix: &str, host: &str) -> String {
-    format!("{prefix}/undo/{host}")
 }
 
 /// Of all hosts.
@@ -47,6 +42,19 @@ pub struct Fleet {
     /// Hosts that have not followed the last wish.
     pub behind: Vec<String>,
     pub failed: Vec<String>,
+    pub wishes: Vec<Listed>,
+}
+
+/// A wish, as it is listed.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    pub selector: String,
+    pub value: String,
+    pub processes: String,
+    pub by: String,
+    /// Seconds until it ends.
+    pub left: Option<u64>,
+    pub revision: i64,
 }
 
 impl Fleet {
@@ -73,25 +81,13 @@ pub struct Reports {
     host: String,
     lease: Option<i64>,
     last: Option<Host>,
-    undo: Option<Undo>,
     kept: Instant,
 }
 
 impl Reports {
     /// None is written yet.
     pub fn of(host: String) -> Reports {
-        Reports { host, lease: None, last: None, undo: None, kept: Instant::now() }
-    }
-
-    /// For the follower after this one, if it is another than before. Whether it stands there.
-    pub fn keep(&mut self, etcd: &mut Etcd, prefix: &str, undo: Undo) -> bool {
-        if self.undo.as_ref() == Some(&undo) {
-            return true;
-        }
-        let text = serde_json::to_string(&undo).unwrap_or_default();
-        let is_written = etcd.put(&undo_place(prefix, &self.host), &text, None).is_ok();
-        self.undo = is_written.then_some(undo);
-        is_written
+        Reports { host, lease: None, last: None, kept: Instant::now() }
     }
 
     /// If it is another one, or its lease needs to be kept. Whether it stands there.

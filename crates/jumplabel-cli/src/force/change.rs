@@ -19,7 +19,7 @@ use jumplabel::Error;
 use jumplabel::arch::Code;
 use jumplabel::key::count::{self, Transition};
 
-use super::held::goal;
+use super::contents::action;
 use super::live::Live;
 use super::locks::Locks;
 use super::memory::{PAGE, Pages};
@@ -27,8 +27,8 @@ use super::threads::Stopped;
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// A key, and what is to become of its count.
-pub type Wanted = (usize, count::Change);
+/// A key, and what is to become of its count; `None`: nothing, but those of its sites that differ are to do what it says.
+pub type Wanted = (usize, Option<count::Change>);
 
 /// What is written.
 pub struct Plan {
@@ -37,6 +37,13 @@ pub struct Plan {
     runs: Vec<(u64, Vec<u8>)>,
     counts: Vec<Count>,
     marks: Vec<(u64, [u32; 2])>,
+}
+
+/// Which sites of a key are brought to what it says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Differing,
 }
 
 struct Edit {
@@ -78,12 +85,16 @@ impl Plan {
             let key = &live.keys[number];
             let refused =
                 |why: &dyn std::fmt::Display| Failure::Refused(format!("{}: {why}: nothing is set", key.name));
-            if live.is_due(pages, key)? {
+            if change.is_some() && live.is_due(pages, key)? {
                 return Err(refused(
                     &"the process is about to take a user of it off (a deferred decrement): try again later",
                 ));
             }
             let old = live.count(pages, key)?;
+            let Some(change) = change else {
+                plan.bring(live, pages, number, count::users(old) > 0, Which::Differing)?;
+                continue;
+            };
             let word = AtomicI32::new(old);
             let transition = count::begin(&word, change).map_err(|misuse| refused(&Error::from(misuse)))?;
             count::publish(&word, transition);
@@ -92,18 +103,21 @@ impl Plan {
                 let is_counted = matches!(change, count::Change::Inc | count::Change::Dec);
                 plan.counts.push(Count { key: number, old, new, is_counted, address: key.address });
             }
+            let on = count::users(new) > 0;
             match transition {
-                Transition::Done if !locks.disagree => {}
-                Transition::Done => plan.bring(live, pages, number, count::users(new) > 0)?,
-                Transition::TurnOn => plan.bring(live, pages, number, true)?,
-                Transition::TurnOff => plan.bring(live, pages, number, false)?,
+                Transition::Done if locks.disagree => plan.bring(live, pages, number, on, Which::All)?,
+                // Something else may have changed its sites.
+                Transition::Done if change.names_a_state() => plan.bring(live, pages, number, on, Which::Differing)?,
+                Transition::Done => {}
+                Transition::TurnOn => plan.bring(live, pages, number, true, Which::All)?,
+                Transition::TurnOff => plan.bring(live, pages, number, false, Which::All)?,
             }
         }
         if locks.disagree {
             let others = (0..live.keys.len()).filter(|number| wanted.iter().all(|(chosen, _)| chosen != number));
             for number in others.collect::<Vec<_>>() {
                 let on = count::users(live.count(pages, &live.keys[number])?) > 0;
-                plan.bring(live, pages, number, on)?;
+                plan.bring(live, pages, number, on, Which::All)?;
             }
         }
         plan.gather(pages)
@@ -128,30 +142,42 @@ impl Plan {
         Ok(())
     }
 
-    /// All sites of a key.
-    fn bring(&mut self, live: &Live, pages: &Pages<'_>, number: usize, on: bool) -> Result<(), Failure> {
+    /// Sites of a key.
+    fn bring(&mut self, live: &Live, pages: &Pages<'_>, number: usize, on: bool, which: Which) -> Result<(), Failure> {
         let key = &live.keys[number];
         for &at in &key.sites {
-            let (site, held) = (live.site(at), live.held(pages, at)?);
+            // A site that loads the key differs in nothing, whatever the key is.
+            if which == Which::Differing && live.difference(pages, key, at, on)?.is_none() {
+                continue;
+            }
+            let (site, contents) = (live.site(at), live.contents(pages, at)?);
             let refused = |why: &str| {
-                Err(Failure::Refused(format!("{}: the site at {:#x} {why}: nothing is set", key.name, held.address)))
+                Err(Failure::Refused(format!(
+                    "{}: the site at {:#x} {why}: nothing is set",
+                    key.name, contents.address
+                )))
             };
-            let Some(goal) = goal(site, on) else {
+            let Some(action) = action(site, on) else {
                 return refused("is a lock prefix or an alternative, which the program alone can change");
             };
-            let Some(state) = held.state else {
+            let Some(state) = contents.state else {
                 return refused("holds foreign bytes (a debugger's breakpoint, or another tool's)");
             };
-            let to = Machine::X86_64.toward(state, goal);
-            let Some(bytes) = Machine::X86_64.encode(to, held.address, held.target) else {
+            let to = Machine::X86_64.toward(state, action);
+            let Some(bytes) = Machine::X86_64.encode(to, contents.address, contents.target) else {
                 return refused("leads too far");
             };
             let new = Code::new(site.kind.number(), &bytes);
-            if new != held.code {
-                self.edits.push(Edit { address: held.address, old: held.code, new });
+            if new != contents.code {
+                self.edits.push(Edit { address: contents.address, old: contents.code, new });
             }
         }
         Ok(())
+    }
+
+    /// How many sites change.
+    pub fn sites(&self) -> usize {
+        self.edits.len()
     }
 
     /// The counts that change.

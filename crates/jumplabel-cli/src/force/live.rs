@@ -1,10 +1,11 @@
 //! A process: its objects, and the keys that they know of, as its memory has them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use jumplabel::format::process::OBJECTS;
 use jumplabel::format::{MAGIC, VERSION};
+use jumplabel_agent::tracepoints::{self, Part};
 use jumplabel_selector::{Selector, What};
 
 use super::memory::Memory;
@@ -22,7 +23,7 @@ pub struct Live {
     pub memory: Memory,
     pub target: Target,
     pub loaded: Vec<Loaded>,
-    /// Addresses of the library's copies.
+    /// Addresses of the library's instances.
     pub runtimes: Vec<u64>,
     pub keys: Vec<Key>,
     pub by_address: HashMap<u64, usize>,
@@ -132,7 +133,7 @@ impl Live {
                 }
             }
         }
-        if self.keys.is_empty() {
+        if self.target.objects.iter().all(|object| object.table.subjects.is_empty()) {
             return Err(Failure::OutOfReach(format!("{}: no keys", self.pid)));
         }
         self.keys.sort_by(|one, other| one.name.cmp(&other.name));
@@ -183,6 +184,18 @@ impl Live {
             return Err(Failure::Usage(format!("`{selector}` {what}")));
         }
         Ok(keys)
+    }
+
+    /// The keys of tracepoints.
+    pub fn tracepoints(&self) -> HashSet<usize> {
+        let mut keys = HashSet::new();
+        for object in &self.target.objects {
+            let subjects = &object.table.subjects;
+            let parts = tracepoints::parts(subjects.iter().map(Subject::row));
+            let of_tracepoints = subjects.iter().zip(parts).filter(|(_, part)| *part == Part::Key);
+            keys.extend(of_tracepoints.filter_map(|(subject, _)| self.key_of(subject, object)));
+        }
+        keys
     }
 
     /// The object that a key lies in: others have sites of it, and name it, too.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, PHASE, SHARED};
+use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, PHASE, PROCESS_STATE};
 
 use super::live::Live;
 use crate::failure::Failure;
@@ -15,23 +15,23 @@ pub struct Locks {
     pub is_stuck: bool,
     /// Where to store, and what, while sites and counts may not agree; and what to store afterwards.
     pub marks: Vec<(u64, [u32; 2])>,
-    /// Whether a tool was killed in the middle, or the process was copied in the middle of a flip.
+    /// Whether a tool was killed in the middle, or the process was forked in the middle of a flip.
     pub disagree: bool,
 }
 
 impl Live {
-    /// What the library's copies say.
+    /// What the library's instances say.
     pub fn locks(&self) -> Result<Locks, Failure> {
         let mut locks = Locks { owner: 0, is_stuck: false, marks: Vec::new(), disagree: false };
         let lost = |error: io::Error| self.lost(&error);
         for &runtime in &self.runtimes {
             let phase = self.memory.word(runtime + PHASE as u64).map_err(lost)?;
-            let shared = self.memory.pointer(runtime + SHARED as u64).map_err(lost)?;
+            let state = self.memory.pointer(runtime + PROCESS_STATE as u64).map_err(lost)?;
             locks.is_stuck |= phase != IDLE && phase != FORCED;
-            let (address, marks) = if shared == 0 {
+            let (address, marks) = if state == 0 {
                 (runtime + PHASE as u64, [FORCED, phase])
             } else {
-                let words = self.memory.pointer(shared).map_err(lost)?;
+                let words = self.memory.pointer(state).map_err(lost)?;
                 let lock = self.memory.word(words + LOCK as u64).map_err(lost)?;
                 locks.owner = if lock == 0 { locks.owner } else { lock };
                 let address = words + CONSISTENT as u64;

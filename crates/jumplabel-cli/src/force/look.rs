@@ -1,17 +1,26 @@
 //! `list` and `check` of a process without an agent: reading stops nobody.
 
+use std::collections::HashSet;
+
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Declared, Row};
-use jumplabel_selector::{Assignment, Selector};
+use jumplabel_selector::Selector;
 
 use super::live::Live;
 use super::memory::Pages;
 use super::{chosen, pid, word_of};
 use crate::failure::{DIFFERS, DONE, Failure};
+use crate::selection::{self, Chosen};
+use crate::table::Is;
+use crate::target::Object;
 
 /// `list`.
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
+    if live.keys.is_empty() {
+        let what = "no keys, but static calls or modes, of which its agent has a list, or the file";
+        return Err(Failure::OutOfReach(format!("{}: {what}", live.pid)));
+    }
     let (chosen, pages) = (chosen(&live, selectors)?, Pages::of(&live.memory));
     let (mut rows, forbidden) = (Vec::new(), live.forbidden().unwrap_or_default());
     for number in chosen {
@@ -36,6 +45,7 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             declared,
             no_remote: forbidden.iter().any(|&(key, _)| key == number),
             reverts_in: None,
+            probes: None,
             since: None,
             differing,
         });
@@ -43,40 +53,55 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     Ok(Answer { keys: Some(rows), ..Answer::new() })
 }
 
-/// `check`.
+/// `check`, of keys, static calls and modes, and of what their tables say.
 pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
-    let live = Live::read(pid(target)?)?;
-    let (mut differences, mut status, pages) = (Vec::new(), DONE, Pages::of(&live.memory));
-    for key in chosen(&live, selectors)?.into_iter().map(|number| &live.keys[number]) {
-        let on = count::users(live.count(&pages, key)?) > 0;
-        for &site in &key.sites {
-            if let Some(difference) = live.difference(&pages, key, site, on)? {
-                status = Failure::Refused(String::new()).code();
-                differences.push(difference);
-            }
-        }
+    let target = super::target(target)?;
+    let unreadable = |object: &Object| {
+        object.table.unreadable().iter().map(|why| format!("{}: {why}", object.path)).collect::<Vec<_>>()
+    };
+    let mut differences: Vec<_> = target.objects.iter().flat_map(unreadable).collect();
+    if selectors.is_empty() {
+        selection::every(&target).iter().for_each(|one| differing(one, &mut differences));
     }
-    for selector in selectors {
-        let Some(wanted) = &selector.assignment else { continue };
-        for number in live.choose(selector)? {
-            let key = &live.keys[number];
-            let on = count::users(live.count(&pages, key)?) > 0;
-            let is_so = match wanted {
-                Assignment::On => on,
-                Assignment::Off => !on,
-                _ => {
-                    return Err(Failure::Usage(format!(
-                        "{} cannot be `{}`: it is a key, on or off",
-                        key.name,
-                        wanted.value()
-                    )));
-                }
-            };
-            if !is_so {
-                differences.push(format!("{} is {}, not {}", key.name, word_of(on), wanted.value()));
+    let chosen: Vec<_> = selectors.iter().map(|selector| (selector, selection::by(&target, selector))).collect();
+    for (selector, chosen) in &chosen {
+        if chosen.is_empty() {
+            return Err(Failure::Nothing(selection::nothing(&target, selector)));
+        }
+        chosen.iter().for_each(|one| differing(one, &mut differences));
+    }
+    let mut status = if differences.is_empty() { DONE } else { Failure::Refused(String::new()).code() };
+    for (wanted, chosen) in chosen.iter().filter_map(|(selector, chosen)| Some((selector.assignment.as_ref()?, chosen)))
+    {
+        for one in chosen {
+            if let Some(complaint) = one.complaint(wanted)? {
+                differences.push(complaint);
                 status = status.max(DIFFERS);
             }
         }
     }
+    // Several objects may know of one, and several selectors may choose it.
+    let mut known = HashSet::new();
+    differences.retain(|sentence| known.insert(sentence.clone()));
     Ok(Answer { status, differences: Some(differences), ..Answer::new() })
+}
+
+/// A sentence for each site that does something else than its subject says.
+fn differing(one: &Chosen<'_>, sentences: &mut Vec<String>) {
+    let (object, subject) = (one.object, one.subject);
+    let sites = one.sites.iter().map(|&(_, site)| &object.table.sites[site]);
+    for site in sites.filter(|site| site.agrees(&object.image, subject.is) == Some(false)) {
+        let place = format!("{}: the site at {:#x}", subject.name, site.address.wrapping_add(object.bias));
+        let Some(state) = site.state else {
+            sentences.push(format!("{place} holds foreign bytes {:02x?}", &site.bytes[..]));
+            continue;
+        };
+        let to = match (subject.is, site.holds) {
+            (Is::Call(_), _) => format!(" to {}", object.function(site.target)),
+            (Is::Mode { .. }, Some(mode)) => format!(" of {mode}"),
+            _ => String::new(),
+        };
+        let kind = if let Is::Tracepoint(_) = subject.is { "key" } else { subject.kind() };
+        sentences.push(format!("{place} is `{}`{to}, and the {kind} is {}", state.name(), subject.state(object)));
+    }
 }

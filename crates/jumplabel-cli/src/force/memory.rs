@@ -51,6 +51,12 @@ impl<'memory> Pages<'memory> {
         self.read(address, &mut word)?;
         Ok(u32::from_le_bytes(word))
     }
+
+    pub fn pointer(&self, address: u64) -> io::Result<u64> {
+        let mut pointer = [0; 8];
+        self.read(address, &mut pointer)?;
+        Ok(u64::from_le_bytes(pointer))
+    }
 }
 
 impl Memory {

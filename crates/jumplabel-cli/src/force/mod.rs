@@ -3,23 +3,26 @@
 //! ```text
 //!   guard      a process that sees a change through
 //!   change     what is written, in which order
-//!   held       counts, and what sites hold                 look       list, check
+//!   contents   counts, and what sites hold                 look       list, check
 //!   locks      whether the process flips by itself now     live       its objects and their keys
 //!   objects    what is loaded, and its tables              threads    all stopped
 //!   memory     of the other process                         outside    what its agent library says
+//!   present    all of a process, as commands read it         repair     check --repair
 //! ```
 //!
 //! On x86-64 only: there, all threads see what is written between a stop and a start, without further steps.
 
 mod change;
+mod contents;
 mod guard;
-mod held;
 mod live;
 mod locks;
 mod look;
 mod memory;
 mod objects;
 mod outside;
+mod present;
+mod repair;
 mod threads;
 
 use std::fs;
@@ -28,6 +31,7 @@ use std::time::{Duration, Instant};
 
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Changed, Done};
+use jumplabel_agent::tracepoints;
 use jumplabel_selector::{Assignment, Selector};
 
 use crate::arguments::Set;
@@ -36,6 +40,7 @@ use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
 pub use look::{check, list};
+pub use repair::verify;
 use threads::Stopped;
 
 /// The number of a process or thread.
@@ -54,7 +59,7 @@ fn pid(target: &str) -> Result<Pid, Failure> {
         .ok_or_else(|| Failure::Usage(format!("`{target}`: give the number of a process: its memory is read")))
 }
 
-/// What a process has loaded, with the keys and the bytes of their sites as they are now, at the addresses of the files.
+/// What a process has loaded, with keys, static calls, modes and the bytes of their sites as they are now, at the addresses of the files.
 pub fn target(name: &str) -> Result<Target, Failure> {
     Live::read(pid(name)?)?.into_target()
 }
@@ -74,7 +79,8 @@ fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
 fn some(live: &Live, selector: &Selector) -> Result<Vec<usize>, Failure> {
     let keys = live.choose(selector)?;
     if keys.is_empty() {
-        return Err(Failure::Nothing(format!("{}: nothing matches `{selector}`", live.pid)));
+        let meant = jumplabel_selector::did_you_mean(&selector.what, live.keys.iter().map(|key| &*key.name));
+        return Err(Failure::Nothing(format!("{}: nothing matches `{selector}`{meant}", live.pid)));
     }
     Ok(keys)
 }
@@ -124,6 +130,14 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
     let (live, plan, pause) = attempt(pid, &choose, how, &mut before)?;
     let changes = plan.counts().iter().map(|count| changed(&live.keys[count.key], count)).collect();
     let undo: Vec<_> = plan.counts().iter().map(|count| undo(&live, count)).collect();
+    let traced = live.tracepoints();
+    let turned = plan.counts().iter().filter(|count| (count::users(count.old) > 0) != (count::users(count.new) > 0));
+    let notes = turned
+        .filter(|count| traced.contains(&count.key))
+        .filter_map(|turned| tracepoints::note(&live.keys[turned.key].name, count::users(turned.new) > 0, None));
+    // With a change of a count, the sites are those of the change.
+    let back = if plan.counts().is_empty() { plan.sites() } else { 0 };
+    let notes = notes.chain(Done::brought_back(back)).collect();
     let nanoseconds = pause.as_nanos().try_into().unwrap_or(u64::MAX);
     let done = Done {
         changes,
@@ -131,6 +145,7 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
         dry_run: what.dry_run,
         pages: plan.pages(),
         nanoseconds,
+        notes,
         reverts_in: None,
     };
     Ok(Answer { set: Some(done), ..Answer::new() })
@@ -173,7 +188,7 @@ fn repair(pid: Pid) -> Result<(), Failure> {
 
 /// What the selectors say: of two for one key, the last.
 fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
-    let mut all: Vec<Wanted> = Vec::new();
+    let (mut all, traced): (Vec<Wanted>, _) = (Vec::new(), live.tracepoints());
     for selector in selectors {
         let change = match &selector.assignment {
             Some(Assignment::On) => count::Change::Enable,
@@ -183,16 +198,22 @@ fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
             _ => return Err(Failure::Usage(format!("`{selector}`: say what it is to be: =on, =off, +1, -1"))),
         };
         let counts = |change: count::Change| matches!(change, count::Change::Inc | count::Change::Dec);
-        for number in some(live, selector)? {
+        let is_fit = |number: &usize| !counts(change) || !traced.contains(number);
+        // A pattern may also match what cannot be this.
+        let (fit, unfit): (Vec<_>, Vec<_>) = some(live, selector)?.into_iter().partition(is_fit);
+        if let ([], [number, ..]) = (&fit[..], &unfit[..]) {
+            return Err(Failure::Usage(format!("{} {}", live.keys[*number].name, tracepoints::NOT_COUNTED)));
+        }
+        for number in fit {
             let Some(earlier) = all.iter_mut().find(|(key, _)| *key == number) else {
-                all.push((number, change));
+                all.push((number, Some(change)));
                 continue;
             };
-            if counts(earlier.1) || counts(change) {
+            if earlier.1.is_some_and(counts) || counts(change) {
                 let name = &live.keys[number].name;
                 return Err(Failure::Usage(format!("{name} is chosen twice: say +1 or -1 of it once")));
             }
-            earlier.1 = change;
+            earlier.1 = Some(change);
         }
     }
     Ok(all)

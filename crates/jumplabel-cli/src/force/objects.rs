@@ -11,6 +11,7 @@ use super::memory::Memory;
 use super::{Pid, threads};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::input;
 use crate::target::Object;
 
 /// One object that is loaded.
@@ -110,11 +111,7 @@ fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, S
 fn begins_alike(file: &Path, memory: &Memory, mapping: &Mapping) -> bool {
     const BYTES: usize = 1024;
     let (mut here, mut there) = ([0; BYTES], [0; BYTES]);
-    // To open a pipe waits for who writes to it.
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return false;
-    }
-    let Ok(file) = fs::File::open(file) else { return false };
+    let Ok((file, _)) = input::open(file) else { return false };
     // A file may be shorter than that; what is mapped behind its end is zero.
     let Ok(bytes) = file.read_at(&mut here, 0) else { return false };
     bytes >= 64 && memory.read(mapping.start, &mut there).is_ok() && here[..bytes] == there[..bytes]

@@ -1,13 +1,13 @@
 //! A program or library as the loader would lay it out, read from its file: bytes by their addresses. Nothing that the file says is
 //! believed: each address and each length is looked up in the segments, and each segment lies in the file.
 
+mod copied;
 pub mod lines;
 pub mod relocations;
 mod source;
 pub mod symbols;
 
 use std::cell::OnceCell;
-use std::fs::File;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -16,6 +16,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian, Endianness, ReadCache};
 
 use crate::failure::Failure;
+use crate::input;
 use crate::machine::Machine;
 use relocations::Slots;
 pub use source::Reader;
@@ -32,6 +33,8 @@ pub struct Image {
     segments: Vec<Segment>,
     dynamic: Option<Range>,
     notes: Vec<Range>,
+    /// Where the code begins into which a post-link optimizer (BOLT) has copied functions.
+    copies: OnceCell<Option<u64>>,
     symbols: OnceCell<Symbols>,
     slots: OnceCell<Slots>,
 }
@@ -71,15 +74,14 @@ impl Image {
     /// Reads the headers.
     pub fn open(path: &Path) -> Result<Image, Failure> {
         let unreachable = |why: &dyn std::fmt::Display| Failure::OutOfReach(format!("{}: {why}", path.display()));
-        let metadata = std::fs::metadata(path).map_err(|error| unreachable(&error))?;
-        // To open a pipe waits for who writes to it.
-        if !metadata.is_file() {
-            return Err(unreachable(&"not a regular file"));
+        let (file, metadata) = input::open(path).map_err(|error| unreachable(&error))?;
+        // Of a file that the kernel makes while it is read, the length is 0.
+        if metadata.len() == 0 {
+            return Err(unreachable(&"empty, and so not an ELF file"));
         }
         if metadata.len() > FILE {
             return Err(Failure::Refused(format!("{}: larger than {} GiB", path.display(), FILE >> 30)));
         }
-        let file = File::open(path).map_err(|error| unreachable(&error))?;
         Image::read(Source::File(file), metadata.len()).map_err(|failure| failure.of(&path.display().to_string()))
     }
 
@@ -115,6 +117,7 @@ impl Image {
             .ok_or_else(|| Failure::OutOfReach(format!("an instruction set without sites (ELF machine {number})")))?;
         let headers = header.program_headers(endian, &cache).map_err(|error| damaged(&error))?;
         let (mut segments, mut dynamic, mut notes) = (Vec::new(), None, Vec::new());
+        let (mut unwinders, mut has_stack) = (None, false);
         for header in headers {
             let (start, offset): (u64, u64) = (header.p_vaddr(endian).into(), header.p_offset(endian).into());
             let (in_file, bytes): (u64, u64) = (header.p_filesz(endian).into(), header.p_memsz(endian).into());
@@ -132,6 +135,8 @@ impl Image {
                     let (flags, content) = (header.p_flags(endian), OnceCell::new());
                     segments.push(Segment { address: start, bytes, in_file, offset, flags, content });
                 }
+                elf::PT_GNU_EH_FRAME => unwinders = Some(start),
+                elf::PT_GNU_STACK => has_stack = true,
                 elf::PT_DYNAMIC => dynamic = Some(Range { start, bytes: in_file }),
                 elf::PT_NOTE => notes.push(Range { start: offset, bytes: in_file }),
                 _ => {}
@@ -142,10 +147,13 @@ impl Image {
         if all.fold(0, u64::saturating_add) > most {
             return Err(damaged(&"the loaded segments are larger than any program"));
         }
+        let e_phoff: u64 = header.e_phoff(endian).into();
         drop(cache);
         let is_movable = kind == elf::ET_DYN;
+        let copies = copied::start(&segments, unwinders, e_phoff, has_stack)
+            .map_or_else(OnceCell::new, |start| Some(start).into());
         let (symbols, slots) = (OnceCell::new(), OnceCell::new());
-        Ok(Image { source, machine, endian, is_movable, segments, dynamic, notes, symbols, slots })
+        Ok(Image { source, machine, endian, is_movable, segments, dynamic, notes, copies, symbols, slots })
     }
 
     /// What the file has of a segment.
@@ -200,8 +208,12 @@ impl Image {
     /// Where the self-relative word at `address` leads.
     pub fn follow(&self, address: u64) -> Option<u64> {
         let distance = self.word(address)?.cast_signed();
-        let there = address.wrapping_add_signed(distance.into());
-        Some(if self.machine.pointer() == 4 { there & u64::from(u32::MAX) } else { there })
+        Some(self.address(address.wrapping_add_signed(distance.into())))
+    }
+
+    /// As the machine has it: addresses have 32 or 64 bits.
+    pub fn address(&self, there: u64) -> u64 {
+        if self.machine.pointer() == 4 { there & u64::from(u32::MAX) } else { there }
     }
 
     /// Whether some segment has all of these bytes.
@@ -213,6 +225,12 @@ impl Image {
     pub fn contains_code(&self, address: u64, bytes: u64) -> bool {
         let is_code = |segment: &Segment| segment.flags & elf::PF_X != 0 && segment.place(address, bytes).is_some();
         self.segments.iter().any(is_code)
+    }
+
+    /// Whether what runs of the code at `address` is a copy that a tool made.
+    pub fn is_copied(&self, address: u64) -> bool {
+        let copies = self.copies.get_or_init(|| copied::is_named(self.file()).then_some(u64::MAX));
+        copies.is_some_and(|start| address < start)
     }
 
     /// Where the first page of the file lies; `None` if it is not loaded.

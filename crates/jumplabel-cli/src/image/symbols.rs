@@ -33,6 +33,11 @@ impl Symbols {
         Symbols(symbols)
     }
 
+    /// Whether there are none, as in a file that was stripped.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The symbol that `address` lies in, as it is written in the source, and how far.
     pub fn at(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.0.partition_point(|symbol| symbol.address <= address);
@@ -40,6 +45,11 @@ impl Symbols {
         let has = |symbol: &&Symbol| address - symbol.address < symbol.bytes.max(1);
         let symbol = self.0[..behind].iter().rev().take(8).find(has)?;
         Some((demangled(&symbol.name), address - symbol.address))
+    }
+
+    /// What begins at `address`.
+    pub fn beginning_at(&self, address: u64) -> Option<String> {
+        self.at(address).filter(|(_, far)| *far == 0).map(|(name, _)| name)
     }
 
     /// The address of what is called so, as it is written in the source or in the object file.

@@ -101,13 +101,7 @@ impl Trampoline {
             (None, Place::Import(..)) => return None,
         };
         let is_jump = site.kind.number() == JUMP && site.state == Some(State::DIRECT);
-        is_jump.then_some(Trampoline {
-            start: start.unwrap_or(address),
-            jump: address,
-            default: site.target,
-            key,
-            meta,
-        })
+        is_jump.then_some(Trampoline { start: start.unwrap_or(address), jump: address, default: site.home, key, meta })
     }
 }
 

@@ -11,6 +11,7 @@ use xattr::FileExt;
 
 use super::{Found, Keep};
 use crate::failure::Failure;
+use crate::input;
 
 /// As of what a command looks at; `image` says the same.
 const LARGEST: u64 = 16 << 30;
@@ -29,9 +30,10 @@ pub fn link(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
 fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
     let unreachable = |error: std::io::Error| Failure::OutOfReach(error.to_string());
-    let before = fs::metadata(path).map_err(unreachable)?;
-    if !before.is_file() {
-        return Err(Failure::OutOfReach("not a regular file".into()));
+    let (file, before) = input::open(path).map_err(unreachable)?;
+    // Of a file that the kernel makes while it is read, the length is 0.
+    if before.len() == 0 {
+        return Err(Failure::OutOfReach("empty, and so not an ELF file".into()));
     }
     if before.len() > LARGEST {
         return Err(refused(&"larger than 16 GiB"));
@@ -42,7 +44,7 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     if matches!(xattr::get(path, CAPABILITIES), Ok(Some(_))) {
         return Err(refused(&"it has capabilities: link it before setcap"));
     }
-    let bytes = fs::read(path).map_err(unreachable)?;
+    let bytes = input::read(file, LARGEST).map_err(unreachable)?;
     let linked = super::link(Rc::new(bytes), keep)?;
     let Some(bytes) = linked.bytes else { return Ok((linked.found, false)) };
     if before.mode() & 0o222 == 0 {

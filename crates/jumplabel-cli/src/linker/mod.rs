@@ -11,6 +11,7 @@
 //! the linker fails, it runs again as it was called, so that its messages have nothing to do with us. A file without keys comes out as
 //! without this.
 
+mod source;
 mod words;
 
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::failure::Failure;
 use crate::link::{Keep, save};
+use source::Source;
 use words::Words;
 
 /// The variable that names the compiler.
@@ -47,9 +49,16 @@ const NOT_LINKED: [&str; 17] = [
 /// Runs the compiler with these words, and what follows. Returns its exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
-    match Words::read(&words).filter(Words::link) {
-        Some(all) => linked(&words, &all),
-        None => code(compiler(&words).status()),
+    match Words::read(&words) {
+        Ok(all) if all.link() => linked(&words, &all),
+        Ok(_) => code(compiler(&words).status()),
+        Err(error) => {
+            let code = code(compiler(&words).status());
+            if code == 0 {
+                say(&format_args!("a file of its words: {error}: the compiler ran without `jumplabel link`"));
+            }
+            code
+        }
     }
 }
 
@@ -63,7 +72,14 @@ fn compiler(words: &[OsString]) -> Command {
 
 fn linked(words: &[OsString], all: &Words) -> u8 {
     let (plain, strip) = all.without_strip();
-    let again = || code(compiler(words).status());
+    let source = match Source::of(all) {
+        Ok(source) => source,
+        Err(error) => {
+            say(&format_args!("standard input, which the compiler may have to read twice: {error}"));
+            return 1;
+        }
+    };
+    let again = || code(source.give(compiler(words)).and_then(|mut compiler| compiler.status()));
     let arguments = if plain == all.all && !all.are_in_file {
         Ok((words.to_vec(), None))
     } else {
@@ -77,7 +93,7 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
         }
     };
     arguments.push("-Wl,--emit-relocs".into());
-    let output = compiler(&arguments).output();
+    let output = source.give(compiler(&arguments)).and_then(|mut compiler| compiler.output());
     drop(file);
     let said = match &output {
         Ok(output) if output.status.success() => output,
@@ -137,7 +153,7 @@ impl Words {
         let is_partial = |word: &OsString| {
             parts(word).iter().any(|part| matches!(*part, "-r" | "-i" | "-Ur" | "--relocatable" | "-relocatable"))
         };
-        let is_input = |word: &OsString| word.to_str().is_none_or(|word| !word.starts_with('-'));
+        let is_input = |word: &OsString| word.to_str().is_none_or(|word| !word.starts_with('-') || word == "-");
         self.all.iter().any(is_input) && !self.all.iter().any(|word| asks(word) || is_partial(word))
     }
 
@@ -226,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_links() {
-        for links in ["main.o -o main", "-shared x.o -ox.so", "main.c", "-Wl,--gc-sections a.o"] {
+        for links in ["main.o -o main", "-shared x.o -ox.so", "main.c", "-Wl,--gc-sections a.o", "-xc -"] {
             assert!(words(links).link(), "{links}");
         }
         for not in [
@@ -239,6 +255,7 @@ mod tests {
             "-print-file-name=x a",
             "-E a.c",
             "-v",
+            "-fsyntax-only -xc -",
         ] {
             assert!(!words(not).link(), "{not}");
         }

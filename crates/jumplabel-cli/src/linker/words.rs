@@ -5,7 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::input;
 
 /// All of them.
 pub struct Words {
@@ -16,14 +18,16 @@ pub struct Words {
 
 /// Files name files so deep.
 const DEEP: usize = 8;
+/// No command line, and no source, is longer.
+pub const LONGEST: u64 = 256 << 20;
 
 impl Words {
-    /// With those of files in the place of these; `None` if one cannot be read.
-    pub fn read(words: &[OsString]) -> Option<Words> {
+    /// With those of files in the place of these; an error if one cannot be read.
+    pub fn read(words: &[OsString]) -> io::Result<Words> {
         let mut read = Words { all: Vec::new(), are_in_file: false };
         read.add(words, 0)?;
         read.join();
-        Some(read)
+        Ok(read)
     }
 
     /// `-Xlinker WORD` is `-Wl,WORD`, if that has no comma.
@@ -42,18 +46,21 @@ impl Words {
         }
     }
 
-    fn add(&mut self, words: &[OsString], deep: usize) -> Option<()> {
+    fn add(&mut self, words: &[OsString], deep: usize) -> io::Result<()> {
         for word in words {
             match word.as_bytes().strip_prefix(b"@") {
+                Some(_) if deep == DEEP => return Err(io::ErrorKind::InvalidInput.into()),
                 Some(name) => {
-                    let text = fs::read(OsStr::from_bytes(name)).ok().filter(|_| deep < DEEP)?;
+                    // Of a pipe nothing is read: the compiler reads it.
+                    let (file, _) = input::open(Path::new(OsStr::from_bytes(name)))?;
+                    let text = input::read(file, LONGEST)?;
                     self.are_in_file = true;
                     self.add(&split(&text), deep + 1)?;
                 }
                 None => self.all.push(word.clone()),
             }
         }
-        Some(())
+        Ok(())
     }
 }
 
@@ -78,7 +85,7 @@ fn split(text: &[u8]) -> Vec<OsString> {
 }
 
 /// A file that goes with it.
-pub struct Temporary(PathBuf);
+pub struct Temporary(pub PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
@@ -127,7 +134,7 @@ mod tests {
         let read = Words::read(&arguments).unwrap();
         assert_eq!((&*read.all, read.are_in_file), (&words[..], true));
         drop(file);
-        assert!(Words::read(&arguments).is_none());
+        assert!(Words::read(&arguments).is_err());
         assert_eq!(split(b"  a 'b c' \"d'e\" f\\ g\n"), ["a", "b c", "d'e", "f g"].map(OsString::from));
     }
 }

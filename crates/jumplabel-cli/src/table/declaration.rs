@@ -68,6 +68,11 @@ impl Declaration {
         })
     }
 
+    /// What no other declaration has: the place, the name, and where it stands in the source.
+    pub fn identity(&self) -> (Place, u64, String, Declared) {
+        (self.object.clone(), self.offset, self.name.clone(), Declared::clone(&self.declared))
+    }
+
     /// The names of its keys, where they are, and how far into the static.
     pub fn elements(&self) -> impl Iterator<Item = (String, Place, u64)> {
         (0..self.count).map(|element| {

@@ -4,14 +4,11 @@ use std::ops::Range;
 
 use jumplabel::arch::{Code, Kind, State, Target};
 use jumplabel::format::{
-    ARM, BRANCH, CALL_SITE, INDIRECT, JUMP, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, NAKED, OFFSET_SHIFT, OP, PREFIX,
-    SHORT, SWITCH, UNLINKED,
+    ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, OFFSET_SHIFT, OP, SHORT, UNLINKED,
 };
 
-use super::Is;
 use crate::image::Image;
 use crate::image::relocations::Slot;
-use crate::machine::Machine;
 
 /// Where a key, a call or a mode is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,16 +59,33 @@ pub struct Site {
     /// Where it jumps to; of a switch, to the arm of the mode at the start; where a call leads.
     pub target: u64,
     /// Where the entry says that it leads.
-    home: u64,
+    pub home: u64,
     /// Of a switch: modes and their code.
-    pub arms: Vec<(u32, u64)>,
+    pub arms: Vec<Arm>,
     pub bytes: Code,
     /// All of its instruction: that of an operation in place may be longer than what changes.
     pub instruction: Vec<u8>,
     /// Whether it is an alternative, whose site is like an operation's.
     pub is_alternative: bool,
+    /// Whether it jumps to what it does not hold in a file.
+    pub is_far: bool,
     /// What these bytes are; `None` if they are foreign.
     pub state: Option<State>,
+    /// The mode of the arm that it is to lead to, or to hold, if that is known; of an alternative, the number of a feature.
+    pub wanted: Option<u32>,
+    /// The same of the arm that it leads to, or holds.
+    pub holds: Option<u32>,
+    /// Of a trampoline: where the slot leads, if that is known.
+    pub by_slot: Option<u64>,
+}
+
+/// What a switch or an operation may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    pub mode: u32,
+    pub code: u64,
+    /// Bytes of the instructions that a site may hold; 0 if it leads to a stub.
+    pub bytes: usize,
 }
 
 /// What every object begins with.
@@ -82,7 +96,8 @@ const NAME: u32 = 0xff;
 const NULL: u64 = 0x8000;
 
 impl Site {
-    /// By the entry at an address. `None` if it is nobody's: its key is NULL. An error says what is wrong with it.
+    /// By the entry at an address, before anything has looked at its bytes. `None` if it is nobody's: its key is NULL. An error says what is
+    /// wrong with it.
     pub(super) fn read(image: &Image, entry: u64, table: &Range<u64>) -> Result<Option<Site>, String> {
         let lost = || "cannot be read".to_owned();
         let follow = |number: u64| image.follow(entry + number * 4).ok_or_else(lost);
@@ -115,6 +130,10 @@ impl Site {
         let size = if changes != 0 { changes } else { image.machine.bytes(kind) };
         let bytes = image.slice(address, size).filter(|_| image.contains_code(address, size as u64));
         let bytes = bytes.ok_or_else(|| format!("has its site where no code is: {address:#x}"))?;
+        if image.is_copied(address) {
+            let why = "in code that a tool such as BOLT has copied: the copy runs, and has no site; use the file from before that tool";
+            return Err(format!("has its site at {address:#x}, {why}"));
+        }
         let mut site = Site {
             address,
             kind,
@@ -128,37 +147,26 @@ impl Site {
             home: target,
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
-            instruction: bytes.to_vec(),
+            instruction: Vec::new(),
             is_alternative: changes != 0,
+            is_far: changes != 0 && meta >> OFFSET_SHIFT & 8 != 0,
             state: None,
+            wanted: None,
+            holds: None,
+            by_slot: None,
         };
-        let native = match image.machine.target(kind) {
+        match image.machine.target(kind) {
             Target::Arms => site.read_arms(image)?,
-            Target::Code(bytes) if image.contains_code(target, bytes as u64) => None,
+            Target::Code(bytes) if image.contains_code(target, bytes as u64) => {}
             Target::Code(_) => return Err(format!("leads to where no code is: {target:#x}")),
-        };
-        if let (CALL_SITE, Ok(distance)) = (number, site.bytes[..].try_into()) {
-            let end = address.wrapping_add(size as u64);
-            site.target = end.wrapping_add_signed(i32::from_le_bytes(distance).into());
-        }
-        site.state = image.machine.decode(kind, site.bytes, address, site.target);
-        if let Some(old) = native.filter(|_| site.is_alternative) {
-            let held = image.machine.alternative(old, site.target, address, size) == Some(site.bytes);
-            site.state = held.then_some(State::IN_PLACE);
-        } else if let Some(native) = native {
-            let held = image.machine.moved(native, site.target, address) == site.bytes;
-            site.state = held.then_some(State::IN_PLACE);
-            site.instruction = image.slice(address, native.len()).unwrap_or_default().to_vec();
         }
         Ok(Some(site))
     }
 
-    /// Returns the instruction of the arm for the mode, of an operation that is in place then.
-    fn read_arms<'image>(&mut self, image: &'image Image) -> Result<Option<&'image [u8]>, String> {
+    fn read_arms(&mut self, image: &Image) -> Result<(), String> {
         let at = self.target;
         let wrong = || format!("leads to no arms: {at:#x}");
         let count = image.word(at).filter(|count| (2..=255).contains(count)).ok_or_else(wrong)?;
-        let mut lengths = Vec::new();
         for arm in (0..u64::from(count)).map(|number| at.wrapping_add(4 + number * 8)) {
             let (word, code) =
                 (image.word(arm).ok_or_else(wrong)?, image.follow(arm.wrapping_add(4)).ok_or_else(wrong)?);
@@ -167,92 +175,9 @@ impl Site {
                 return Err(wrong());
             }
             if mode != NAME {
-                self.arms.push((mode, code));
-                lengths.push(length as usize);
+                self.arms.push(Arm { mode, code, bytes: length as usize });
             }
         }
-        let mode = match self.place {
-            Place::Here(key) => image.array::<8>(key).map(|[_, mode, ..]| u32::from(mode)),
-            Place::Import(..) => None,
-        };
-        let arm = self.arms.iter().position(|&(number, _)| mode.is_none_or(|mode| mode == number));
-        let arm = arm.ok_or_else(|| format!("has no arm for mode {}", mode.unwrap_or_default()))?;
-        self.target = self.arms[arm].1;
-        Ok(image.slice(self.target, lengths[arm]).filter(|native| !native.is_empty()))
+        Ok(())
     }
-
-    /// Whether it does what it must if its subject is like that; `None` if that cannot be known.
-    pub(super) fn agrees(&self, image: &Image, is: Is) -> Option<bool> {
-        let Some(state) = self.state else { return Some(false) };
-        let does = image.machine.does(state) != 0;
-        match (is, self.kind.number()) {
-            (Is::Key(on) | Is::Tracepoint(on), NAKED | PREFIX) => Some(does == on?),
-            (Is::Key(_) | Is::Mode { .. }, OP) => Some(true),
-            // A jump to a stub is right whatever the key is.
-            (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
-            // Its constructor turns it.
-            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
-            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) => Some(does == (on? != self.arm)),
-            (Is::Call(_), JUMP) => Some(state == State::DIRECT),
-            // To the trampoline, or where that leads.
-            (Is::Call(target), CALL_SITE) => {
-                let leads = |to: u64| to == self.target || to == self.leads_to(image);
-                Some(state == State::CALLS && (leads(self.home) || target.is_none_or(leads)))
-            }
-            (Is::Mode { .. }, SWITCH) => Some(state == State::TO_ARM),
-            _ => Some(false),
-        }
-    }
-
-    /// What the compiler took for the default of the key, by what the site does.
-    pub(super) fn emitted_default(&self, image: &Image) -> Option<bool> {
-        let does = image.machine.does(self.state?) != 0;
-        match self.kind.number() {
-            NAKED | PREFIX => Some(does),
-            OP => Some(false),
-            _ if self.loads => None,
-            _ if self.is_unlinked => Some(self.arm),
-            _ => Some(does != self.arm),
-        }
-    }
-
-    /// The function that a static call leads to, where the site leads to a stub that goes there.
-    pub(super) fn leads_to(&self, image: &Image) -> u64 {
-        let behind = match image.machine {
-            Machine::Riscv64 => self.behind_tail(image),
-            Machine::X86_64 => self.behind_plt(image),
-            _ => None,
-        };
-        behind.unwrap_or(self.target)
-    }
-
-    /// riscv64: `auipc t1, high; jr low(t1)`.
-    fn behind_tail(&self, image: &Image) -> Option<u64> {
-        let (first, second) = (read_code(image, self.target)?, read_code(image, self.target.wrapping_add(4))?);
-        (first & 0xfff == 0x317 && second & 0xf_ffff == 0x3_0067).then(|| {
-            let high = i64::from((first & 0xffff_f000).cast_signed());
-            self.target.wrapping_add_signed(high + i64::from(second.cast_signed() >> 20))
-        })
-    }
-
-    /// x86-64: `endbr64; bnd jmp [slot]`, of a function that another object may replace. The first two may be missing.
-    fn behind_plt(&self, image: &Image) -> Option<u64> {
-        let mut at = self.target;
-        for prefix in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
-            at += if image.slice(at, prefix.len())? == prefix { prefix.len() as u64 } else { 0 };
-        }
-        if image.slice(at, 2)? != [0xff, 0x25] {
-            return None;
-        }
-        let distance = read_code(image, at + 2)?.cast_signed();
-        match image.slots().get(image, (at + 6).wrapping_add_signed(distance.into()))? {
-            Slot::Here(address) => Some(address),
-            Slot::Import(_) => None,
-        }
-    }
-}
-
-/// Instructions are little endian.
-fn read_code(image: &Image, address: u64) -> Option<u32> {
-    image.array(address).map(u32::from_le_bytes)
 }

@@ -1,26 +1,34 @@
 //! What the tables of an object say: its keys, static calls and modes, and their sites. docs/table-format.md is the format.
 //!
 //! ```text
-//!   record        finds the object's record, which leads to the rest
+//!   object_record finds the object's record, which leads to the rest
 //!   declaration   names, files and lines
 //!   entry         sites
+//!   holding       what they hold
+//!   stub          functions, by stubs that lead there
 //! ```
 
 mod declaration;
 mod entry;
-mod record;
+mod holding;
+mod object_record;
+mod stub;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-pub use entry::{Place, Site};
-pub use record::find;
+pub use entry::{Arm, Place, Site};
+#[cfg(target_os = "linux")]
+pub use holding::Now;
+pub use object_record::find;
+pub use stub::function_at;
 
 use crate::failure::Failure;
 use crate::image::Image;
 use declaration::Declaration;
 use jumplabel::format;
+use jumplabel_agent::tracepoints;
 
 /// All of it.
 #[derive(Default)]
@@ -30,6 +38,8 @@ pub struct Table {
     pub sites: Vec<Site>,
     /// What cannot be right: one sentence each.
     pub damage: Vec<String>,
+    /// How many of these sentences are not about what sites hold.
+    read: usize,
 }
 
 /// What sites belong to.
@@ -46,7 +56,7 @@ pub struct Subject {
 }
 
 /// Where the declaration is.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct Declared {
     pub file: String,
     pub line: u32,
@@ -73,11 +83,14 @@ impl Table {
     /// Reads the tables. An object without tables has empty ones. Fails only if nothing can be made of them.
     pub fn read(image: &Image) -> Result<Table, Failure> {
         let mut table = Table::default();
-        let Some(bounds) = record::find(image)? else { return Ok(table) };
+        let Some(bounds) = object_record::find(image)? else { return Ok(table) };
         let mut here: HashMap<Place, Vec<usize>> = HashMap::new();
         let mut declarations = Vec::new();
+        let mut known = HashSet::new();
         for record in bounds.keys {
             match Declaration::read(image, record) {
+                // An `inline` key of C++ has a record from each file that sees its declaration.
+                Ok(declaration) if !known.insert(declaration.identity()) => {}
                 Ok(declaration) => declarations.push(declaration),
                 Err(why) => table.damage.push(format!("the record of a key at {record:#x} {why}")),
             }
@@ -106,13 +119,18 @@ impl Table {
         table.read_entries(image, &bounds.table, here);
         // Elements of an array stay as they are: 9 is in front of 10.
         table.subjects.sort_by(|a, b| a.stem().cmp(b.stem()));
+        table.read = table.damage.len();
         table.judge(image);
         Ok(table)
     }
 
-    fn read_entries(&mut self, image: &Image, entries: &record::Entries, mut here: HashMap<Place, Vec<usize>>) {
+    fn read_entries(&mut self, image: &Image, entries: &object_record::Entries, mut here: HashMap<Place, Vec<usize>>) {
         for (number, entry) in entries.clone().enumerate() {
-            let site = match Site::read(image, entry, entries.bounds()) {
+            let looked = Site::read(image, entry, entries.bounds()).and_then(|site| {
+                let Some(mut site) = site else { return Ok(None) };
+                site.look_at_file(image).map(|()| Some(site))
+            });
+            let site = match looked {
                 Ok(Some(site)) => site,
                 Ok(None) => continue,
                 Err(why) => {
@@ -128,15 +146,22 @@ impl Table {
                 let subject = &mut self.subjects[subject];
                 subject.sites.push(self.sites.len());
                 if let (format::JUMP, Is::Call(target)) = (site.kind.number(), &mut subject.is) {
-                    *target = Some(site.leads_to(image));
+                    *target = Some(function_at(image, site.target));
                 }
             }
             self.sites.push(site);
         }
     }
 
-    /// Looks for sites that do not do what their subject is at the start.
+    /// What is wrong with the tables themselves.
+    #[cfg(target_os = "linux")]
+    pub fn unreadable(&self) -> &[String] {
+        &self.damage[..self.read]
+    }
+
+    /// Looks, maybe again, for sites that do not do what their subject is.
     pub fn judge(&mut self, image: &Image) {
+        self.damage.truncate(self.read);
         for subject in &self.subjects {
             let differ =
                 subject.sites.iter().filter(|&&site| self.sites[site].agrees(image, subject.is) == Some(false));
@@ -159,6 +184,22 @@ impl Is {
 }
 
 impl Subject {
+    /// The word for what it is.
+    pub fn kind(&self) -> &'static str {
+        match self.is {
+            Is::Key(_) => "key",
+            Is::Tracepoint(_) => "tracepoint",
+            Is::Call(_) => "call",
+            Is::Mode { .. } => "mode",
+        }
+    }
+
+    /// What says whether it belongs to a tracepoint.
+    pub fn row(&self) -> tracepoints::Row<'_> {
+        let place = self.declared.as_ref().map_or(("", 0, 0), |at| (&*at.file, at.line, at.column));
+        tracepoints::Row { name: &self.name, kind: self.kind(), place }
+    }
+
     /// The name; of an element, that of the array.
     fn stem(&self) -> &str {
         self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)

@@ -45,6 +45,14 @@ __attribute__((noinline)) int count(void)
 }
 #endif
 
+#ifdef ENTRY
+int entered(void);
+__attribute__((noinline)) int entered(void)
+{
+	return static_branch_unlikely(&trace);
+}
+#endif
+
 int main(void)
 {
 	return receive(0);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use snapbox::{assert_data_eq, str};
 
-use crate::programs::{copy, jumplabel, of_c, prints, text};
+use crate::programs::{Printed, compiled, copy, jumplabel, of_c, prints, text};
 
 /// Names of keys come from symbols, and their defaults from the keys themselves.
 const LISTED: &str = "\
@@ -29,6 +29,38 @@ fn gcc() {
     listed("gcc-pie", "gcc", "-O2 -g -fPIE -pie");
     listed("gcc-static", "gcc", "-O2 -static -no-pie");
     listed("gcc-O0", "gcc", "-O0 -no-pie -fno-pie");
+}
+
+/// Functions whose first instruction is a site: a probe takes the byte in front of it, where there is one.
+#[test]
+fn entries() {
+    let names = |printed: &str| -> Vec<String> {
+        let words = |line: &str| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ");
+        printed.lines().map(words).collect()
+    };
+    let head = "KEY FUNCTION A PROBE OR BREAKPOINT THERE";
+    for (name, option, probed) in [
+        ("entries", "", "is in front of the site"),
+        ("entries-short", "-DJUMPLABEL_SHORT", "is in front of the site"),
+        ("entries-bare", "-DJUMPLABEL_NO_SITE_PREFIX", "a uprobe that is removed breaks the site"),
+    ] {
+        let file = of_c(name, "gcc", &format!("-O2 -DENTRY -fcf-protection=none -no-pie -fno-pie {option}"));
+        let printed = prints("check", &file, &["--entries"]);
+        assert_eq!(names(&printed), [head, &format!("trace entered {probed}")], "{option}");
+        assert_eq!(prints("check", &file, &["hooks*", "--entries"]), "", "{option}");
+        // By symbols.
+        let stripped = copy(&file, &format!("{name}-stripped"), &["strip"]);
+        let Printed { code, out, err } = jumplabel(&["check", text(&stripped), "--entries"]);
+        assert!(code == 1 && out.is_empty() && err.contains("no symbols"), "{option}: {code} {out}{err}");
+        assert_eq!(prints("check", &stripped, &[]), "", "{option}");
+        // With another instruction in front.
+        let file = of_c("entries-endbr", "gcc", &format!("-O2 -DENTRY -fcf-protection=full -no-pie -fno-pie {option}"));
+        assert_eq!(prints("check", &file, &["--entries"]), "", "{option}");
+    }
+    let process = std::process::id().to_string();
+    for words in [&["check", &process, "--entries"][..], &["check", "--force", &process, "--entries"]] {
+        assert_eq!(jumplabel(words).code, 2);
+    }
 }
 
 #[test]
@@ -61,6 +93,21 @@ ADDRESS  BYTES       STATE  KEY        FUNCTION
     );
 }
 
+/// A tracepoint of C is a key and a static call, of which lists show the key. Another call of such a name is shown.
+#[test]
+fn tracepoint() {
+    let program = compiled("tests/c/traced.c", "traced", "gcc", "-O2");
+    for program in [&program, &copy(&program, "traced-stripped", &["strip"])] {
+        let names = |selectors: &[&str]| -> Vec<String> {
+            let rows = prints("list", program, selectors);
+            rows.lines().skip(1).map(|row| row.split(' ').next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&[]), ["packet", "tp_func_nobody"]);
+        assert_eq!(names(&["tp_func_*"]), ["tp_func_nobody", "tp_func_packet"]);
+        assert_eq!(names(&["*"]).len(), 3);
+    }
+}
+
 /// Lock prefixes belong to a key that nobody has declared.
 #[test]
 fn lock_prefixes() {
@@ -71,4 +118,16 @@ fn lock_prefixes() {
     let row: Vec<&str> = sites.lines().nth(1).unwrap_or_default().split_whitespace().collect();
     assert!(row.len() > 4 && row[1..4] == ["f0", "locked", "__jumplabel_up"] && row.contains(&"count"), "{sites}");
     assert_eq!(jumplabel(&["check", text(&program)]).code, 0);
+}
+
+/// tests/c/inline.c: what is recorded twice at one place is a row once; by another name, or of another key, it is another row.
+#[test]
+fn records_of_one_declaration() {
+    let program = compiled("tests/c/inline.c", "inline", "gcc", "-O1");
+    let rows: Vec<_> = prints("list", &program, &[])
+        .lines()
+        .skip(1)
+        .map(|row| row.split_whitespace().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(rows, ["another.name", "net.trace", "own", "own"]);
 }

@@ -10,21 +10,20 @@ use crate::programs::{Printed, fixed, jumplabel, native, prints, program, text};
 
 /// What `list` says of the program, however it is linked.
 pub const LISTED: &str = "\
-KEY                 DEFAULT              SITES  DECLARED
-net.trace           off                      2  src/lib.rs:10
-net.unused          off                      0  src/lib.rs:10
-net:packet          off                      1  src/lib.rs:42
-operated::HASH      operated::plain          1  src/lib.rs:38
-operated::HOOKS[0]  off                      1  src/lib.rs:10
-operated::HOOKS[1]  off                      0  src/lib.rs:10
-operated::HOOKS[2]  off                      1  src/lib.rs:10
-operated::LOADS     off                      1  src/lib.rs:10
-operated::MODE      1/3                      1  src/lib.rs:30
-operated::NAKED     on                       1  src/lib.rs:22
-operated::SLOW[0]   on                       0  src/lib.rs:97
-operated::SLOW[1]   on                       1  src/lib.rs:97
-operated::packet    operated::_::__walk      1  src/lib.rs:42
-wal.fsync           on                       2  src/lib.rs:10
+KEY                 DEFAULT          SITES  DECLARED
+net.trace           off                  2  src/lib.rs:10
+net.unused          off                  0  src/lib.rs:10
+net:packet          off                  1  src/lib.rs:42
+operated::HASH      operated::plain      1  src/lib.rs:38
+operated::HOOKS[0]  off                  1  src/lib.rs:10
+operated::HOOKS[1]  off                  0  src/lib.rs:10
+operated::HOOKS[2]  off                  1  src/lib.rs:10
+operated::LOADS     off                  1  src/lib.rs:10
+operated::MODE      1/3                  1  src/lib.rs:30
+operated::NAKED     on                   1  src/lib.rs:22
+operated::SLOW[0]   on                   0  src/lib.rs:97
+operated::SLOW[1]   on                   1  src/lib.rs:97
+wal.fsync           on                   2  src/lib.rs:10
 ";
 
 #[test]
@@ -50,6 +49,15 @@ fn selectors() {
     assert_eq!(keys(&["fn:operated::traced"]), ["net.trace"]);
     assert_eq!(keys(&["fn:write_back"]), ["operated::LOADS", "operated::MODE", "wal.fsync"]);
     assert_eq!(keys(&["obj:operated"]).len(), 14);
+}
+
+/// What has no sites is no success.
+#[test]
+fn no_sites() {
+    for command in ["sites", "disasm"] {
+        let Printed { code, out, err } = jumplabel(&[command, text(program()), "net.unused"]);
+        assert!(code == 1 && out.is_empty() && err.contains("no s"), "{command}: {code} {out}{err}");
+    }
 }
 
 #[test]
@@ -229,6 +237,8 @@ fn exit_codes() {
         assert_eq!(code(words).0, 2, "{words:?}");
     }
     assert_eq!(code(&["list", file, "nobody"]), (1, format!("jumplabel: {file}: nothing matches `nobody`\n")));
+    let meant = format!("jumplabel: {file}: nothing matches `net.trce=on`; did you mean net.trace?\n");
+    assert_eq!(code(&["check", file, "net.trce=on"]), (1, meant));
     assert_eq!(code(&["list", "/bin/sh"]), (1, "jumplabel: /bin/sh: no keys\n".into()));
     for (path, why) in [
         ("/nobody", "No such file or directory"),

@@ -1,11 +1,13 @@
 //! Files that are damaged, or made to do harm: a clear error, and never a panic (the tool runs in the test's process).
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
+use jumplabel_testing::{breadth, cargo, headers};
 use object::{Object, ObjectSection};
 
-use crate::programs::{Printed, copy, jumplabel, of_c, program, scratch, text};
+use crate::programs::{Printed, compiled_with, copy, edited, jumplabel, of_c, program, scratch, text};
 use crate::stripped::without_sections;
 
 /// A small library, with everything that is read: slots, relocations, symbols, debug information.
@@ -120,5 +122,51 @@ fn changed_debug_information() {
         std::fs::write(&hit, bytes).unwrap();
         let Printed { code, out, .. } = jumplabel(&["sites", text(&hit)]);
         assert!(code == 0 && out.lines().count() == 6, "round {round}: {code}\n{out}");
+    }
+}
+
+/// BOLT copies functions and leaves the table as it is: it lists code that nobody runs. The file from before is sound. The last of the
+/// options has no new segment: BOLT 22 puts the new code in the place of the old one.
+#[test]
+fn copied_by_bolt() {
+    let within = "--use-gnu-stack --use-old-text --lite=0 --align-text=1 --align-functions=1";
+    for (bolt, options) in [
+        ("llvm-bolt-16", &["--use-gnu-stack"][..]),
+        ("llvm-bolt-22", &["--use-gnu-stack --keep-nops", "--use-gnu-stack --use-old-text", within]),
+    ] {
+        for options in options.iter().filter(|_| breadth::has(bolt)) {
+            let before = before_bolt();
+            let after = scratch("copied.bolt");
+            cargo::run(Command::new(bolt).args(options.split(' ')).arg(before).arg("-o").arg(&after));
+            for strip in [None, Some("strip")] {
+                are_copied(&copy(&after, "copied.checked", strip.as_slice()), &format!("{bolt} {options} {strip:?}"));
+            }
+        }
+    }
+}
+
+/// The same by the headers of BOLT 22 alone. The twin: a file of a linker that was told to leave PT_GNU_STACK out is sound.
+#[test]
+fn code_for_stack() {
+    let file = edited(before_bolt(), "copied.without", |bytes| headers::without_stack(bytes));
+    assert_eq!(jumplabel(&["check", text(&file)]).code, 0);
+    are_copied(&edited(before_bolt(), "copied.code", |bytes| headers::code_for_stack(bytes)), "headers");
+}
+
+fn before_bolt() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let options = "-O2 -g -fno-reorder-blocks-and-partition -Wl,--emit-relocs";
+        let file = compiled_with("libjumplabel.so", "tests/c/operated.c", "copied", "gcc", options);
+        assert_eq!(jumplabel(&["check", text(&file)]).code, 0);
+        file
+    })
+}
+
+#[track_caller]
+fn are_copied(file: &Path, what: &str) {
+    for command in ["check", "list", "link"] {
+        let Printed { code, err, .. } = jumplabel(&[command, text(file)]);
+        assert!(code == 4 && err.contains("BOLT"), "{command}, {what}: {code} {err}");
     }
 }

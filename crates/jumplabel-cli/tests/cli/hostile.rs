@@ -1,9 +1,12 @@
 //! What listens where the tool asks, and may be anybody's.
 
 use std::fmt::Write as _;
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::process::Command;
 
 use crate::programs::jumplabel;
@@ -28,6 +31,120 @@ fn endless_answer() {
     assert!(sent < 128 << 20, "{sent}");
 }
 
+/// Files that are none, or have no end: each command says so at once. Pipes have nobody at the other end.
+#[test]
+fn no_files() {
+    let server = Server::start("no-files", "1");
+    let pipe = server.runtime.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let large = server.runtime.join("large");
+    std::fs::File::create(&large).unwrap().set_len(17 << 20).unwrap();
+    let [pipe, large] = [&pipe, &large].map(|path| path.to_str().unwrap());
+    for command in ["list", "sites", "check", "link", "apply"] {
+        for path in [pipe, "/dev/zero", "/"] {
+            server.refuses(&[command, path], 3, "not a regular file");
+        }
+    }
+    server.refuses(&["apply", pipe], 3, "`-` reads standard input");
+    server.refuses(&["apply", large], 3, "longer than 16 MiB: nothing is set");
+    // The kernel makes these while they are read, and some wait for what there will be.
+    let waits = ["/proc/kmsg", "/sys/kernel/tracing/trace_pipe", "/proc/self/status"];
+    for path in waits.into_iter().filter(|path| std::fs::File::open(path).is_ok()) {
+        for command in ["list", "sites", "check", "link"] {
+            server.refuses(&[command, path], 3, "empty, and so not an ELF file");
+        }
+    }
+    // Standard input may have no end either.
+    let endless = server.command(&["apply", "-"]).stdin(std::fs::File::open("/dev/zero").unwrap()).output().unwrap();
+    let why = String::from_utf8(endless.stderr).unwrap();
+    assert!(endless.status.code() == Some(3) && why.contains("-: longer than 16 MiB"), "{why}");
+}
+
+/// Why a process is out of reach: each case has a message of its own.
+#[test]
+fn out_of_reach() {
+    let server = Server::start("reach", "name=web");
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    server.refuses(&["list", &ended.id().to_string()], 3, &format!("{}: there is no such process", ended.id()));
+    server.refuses(&["list", &std::process::id().to_string()], 3, ": no agent in ");
+    server.refuses(&["list", "@nobody"], 3, "@nobody: no agent in ");
+    // A directory that is none is not the same as one without a socket.
+    let file = server.runtime.join("file");
+    std::fs::write(&file, "").unwrap();
+    let output = server.command(&["list", "@web"]).env("XDG_RUNTIME_DIR", &file).output().unwrap();
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(3) && why.contains("/file/jumplabel cannot be read: Not a directory"),
+        "{why}"
+    );
+    // A queue that is full: who is stopped accepts nobody.
+    let path = server.runtime.join("socket");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let mut waiting = Vec::new();
+    let full = loop {
+        let socket = rustix::net::socket_with(
+            rustix::net::AddressFamily::UNIX,
+            rustix::net::SocketType::STREAM,
+            rustix::net::SocketFlags::NONBLOCK,
+            None,
+        );
+        let socket = socket.unwrap();
+        match rustix::net::connect(&socket, &rustix::net::SocketAddrUnix::new(&path).unwrap()) {
+            Ok(()) => waiting.push(socket),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(full, rustix::io::Errno::AGAIN);
+    server.refuses(&["list", path.to_str().unwrap()], 3, "too many wait there already: is the process stopped?");
+}
+
+/// Who may not ask: the directory, the socket, or the agent says no.
+#[test]
+fn not_allowed() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can be another user");
+    }
+    let directory = std::env::temp_dir().join(format!("jumplabel-allowed-{}", std::process::id()));
+    let sockets = directory.join("jumplabel");
+    std::fs::create_dir_all(&sockets).unwrap();
+    let tool = directory.join("tool");
+    jumplabel_testing::programs::copy(std::path::Path::new(env!("CARGO_BIN_EXE_jumplabel")), &tool).unwrap();
+    let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let socket = sockets.join("web.1.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    // As the agent does with other users.
+    let agent = std::thread::spawn(move || {
+        let mut first = [0];
+        while first != *b"." {
+            let _ = listener.accept().unwrap().0.read(&mut first);
+        }
+    });
+    let list = || {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--clear-groups"]).arg(&tool).args(["list", "@web"]);
+        let said = command.env("XDG_RUNTIME_DIR", &directory).output().unwrap();
+        (said.status.code(), String::from_utf8(said.stderr).unwrap())
+    };
+    mode(&directory, 0o755);
+    let mut said = Vec::new();
+    for [of_directory, of_socket] in [[0o700, 0o600], [0o755, 0o600], [0o755, 0o666]] {
+        mode(&sockets, of_directory);
+        mode(&socket, of_socket);
+        said.push(list());
+    }
+    UnixStream::connect(&socket).unwrap().write_all(b".").unwrap();
+    agent.join().unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    for ((code, why), expected) in said.into_iter().zip([
+        "/jumplabel cannot be read: Permission denied (os error 13): its own user and root may",
+        "/web.1.sock: not allowed: its own user and root may connect",
+        "@web: not allowed: the agent of user 0 answers that user and root",
+    ]) {
+        assert!(code == Some(3) && why.contains(expected), "{why}");
+    }
+}
+
 /// A path may be longer than the address of a socket: in the directory of a container, say.
 #[test]
 fn long_path() {
@@ -43,6 +160,7 @@ fn long_path() {
 fn another_process() {
     let server = Server::start("another", "name=web");
     let (mut sleep, agents) = (Command::new("sleep").arg("1000").spawn().unwrap(), server.runtime.join("jumplabel"));
+    jumplabel_testing::programs::wait_until_begun(sleep.id());
     let other = sleep.id().to_string();
     std::fs::hard_link(agents.join(format!("web.{}.sock", server.pid())), agents.join(format!("web.{other}.sock")))
         .unwrap();

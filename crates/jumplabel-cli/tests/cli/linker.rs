@@ -1,13 +1,13 @@
 //! `jumplabel-cc`, as cargo and make call it.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use jumplabel_testing::cargo::{self, Build};
 use object::{Object, ObjectSection};
 
-use crate::link_c::listed;
+use crate::link_c::{installed, listed};
 use crate::programs::{prefix, scratch};
 
 const CC: &str = env!("CARGO_BIN_EXE_jumplabel-cc");
@@ -54,7 +54,8 @@ fn make() {
     succeeds(&["-c", "tests/c/linked.c", "-o", object]);
     succeeds(&["-r", object, "-o", partial]);
     let words = [object, library, "-lpthread", "-ldl", "-o", program];
-    for more in [&[][..], &["-s"], &["-Wl,-O1,--strip-debug", "-fuse-ld=lld"], &["-no-pie"], &["-Wl,--emit-relocs"]] {
+    let lld = installed(&["lld"]).into_iter().map(|_| &["-Wl,-O1,--strip-debug", "-fuse-ld=lld"][..]);
+    for more in [&[][..], &["-s"], &["-no-pie"], &["-Wl,--emit-relocs"]].into_iter().chain(lld) {
         succeeds(&[&words[..], more].concat());
         let file = std::path::Path::new(program);
         assert!(listed(file) >= 6, "{more:?}");
@@ -102,6 +103,49 @@ fn other_words() {
         assert_eq!(cargo::run(&mut Command::new(&program)), "ok\n", "{more:?}");
     }
     succeeds(&[&words[..], &["-s", "-o", "/dev/null"]].concat());
+}
+
+/// A source that comes by standard input. If the linker refuses relocations, the compiler runs again, and reads the same source.
+#[test]
+fn standard_input() {
+    let [compiler, program, pipe] = ["refuses-once", "from-input", "words-pipe"].map(scratch);
+    let refuses = "#!/bin/sh\nfor word; do [ \"$word\" != -Wl,--emit-relocs ] || { cat > /dev/null; exit 9; }; done\nexec gcc \"$@\"\n";
+    std::fs::write(&compiler, refuses).unwrap();
+    let source = scratch("input.c");
+    std::fs::write(&source, "#include <stdio.h>\nint main(void) { puts(\"read\"); return 0; }").unwrap();
+    let by = |compiler: &str, words: &[&str], input: Stdio| {
+        let mut command = Command::new(CC);
+        command.args(words).arg("-o").arg(&program).env("JUMPLABEL_CC", compiler).stdin(input).output().unwrap()
+    };
+    for compiler in ["gcc", &*format!("sh {}", compiler.display())] {
+        for words in [&["-xc", "-"][..], &["-xc", "/dev/stdin"]] {
+            for is_pipe in [true, false] {
+                let _ = std::fs::remove_file(&program);
+                let mut cat = Command::new("cat").arg(&source).stdout(Stdio::piped()).spawn().unwrap();
+                let file = std::fs::File::open(&source).unwrap();
+                let input = if is_pipe { cat.stdout.take().unwrap().into() } else { file.into() };
+                let output = by(compiler, words, input);
+                drop(cat.stdout.take());
+                cat.wait().unwrap();
+                let err = String::from_utf8_lossy(&output.stderr);
+                // A run that finds no source fails, and is another reason to run again.
+                assert!(output.status.success() && err.is_empty() == (compiler == "gcc"), "{words:?}: {err}");
+                assert_eq!(cargo::run(&mut Command::new(&program)), "read\n", "{compiler} {words:?}");
+            }
+        }
+    }
+    // Of no source a library comes, too: an empty one.
+    let output = by("gcc", &["-shared", "-fPIC", "-xc", "-"], std::fs::File::open(&source).unwrap().into());
+    assert!(output.status.success() && output.stderr.is_empty());
+    let bytes = std::fs::read(&program).unwrap();
+    let library = object::File::parse(&*bytes).unwrap();
+    assert!(library.dynamic_symbols().any(|symbol| object::ObjectSymbol::name(&symbol) == Ok("main")));
+    // Words in a pipe are the compiler's to read.
+    let _ = std::fs::remove_file(&pipe);
+    cargo::run(Command::new("mkfifo").arg(&pipe));
+    let output = by("true", &[&format!("@{}", pipe.display())], Stdio::null());
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && err.contains("not a regular file: the compiler ran without"), "{err}");
 }
 
 /// Words in a file, as rustc has them if they are many.

@@ -107,6 +107,7 @@ fn refused() {
     server.refuses(&["set", "@web", "net.trace=on", "--for", "0"], 2, "for takes seconds");
     server.refuses(&["set", "./server", "net.trace=on"], 2, "`./server`: give a process");
     server.refuses(&["list", "@web", "fn:receive"], 2, "does not know functions");
+    server.refuses(&["check", program().to_str().unwrap(), "--repair"], 2, "--repair is for sites of a process");
     server.refuses(&["list", "@web", "nobody.*"], 1, "nothing matches `nobody.*`");
     server.refuses(&["list", "@other"], 3, "@other: no agent in ");
     server.refuses(&["watch", "1"], 3, "1: no agent in ");
@@ -137,7 +138,7 @@ fn no_agent() {
     for (says, why) in [
         ("hello\n", "no agent: expected"),
         ("{\"version\":2}\n", "speaks version 2"),
-        ("", "has closed the connection"),
+        ("", "the agent closed the connection before it answered: it serves so many clients at a time"),
     ] {
         let listener = UnixListener::bind(&path).unwrap();
         let other = std::thread::spawn(move || {
@@ -202,6 +203,8 @@ fn apply() {
         assert!(said.contains("nothing is set"), "{said}");
     }
     assert_eq!(server.prints(&["check", "@web", "net.trace=on"]), "");
+    let (code, answers, said) = applied("\n\n");
+    assert!(code == 1 && answers.is_empty() && said.contains("no lines: nothing is set"), "{code} {said}");
     // From standard input.
     let mut child = server.command(&["apply", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), good.as_bytes()).unwrap();

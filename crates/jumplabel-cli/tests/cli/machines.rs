@@ -1,5 +1,5 @@
 //! Other instruction sets: the program of the others, and what their objdump says of what the tool says. Those that are not installed
-//! are named and left out; `cargo xtask setup` installs two, and `cargo xtask setup others` the rest.
+//! are named and left out; `make setup-all` installs two, and `make setup-release` the rest.
 
 use std::path::Path;
 use std::process::Command;
@@ -66,9 +66,10 @@ impl Machine {
     fn is_here(&self) -> bool {
         let has_tools = Command::new(format!("{}-gcc", self.gnu)).arg("--version").output().is_ok();
         let is_here = has_tools && has_target(None, self.rust);
-        assert!(is_here || !self.always || std::env::var_os("CI").is_none(), "no {}: run make setup", self.name);
-        if !is_here {
-            println!("left out: no {} here", self.name);
+        match (is_here, self.always) {
+            (true, _) => {}
+            (false, true) => jumplabel_testing::breadth::leave_out(self.name),
+            (false, false) => println!("left out: {}", self.name),
         }
         is_here
     }

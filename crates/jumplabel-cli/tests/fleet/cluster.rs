@@ -64,7 +64,8 @@ impl Cluster {
             let (code, out, _) = self.tool(&[&["fleet", "set", item], words].concat());
             let number = out.strip_prefix("revision ").and_then(|rest| rest.split(':').next());
             revision = number.and_then(|number| number.parse().ok()).unwrap_or(0);
-            code == 0
+            // 1: no process has such a key yet.
+            code <= 1
         });
         revision
     }

@@ -49,13 +49,42 @@ impl Running {
 
     /// Whether its keys are so, and its code, too.
     pub fn is(&self, items: &str) -> bool {
+        self.asked(&format!("check {items}"))
+    }
+
+    /// An operator sets keys on the host itself.
+    pub fn set(&self, items: &str) {
+        assert!(self.asked(&format!("set {items}")), "{items}");
+    }
+
+    fn asked(&self, request: &str) -> bool {
         let mut answer = String::new();
         let mut stream = UnixStream::connect(&self.socket).unwrap();
-        stream.write_all(format!("check {items}\n").as_bytes()).unwrap();
+        stream.write_all(format!("{request}\n").as_bytes()).unwrap();
         BufReader::new(stream).read_line(&mut answer).unwrap();
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
         answer["status"] == 0
     }
+
+    /// As lines of a follower name it.
+    pub fn id(&self) -> String {
+        self.socket.file_stem().unwrap().to_str().unwrap().to_owned()
+    }
+
+    pub fn stop(&self) {
+        signal(&self.child, libc::SIGSTOP);
+        let stat = format!("/proc/{}/stat", self.child.id());
+        until("it is stopped", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
+    }
+
+    pub fn go_on(&self) {
+        signal(&self.child, libc::SIGCONT);
+    }
+}
+
+fn signal(child: &Child, signal: i32) {
+    // SAFETY: a child that is not waited for yet.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 impl Drop for Running {
@@ -68,7 +97,7 @@ impl Drop for Running {
 /// All of a host.
 pub struct Processes {
     runtime: PathBuf,
-    all: Vec<Running>,
+    pub all: Vec<Running>,
 }
 
 impl Processes {
@@ -130,17 +159,12 @@ impl Follower {
         follower
     }
 
-    fn signal(&self, signal: i32) {
-        // SAFETY: a child that is not waited for yet.
-        assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
-    }
-
     pub fn stop(&self) {
-        self.signal(libc::SIGSTOP);
+        signal(&self.child, libc::SIGSTOP);
     }
 
     pub fn go_on(&self) {
-        self.signal(libc::SIGCONT);
+        signal(&self.child, libc::SIGCONT);
     }
 
     pub fn text(&self) -> String {

@@ -1,11 +1,13 @@
 //! Changes under threads.
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
 use jumplabel_testing::cargo::{self, Build};
 
 use super::busy::{BACK, Busy, THERE, program, tool};
+use super::refused::busy_site;
 
 /// 200 changes, beside threads that compare counts with sites, threads that come and go, flips of the program's own, and signals of which none
 /// may be lost.
@@ -83,6 +85,24 @@ fn what_it_says() {
     busy.set(&["busy.cold=off", "file:main.rs=on", "busy.sealed=off", "busy.cold=off"]).done();
     let printed = tool(&["check", "--force"], busy.pid, &["busy.cold=off", "busy.other=on"], None).done();
     assert_eq!(printed, "");
+}
+
+/// Something gave a site of a key that is on the bytes of the file back: a change to on finds that out.
+#[test]
+fn strayed() {
+    let busy = Busy::start();
+    busy.set(&["busy.cold=on"]).done();
+    // SAFETY: stops our child, so that nobody runs into it.
+    unsafe { libc::kill(busy.pid.cast_signed(), libc::SIGSTOP) };
+    let memory = std::fs::OpenOptions::new().write(true).open(format!("/proc/{}/mem", busy.pid)).unwrap();
+    memory.write_all_at(&[0x0f, 0x1f, 0x44, 0, 0], busy_site(&busy)).unwrap();
+    assert_eq!(busy.check().code, Some(4));
+    busy.set(&["busy.cold+1"]).done();
+    assert_eq!(busy.check().code, Some(4), "a user more brings nothing back");
+    busy.set(&["busy.cold-1"]).done();
+    let told = busy.set(&["busy.cold=on"]).done();
+    assert!(told.starts_with("nothing to change\nnote: 1 sites did something else"), "{told}");
+    busy.check().done();
 }
 
 /// A process that is stopped stays so; its keys are changed all the same.

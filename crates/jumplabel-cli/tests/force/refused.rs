@@ -15,6 +15,7 @@ fn keys() {
     assert_eq!(busy.ask("seal"), "done");
     busy.set(&["busy.sealed=on", "busy.cold=on"]).refused(4, "busy.sealed: ");
     busy.set(&["busy.nothing=on"]).refused(1, "nothing matches `busy.nothing=on`");
+    busy.set(&["busy.rigt=on"]).refused(1, "nothing matches `busy.rigt=on`; did you mean busy.");
     busy.set(&["busy.cold=on", "busy.cold+1"]).refused(2, "chosen twice");
     busy.set(&["--for", "3", "busy.cold=on"]).refused(2, "--for needs an agent");
     busy.set(&["busy.cold=7"]).refused(2, "=on, =off, +1, -1");
@@ -28,6 +29,7 @@ fn processes() {
     gone.child.wait().unwrap();
     gone.set(&THERE).refused(3, "there is no such process");
     let mut sleep = Command::new("sleep").arg("1000").spawn().unwrap();
+    jumplabel_testing::programs::wait_until_begun(sleep.id());
     tool(&["set", "--force"], sleep.id(), &THERE, None).refused(3, "no keys");
     sleep.kill().unwrap();
     sleep.wait().unwrap();
@@ -188,7 +190,7 @@ fn breakpoints() {
 }
 
 /// The address of a site of `busy.cold` in the process.
-fn busy_site(busy: &Busy) -> u64 {
+pub fn busy_site(busy: &Busy) -> u64 {
     let mut sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
     let listed = sites.arg("sites").arg(program()).arg("busy.cold").output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -224,6 +226,7 @@ fn of_32_bits() {
     run(Command::new("as").arg("--32").arg("-o").arg(&object).arg(&source));
     run(Command::new("ld").args(["-m", "elf_i386", "-o"]).arg(&program).arg(&object));
     let mut child = Command::new(&program).spawn().unwrap();
+    jumplabel_testing::programs::wait_until_begun(child.id());
     tool(&["set", "--force"], child.id(), &THERE, None).refused(3, "a process of i686");
     child.kill().unwrap();
     child.wait().unwrap();

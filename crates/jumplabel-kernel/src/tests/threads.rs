@@ -8,7 +8,7 @@ use std::thread::yield_now;
 use std::thread_local;
 use std::time::Instant;
 
-use jumplabel::Errno;
+use jumplabel::Refusal;
 
 use crate::Machine;
 
@@ -70,9 +70,9 @@ unsafe impl Machine for Threads {
         self.serialised[CPU.get()].fetch_add(1, SeqCst);
     }
 
-    fn map(&self, address: usize) -> Result<usize, Errno> {
+    fn map(&self, address: usize) -> Result<usize, Refusal> {
         self.mapped.fetch_add(1, SeqCst);
-        if address & !0xfff == self.refused { Err(Errno(5)) } else { Ok(address) }
+        if address & !0xfff == self.refused { Err(Refusal::errno(5)) } else { Ok(address) }
     }
 
     fn unmap(&self, _: usize) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!    .subsection 2 8804: how many   feature and length, place; of each arm   8805:
-//!    .subsection 1 8840: new  8841: jmp 8803      for each feature, behind the function
+//!    .subsection 1 8840: new  8841: jmp 8803      for each feature, after the function
 //!  8802: old 8806: nops  8803:                    the site, as long as the longest of them, and 4 bytes at least
 //!    .subsection 1 8807: old  8808:               what it holds in a file, once more
 //! ```
@@ -41,7 +41,7 @@
 ///
 /// The instructions of each must do what the others do, with the operands of the one `asm!`. They may jump inside of their own text and call
 /// and jump to symbols; they must not jump from one to the other. Costs as many bytes of code as the longest one, 4 at least, 16 bytes of table and 8 for
-/// each one in the code behind the function. A feature has the name that rustc has for it, or Linux (`erms`, `fsrm`).
+/// each one in the code after the function. A feature has the name that rustc has for it, or Linux (`erms`, `fsrm`).
 ///
 /// Elsewhere than on x86-64, and in the fallback, the old instructions.
 #[cfg(jumplabel_alternatives)]

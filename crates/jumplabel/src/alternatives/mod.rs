@@ -11,18 +11,14 @@
 
 mod assembler;
 #[cfg(jumplabel_alternatives)]
-pub(crate) mod features;
-#[cfg(jumplabel_alternatives)]
 mod objects;
-#[cfg(jumplabel_alternatives)]
-pub(crate) mod raw;
 
 use crate::error::Error;
 use crate::patch::Outcome;
 
 /// Puts the instructions for the features that this processor has in their places, in all objects that are loaded: one transaction, all or
 /// nothing. Call it before the first thread starts: an alternative may be several instructions, and a thread may be between two of them. In
-/// objects where it was done already there is nothing to do, so you may call it again after `dlopen`. An object for which it is not called
+/// objects where it was done already it only looks whether they are still there, so you may call it again after `dlopen`. An object for which it is not called
 /// keeps its old instructions, which are right everywhere.
 ///
 /// Costs a flip, and some `cpuid`.
@@ -44,7 +40,20 @@ pub fn apply() -> Result<Outcome, Error> {
 #[must_use]
 pub fn has(feature: &str) -> bool {
     #[cfg(jumplabel_alternatives)]
-    return features::number(feature).is_some_and(features::is_present);
+    return crate::arch::features::number(feature).is_some_and(crate::arch::features::is_present);
+    #[cfg(not(jumplabel_alternatives))]
+    {
+        let _ = feature;
+        false
+    }
+}
+
+/// [`has`], by the number that an alternative's arm has in a table.
+#[doc(hidden)]
+#[must_use]
+pub fn has_number(feature: u32) -> bool {
+    #[cfg(jumplabel_alternatives)]
+    return crate::arch::features::is_present(feature);
     #[cfg(not(jumplabel_alternatives))]
     {
         let _ = feature;

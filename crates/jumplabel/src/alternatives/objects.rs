@@ -1,10 +1,10 @@
 //! The alternatives of all objects, applied together.
 
-use super::raw::RawAlternatives;
 use crate::error::Error;
 use crate::format::Entry;
-use crate::key::count::Change;
 use crate::patch::{self, Lock, Outcome};
+use crate::raw::alternatives::RawAlternatives;
+use crate::raw::count::Change;
 
 /// With one thread, which is here, and not between two instructions of an alternative.
 pub(super) fn apply() -> Result<Outcome, Error> {

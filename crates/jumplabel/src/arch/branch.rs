@@ -11,13 +11,16 @@ impl State {
     pub const JUMP: State = State::new(BRANCH, 1);
     /// x86: an instruction that falls through, and is one byte away from the jump.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: between the nop and that, with some bytes of each. Left behind if a process was copied, or core sync was refused, in mid-flip.
+    /// x86: between the nop and that, with some bytes of each. Left behind if a process was forked, or core sync was refused, in mid-flip.
     /// Falls through.
     pub const PRIMING: State = State::new(BRANCH, 3);
+    /// x86: some bytes of the nop and some of the jump. Left behind at a site on two pages, if something outside the library gives one of
+    /// them the bytes of its file again. It may do anything, so that no change leaves it there.
+    pub const TORN: State = State::new(BRANCH, 4);
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming"];
+pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
 /// An instruction set's checks.
 pub trait Branch: Arch {
@@ -45,22 +48,26 @@ pub trait Branch: Arch {
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to go to from `from`: one that jumps, if `goal` is not 0. `from` itself, if it already does what is wanted.
+    /// The state to go to from `from`: one that jumps, if `action` is not 0. `from` itself, if it already does what is wanted.
     #[inline]
-    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
-        Self::emitted(goal)
+    fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
+        Self::emitted(action)
     }
 
     /// The state that the compiler emits.
     #[inline]
-    fn emitted(goal: usize) -> State {
-        if goal == 0 { State::NOP } else { State::JUMP }
+    fn emitted(action: usize) -> State {
+        if action == 0 { State::NOP } else { State::JUMP }
     }
 
-    /// What the site does: 1 if it jumps.
+    /// What the site does: 1 if it jumps, 2 if nobody can want that.
     #[inline]
-    fn does(state: State) -> usize {
-        usize::from(state == State::JUMP)
+    fn action(state: State) -> usize {
+        match state {
+            State::JUMP => 1,
+            State::TORN => 2,
+            _ => 0,
+        }
     }
 
     steps_of_arch! { #[doc(hidden)] }

@@ -5,7 +5,7 @@
 //!   clean      ... and where instruction caches read from           for each site, then wait
 //!   invalidate no instruction cache holds the old one               for each site, then wait
 //!   serialise  this processor has not fetched the old one ahead
-//!   core sync  ... nor has any other (see `text`)
+//!   core sync  ... nor has any other (see `platform`)
 //! ```
 //!
 //! The order is the same everywhere, so it is here. The arch file says which parts are needed, and with which instructions. If an

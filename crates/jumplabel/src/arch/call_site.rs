@@ -5,7 +5,7 @@
 
 use super::jump::Jump;
 use super::state::{Leads, Target};
-use super::{Code, Piece, State};
+use super::{Code, State, StepBytes};
 use crate::format::CALL_SITE;
 
 impl State {
@@ -65,21 +65,21 @@ pub trait CallSite: Jump {
         State::CALLS
     }
 
-    /// Nothing that the state says: the subject knows where it leads.
-    fn does(_state: State) -> usize {
+    /// The state does not say: it may lead anywhere.
+    fn action(_state: State) -> usize {
         0
     }
 
     /// One store, in the last step: with the trampoline's last one.
     #[inline(never)] // Rare.
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::TAIL?; // There is none of the code below then.
-        let piece = Piece::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
-        Some(if piece.len == 1 { piece } else { Piece::all(new) })
+        let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
+        Some(if step_bytes.len == 1 { step_bytes } else { StepBytes::all(new) })
     }
 
     /// The same, back.
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as CallSite>::step(number, new, old)
     }
 }

@@ -114,21 +114,21 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What a piece demands of its writer. Each demand includes those before it.
+/// What the bytes of a step demand of their writer. Each demand includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Nothing: its bytes may be written one by one.
     Nothing,
     /// One store writes them.
-    OneStore,
+    SingleStore,
     /// No thread executes the site while they are written, and none meets a part of them: the process has one thread, or the writer puts
     /// new pages in the place of the old ones.
-    NoWitness,
+    Unexecuted,
 }
 
-/// A run of bytes inside a site, written in one go.
+/// What a step writes at a site: a run of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct StepBytes {
     /// Offset in the site.
     pub offset: u8,
     /// How many of `bytes` count.
@@ -139,34 +139,34 @@ pub struct Piece {
     pub demand: Demand,
 }
 
-impl Piece {
+impl StepBytes {
     /// `len` bytes of `code` from `offset` on.
     #[inline]
-    pub(super) const fn of(code: Code, offset: u8, len: u8) -> Piece {
+    pub(super) const fn of(code: Code, offset: u8, len: u8) -> StepBytes {
         let bytes = (code.word() >> (offset * 8)).to_le_bytes();
-        Piece { offset, len, bytes, demand: Demand::Nothing }
+        StepBytes { offset, len, bytes, demand: Demand::Nothing }
     }
 
     /// One byte.
     #[inline]
-    pub(super) const fn byte(offset: u8, byte: u8) -> Piece {
-        Piece { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
+    pub(super) const fn byte(offset: u8, byte: u8) -> StepBytes {
+        StepBytes { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
     }
 
     /// The bytes of `new` from the first that differs to the last; `None` if none differs.
     #[inline]
-    pub(super) const fn difference(old: Code, new: Code) -> Option<Piece> {
+    pub(super) const fn difference(old: Code, new: Code) -> Option<StepBytes> {
         let differs = old.word() ^ new.word();
         if differs == 0 {
             return None;
         }
         let (first, end) = (differs.trailing_zeros() / 8, 8 - differs.leading_zeros() / 8);
-        Some(Piece::of(new, first as u8, (end - first) as u8))
+        Some(StepBytes::of(new, first as u8, (end - first) as u8))
     }
 
     /// All of `code`, by one store.
-    pub(super) const fn all(code: Code) -> Piece {
-        Piece { demand: Demand::OneStore, ..Piece::of(code, 0, code.len() as u8) }
+    pub(super) const fn all(code: Code) -> StepBytes {
+        StepBytes { demand: Demand::SingleStore, ..StepBytes::of(code, 0, code.len() as u8) }
     }
 
     /// The bytes to write.

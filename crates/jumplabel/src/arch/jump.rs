@@ -1,4 +1,4 @@
-//! The kind of the trampoline of a static call: it jumps to where its call leads, or, if that is out of reach, goes on behind, where
+//! The kind of the trampoline of a static call: it jumps to where its call leads, or, if that is out of reach, falls through, where
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
@@ -9,14 +9,14 @@ use crate::format::JUMP;
 impl State {
     /// A jump to the target.
     pub const DIRECT: State = State::new(JUMP, 0);
-    /// An instruction that goes on behind: to the target by way of the slot.
+    /// An instruction that falls through: to the target through the slot.
     pub const INDIRECT: State = State::new(JUMP, 1);
 }
 
 /// The names of the states, in the order of their numbers.
 pub(super) const NAMES: &[&str] = &["direct", "indirect"];
 
-/// An instruction set's trampolines. If it says nothing else, they have a site like a check's, whose nop goes on behind.
+/// An instruction set's trampolines. If it says nothing else, they have a site like a check's, whose nop falls through.
 pub trait Jump: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
@@ -57,8 +57,8 @@ pub trait Jump: Branch {
         State::DIRECT
     }
 
-    /// Nothing that the state says: the subject knows where it leads.
-    fn does(_state: State) -> usize {
+    /// The state does not say: it may lead anywhere.
+    fn action(_state: State) -> usize {
         0
     }
 

@@ -4,7 +4,7 @@
 //! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
 
 use super::state::{Kind, Leads, State, Target};
-use super::{Arch, Code, Piece};
+use super::{Arch, Code, StepBytes};
 use crate::format;
 
 #[cfg(jumplabel_short_kind)]
@@ -86,14 +86,14 @@ impl Template {
 
 /// A site's way from the bytes that it holds to those that it shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rewrite {
+pub struct CodeChange {
     /// What it holds.
     pub old: Code,
     /// What it shall hold.
     pub new: Code,
 }
 
-impl Rewrite {
+impl CodeChange {
     /// What changes, from which first byte, as a number. If it is small, nothing but the first byte changes. Two changes with one small
     /// number take the same steps, and write the same, unless they write a whole word ([`Arch::step`]).
     #[inline]
@@ -180,21 +180,21 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that the compiler emits for `goal`: of a check, whether it jumps.
+            /// The state that the compiler emits for `action`: of a check, whether it jumps.
             #[must_use]
-            pub fn emitted<A: Sites>(self, goal: usize) -> Option<State> {
+            pub fn emitted<A: Sites>(self, action: usize) -> Option<State> {
                 match self.0 {
-                    $($(#[$when])? format::$number => Some(<A as super::$file::$Trait>::emitted(goal)),)*
+                    $($(#[$when])? format::$number => Some(<A as super::$file::$Trait>::emitted(action)),)*
                     _ => None,
                 }
             }
         }
 
-        impl Rewrite {
+        impl CodeChange {
             /// What step `number` writes; `None` if it has nothing to do at this site.
             #[must_use]
             #[inline]
-            pub fn step<A: Sites>(self, number: u8) -> Option<Piece> {
+            pub fn step<A: Sites>(self, number: u8) -> Option<StepBytes> {
                 match self.old.kind() {
                     $($(#[$when])? format::$number => <A as super::$file::$Trait>::step(number, self.old, self.new),)*
                     _ => None,
@@ -204,7 +204,7 @@ macro_rules! kinds {
             /// What takes step `number` back.
             #[must_use]
             #[inline]
-            pub fn undo<A: Sites>(self, number: u8) -> Option<Piece> {
+            pub fn undo<A: Sites>(self, number: u8) -> Option<StepBytes> {
                 match self.old.kind() {
                     $($(#[$when])? format::$number => <A as super::$file::$Trait>::undo(number, self.old, self.new),)*
                     _ => None,
@@ -215,7 +215,7 @@ macro_rules! kinds {
         impl State {
             /// The instruction.
             #[must_use]
-            #[inline(never)] // Once in a program is enough.
+            #[inline(never)]
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
                     $($(#[$when])? format::$number => <A as super::$file::$Trait>::encode(self, displacement),)*
@@ -223,23 +223,23 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to go to, so that the site does what `goal` says: itself, if it does already. `displacement` is to where it
+            /// The state to go to, so that the site does `action`: itself, if it does already. `displacement` is to where it
             /// then leads.
             #[must_use]
             #[inline]
-            pub fn toward<A: Sites>(self, goal: usize, displacement: Option<i32>) -> State {
+            pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::toward(self, goal, displacement),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::toward(self, action, displacement),)*
                     _ => self,
                 }
             }
 
-            /// What the site does, as a goal: of a check, 1 if it jumps.
+            /// The action of a site in this state: of a check, 1 if it jumps.
             #[must_use]
             #[inline]
-            pub fn does<A: Sites>(self) -> usize {
+            pub fn action<A: Sites>(self) -> usize {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::does(self),)*
+                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::action(self),)*
                     _ => 0,
                 }
             }
@@ -258,7 +258,7 @@ macro_rules! kinds {
             #[must_use]
             #[inline(never)] // Rare.
             pub fn as_emitted<A: Sites>(self) -> State {
-                self.kind().emitted::<A>(self.does::<A>()).unwrap_or(self)
+                self.kind().emitted::<A>(self.action::<A>()).unwrap_or(self)
             }
         }
     };

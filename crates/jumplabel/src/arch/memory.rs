@@ -1,12 +1,12 @@
 //! Text as memory: stores that the compiler does not see, and hints to the caches.
 
-/// Stores `bytes` at `address`: by one store, if they are `whole`, a word.
+/// Stores `bytes` at `address`: by one store, if they are `single_store`, a word.
 ///
 /// # Safety
 /// The bytes are writable, and a word is aligned, or, on x86, in eight aligned bytes.
 #[inline]
-pub unsafe fn store(address: usize, bytes: &[u8], whole: bool) {
-    if let (true, &[a, b, c, d]) = (whole, bytes) {
+pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
+    if let (true, &[a, b, c, d]) = (single_store, bytes) {
         // SAFETY: by the contract.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }

@@ -6,6 +6,7 @@
 //!   branch naked jump switch          the kinds of sites: their states, and the steps between them
 //!   call_site op prefix short
 //!   alternative                       instructions at a site like an operation's
+//!   features                          what the processor has, by names
 //!   state                             a kind and a state, as numbers
 //!   kind                              the list of kinds
 //!   pass                              how a site changes that one store cannot write: the three steps of x86
@@ -28,6 +29,8 @@ mod branch;
 mod caches;
 mod call_site;
 mod code;
+#[cfg(jumplabel_alternatives)]
+pub(crate) mod features;
 mod jump;
 mod kind;
 pub mod loongarch64;
@@ -46,6 +49,7 @@ mod state;
 mod switch;
 mod word;
 pub mod x86;
+mod x86_decoder;
 mod x86_op;
 
 pub use alternative::Alternative;
@@ -57,11 +61,11 @@ pub use caches::{Act, Caches, maintain};
 pub use call_site::CallSite;
 pub use code::Code;
 #[doc(hidden)]
-pub use code::{Demand, Piece};
+pub use code::{Demand, StepBytes};
 pub use jump::Jump;
 pub use kind::Sites;
 #[doc(hidden)]
-pub use kind::{Rewrite, Template};
+pub use kind::{CodeChange, Template};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read};
 #[allow(unused_imports)] // For the writers of Linux user space.
@@ -79,7 +83,7 @@ pub trait Arch {
     const SIZE: usize = 4;
 
     /// Whether a site is one aligned word, which one store writes. If not, its bytes may be written in any order.
-    const WHOLE: bool = true;
+    const SINGLE_STORE: bool = true;
 
     /// How many steps a change has at most; a core sync follows each.
     const STEPS: u8 = 1;
@@ -96,14 +100,14 @@ pub trait Arch {
     /// only; the rest of a whole word is the exception.
     #[doc(hidden)]
     #[inline]
-    fn step(_number: u8, old: Code, new: Code) -> Option<Piece> {
-        let piece = Piece::difference(old, new)?;
-        Some(if Self::WHOLE { Piece::all(new) } else { piece })
+    fn step(_number: u8, old: Code, new: Code) -> Option<StepBytes> {
+        let step_bytes = StepBytes::difference(old, new)?;
+        Some(if Self::SINGLE_STORE { StepBytes::all(new) } else { step_bytes })
     }
 
     /// What takes step `number` back. When all steps are taken back, this must do no harm at a site that did not take the step.
     #[doc(hidden)]
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::step(number, new, old)
     }
 }
@@ -149,10 +153,10 @@ pub type Native = x86::X86<32>;
 pub type Native = x86::X86<64>;
 
 impl State {
-    /// Whether execution goes on behind a check's site, so that the check yields its arm; of a naked key's function, whether it returns
+    /// Whether execution goes on after a check's site, so that the check yields its arm; of a naked key's function, whether it returns
     /// false.
     #[must_use]
     pub fn falls_through(self) -> bool {
-        self.does::<Native>() == 0
+        self.action::<Native>() == 0
     }
 }

@@ -46,18 +46,18 @@ pub trait Naked: Branch {
         [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Naked>::encode(state, displacement) == code)
     }
 
-    /// The state to go to: true, if `goal` is not 0.
-    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
-        <Self as Naked>::emitted(goal)
+    /// The state to go to: true, if `action` is not 0.
+    fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
+        <Self as Naked>::emitted(action)
     }
 
     /// The state that the compiler emits.
-    fn emitted(goal: usize) -> State {
-        if goal == 0 { State::FALSE } else { State::TRUE }
+    fn emitted(action: usize) -> State {
+        if action == 0 { State::FALSE } else { State::TRUE }
     }
 
     /// What the function returns.
-    fn does(state: State) -> usize {
+    fn action(state: State) -> usize {
         usize::from(state == State::TRUE)
     }
 

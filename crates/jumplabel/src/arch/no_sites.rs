@@ -13,7 +13,7 @@ pub struct Fallback;
 
 impl Arch for Fallback {
     const SIZE: usize = 0;
-    const WHOLE: bool = false;
+    const SINGLE_STORE: bool = false;
 
     /// Never in reach.
     fn displacement(_address: u64, _target: u64) -> Option<i32> {

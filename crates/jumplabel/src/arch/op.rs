@@ -5,11 +5,11 @@
 //! it stays, and nobody comes to it.
 //!
 //! Every state is one instruction. So no thread is ever inside of a site; but two instructions have no third between them that does what
-//! one or the other does. So a change is a single step, which nobody may witness ([`Demand::NoWitness`]).
+//! one or the other does. So a change is a single step, and no thread may execute the site meanwhile ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
 use super::state::{Leads, Target};
-use super::{Code, Demand, Piece, State};
+use super::{Code, Demand, State, StepBytes};
 use crate::format::OP;
 
 impl State {
@@ -72,19 +72,22 @@ pub trait Op: Jump {
     }
 
     /// Nothing that the state says.
-    fn does(_state: State) -> usize {
+    fn action(_state: State) -> usize {
         0
     }
 
     /// Everything at once, in the last step.
     #[inline(never)] // Rare.
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
-        let piece = Piece::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
-        Some(Piece { demand: Demand::NoWitness, ..if Self::WHOLE { Piece::all(new) } else { piece } })
+    fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
+        let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
+        Some(StepBytes {
+            demand: Demand::Unexecuted,
+            ..if Self::SINGLE_STORE { StepBytes::all(new) } else { step_bytes }
+        })
     }
 
     /// The same, back.
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as Op>::step(number, new, old)
     }
 }

@@ -10,7 +10,7 @@
 //! A change of one byte cannot tear, and takes step 2 alone, also if it is a byte of a displacement. If more than one byte of a site
 //! may change, a thread may execute the passing instruction there, and the kind must allow that.
 
-use super::{Code, Piece};
+use super::{Code, StepBytes};
 
 /// What passes.
 pub(super) struct Pass {
@@ -25,11 +25,11 @@ impl Pass {
     pub(super) const STEPS: u8 = 3;
 
     /// [`Arch::step`](super::Arch::step).
-    #[inline(never)] // Once in a program is enough.
-    pub(super) fn step(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
-        match (number, Piece::difference(old, new)?) {
-            (2, piece) if piece.len == 1 => Some(piece),
-            (_, piece) if piece.len == 1 => None,
+    #[inline(never)]
+    pub(super) fn step(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
+        match (number, StepBytes::difference(old, new)?) {
+            (2, step_bytes) if step_bytes.len == 1 => Some(step_bytes),
+            (_, step_bytes) if step_bytes.len == 1 => None,
             (0, _) => self.unless_passing(old, self.byte),
             (1, _) => Some(self.behind(new)),
             _ => self.unless_passing(new, self.byte_of(new)),
@@ -37,9 +37,9 @@ impl Pass {
     }
 
     /// [`Arch::undo`](super::Arch::undo).
-    pub(super) fn undo(&self, number: u8, old: Code, new: Code) -> Option<Piece> {
+    pub(super) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
         // The steps of the opposite change, its last one first.
-        let number = if Piece::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
+        let number = if StepBytes::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
         self.step(number, new, old)
     }
 
@@ -48,11 +48,11 @@ impl Pass {
     }
 
     /// Writes `byte`, unless it passes what `code` has there.
-    fn unless_passing(&self, code: Code, byte: u8) -> Option<Piece> {
-        (self.byte_of(code) != self.byte).then_some(Piece::byte(self.at, byte))
+    fn unless_passing(&self, code: Code, byte: u8) -> Option<StepBytes> {
+        (self.byte_of(code) != self.byte).then_some(StepBytes::byte(self.at, byte))
     }
 
-    fn behind(&self, code: Code) -> Piece {
-        Piece::of(code, self.at + 1, code.len() as u8 - self.at - 1)
+    fn behind(&self, code: Code) -> StepBytes {
+        StepBytes::of(code, self.at + 1, code.len() as u8 - self.at - 1)
     }
 }

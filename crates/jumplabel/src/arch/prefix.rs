@@ -1,7 +1,7 @@
 //! The kind of a lock prefix: the first byte of an instruction on x86, either `lock` or a prefix that does nothing.
 
 use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::{Arch, Code, State, StepBytes};
 use crate::format::PREFIX;
 
 impl State {
@@ -45,32 +45,32 @@ pub trait Prefix: Arch {
         [State::LOCKED, State::UNLOCKED].into_iter().find(is)
     }
 
-    /// The state to go to: unlocked, if `goal` is not 0.
-    fn toward(_from: State, goal: usize, _displacement: Option<i32>) -> State {
-        <Self as Prefix>::emitted(goal)
+    /// The state to go to: unlocked, if `action` is not 0.
+    fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
+        <Self as Prefix>::emitted(action)
     }
 
     /// The state that the compiler emits.
-    fn emitted(goal: usize) -> State {
-        if goal == 0 { State::LOCKED } else { State::UNLOCKED }
+    fn emitted(action: usize) -> State {
+        if action == 0 { State::LOCKED } else { State::UNLOCKED }
     }
 
     /// Whether it is unlocked.
-    fn does(state: State) -> usize {
+    fn action(state: State) -> usize {
         usize::from(state == State::UNLOCKED)
     }
 
     /// One byte, in the last step.
     #[doc(hidden)]
     #[inline(never)] // Rare; so below.
-    fn step(number: u8, _old: Code, new: Code) -> Option<Piece> {
-        (number + 1 == Self::STEPS).then(|| Piece::of(new, 0, 1))
+    fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
+        (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }
 
     /// The same, back.
     #[doc(hidden)]
     #[inline(never)]
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as Prefix>::step(number, new, old)
     }
 }

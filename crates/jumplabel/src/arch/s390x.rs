@@ -13,7 +13,7 @@ use super::jump::Jump;
 use super::naked::Naked;
 use super::op::Op;
 use super::pass::Pass;
-use super::{Arch, Code, Piece, State};
+use super::{Arch, Code, State, StepBytes};
 use crate::format::BRANCH;
 
 /// The instruction set.
@@ -22,7 +22,7 @@ pub struct S390x;
 
 impl Arch for S390x {
     const SIZE: usize = 6;
-    const WHOLE: bool = false;
+    const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
     /// In bytes; `None` if a word does not hold it (2 GiB).
@@ -31,11 +31,11 @@ impl Arch for S390x {
     }
 
     #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)
     }
 }
@@ -52,7 +52,7 @@ impl Branch for S390x {
 }
 
 impl Jump for S390x {
-    /// What a mask of 0 has behind it does not matter.
+    /// What a mask of 0 has after it does not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let holds = |state, displacement| <Self as Jump>::encode(state, displacement) == code;
         match displacement {

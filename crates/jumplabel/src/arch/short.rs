@@ -10,7 +10,7 @@
 
 use super::pass::Pass;
 use super::state::{Leads, Target};
-use super::{Arch, Code, Piece, State};
+use super::{Arch, Code, State, StepBytes};
 use crate::format::SHORT;
 
 impl State {
@@ -22,15 +22,18 @@ impl State {
     pub const SHORT_TEST: State = State::new(SHORT, 2);
     /// Between the nop and that, as [`State::PRIMING`].
     pub const SHORT_PRIMING: State = State::new(SHORT, 3);
+    /// One byte of the nop and one of the jump, as [`State::TORN`].
+    pub const SHORT_TORN: State = State::new(SHORT, 4);
 }
 
 /// The names of the states, in the order of their numbers.
 #[cfg_attr(not(jumplabel_short_kind), allow(dead_code))]
-pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming"];
+pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
 const TEST: u8 = 0xa8;
 const JMP: u8 = 0xeb;
-const NOP: [u8; 2] = [0x66, 0x90];
+const FIRST: u8 = 0x66;
+const NOP: [u8; 2] = [FIRST, 0x90];
 const PASS: Pass = Pass { at: 0, byte: TEST };
 
 /// An instruction set's short checks: those of x86, which alone has displacements of that form.
@@ -64,39 +67,50 @@ pub trait Short: Arch {
     /// The state of a site that holds `code`; `None` if that is none of ours.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement.and_then(reach).filter(|_| Self::TAIL.is_some())?;
-        [State::SHORT_TEST, State::SHORT_JUMP, State::SHORT_NOP, State::SHORT_PRIMING]
-            .into_iter()
-            .find(|&state| <Self as Short>::encode(state, displacement) == code)
+        let ([own, ..], &[first, second]) = (displacement.to_le_bytes(), &*code) else { return None };
+        match first {
+            TEST if second == own => Some(State::SHORT_TEST),
+            JMP if second == own => Some(State::SHORT_JUMP),
+            FIRST if second == NOP[1] => Some(State::SHORT_NOP),
+            TEST if second == NOP[1] => Some(State::SHORT_PRIMING),
+            JMP if second == NOP[1] => Some(State::SHORT_TORN),
+            FIRST if second == own => Some(State::SHORT_TORN),
+            _ => None,
+        }
     }
 
-    /// The state to go to: one that jumps, if `goal` is not 0. `from` itself, if it already does what is wanted.
-    fn toward(from: State, goal: usize, _displacement: Option<i32>) -> State {
-        match (goal, from) {
-            (0, State::SHORT_JUMP) => State::SHORT_TEST,
+    /// The state to go to: one that jumps, if `action` is not 0. `from` itself, if it already does what is wanted.
+    fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
+        match (action, from) {
+            (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,
             (0, from) => from,
             _ => State::SHORT_JUMP,
         }
     }
 
     /// The first state, which the assembler emits if it jumps, and `jumplabel link` writes if it does not.
-    fn emitted(goal: usize) -> State {
-        if goal == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
+    fn emitted(action: usize) -> State {
+        if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
 
-    /// What the site does: 1 if it jumps.
-    fn does(state: State) -> usize {
-        usize::from(state == State::SHORT_JUMP)
+    /// What the site does: 1 if it jumps, 2 if nobody can want that.
+    fn action(state: State) -> usize {
+        match state {
+            State::SHORT_JUMP => 1,
+            State::SHORT_TORN => 2,
+            _ => 0,
+        }
     }
 
     /// The steps of a site of five bytes, by the way of another `test`.
     #[doc(hidden)]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
     /// The same, back.
     #[doc(hidden)]
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)
     }
 }

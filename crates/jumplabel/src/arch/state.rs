@@ -13,9 +13,9 @@ pub struct State(pub(super) u8);
 pub enum Leads {
     /// To the entry's target: that is what the displacement of an instruction is to.
     ToTarget,
-    /// To the goal of the subject: the displacement is to that.
+    /// To the action, which is an address: the displacement is to that.
     Anywhere,
-    /// To the goal of the subject, if that is in reach, and else to the entry's target.
+    /// To the action, which is an address, if that is in reach, and else to the entry's target.
     AnywhereInReach,
 }
 
@@ -34,13 +34,13 @@ macro_rules! steps_of_arch {
         /// [`Arch::step`] at a site of this kind.
         $($attribute)*
         #[inline]
-        fn step(number: u8, old: Code, new: Code) -> Option<crate::arch::Piece> {
+        fn step(number: u8, old: Code, new: Code) -> Option<crate::arch::StepBytes> {
             <Self as Arch>::step(number, old, new)
         }
 
         /// [`Arch::undo`] at a site of this kind.
         $($attribute)*
-        fn undo(number: u8, old: Code, new: Code) -> Option<crate::arch::Piece> {
+        fn undo(number: u8, old: Code, new: Code) -> Option<crate::arch::StepBytes> {
             <Self as Arch>::undo(number, old, new)
         }
     };

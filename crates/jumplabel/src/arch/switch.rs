@@ -1,5 +1,5 @@
 //! The kind of the site of an N-way switch: it jumps to the arm of the mode. If one store cannot write the site, a thread
-//! goes on behind it while the displacement changes, to a stub that looks at the mode.
+//! falls through while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
 use super::state::{Leads, Target, steps_of_arch};
@@ -9,7 +9,7 @@ use crate::format::{JUMP, SWITCH};
 impl State {
     /// A jump to the arm of the mode.
     pub const TO_ARM: State = State::new(SWITCH, 0);
-    /// An instruction that goes on behind: to the stub.
+    /// An instruction that falls through: to the stub.
     pub const TO_STUB: State = State::new(SWITCH, 1);
 }
 
@@ -38,11 +38,11 @@ pub trait Switch: Jump {
         <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
     }
 
-    /// The state that `code` is, `None` if it is none of ours. Nothing lies behind a site that one store writes.
+    /// The state that `code` is, `None` if it is none of ours. Nothing lies after a site that one store writes.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
             State::DIRECT => Some(State::TO_ARM),
-            _ => (!Self::WHOLE).then_some(State::TO_STUB),
+            _ => (!Self::SINGLE_STORE).then_some(State::TO_STUB),
         }
     }
 
@@ -56,8 +56,8 @@ pub trait Switch: Jump {
         State::TO_ARM
     }
 
-    /// Nothing that the state says: the subject knows which arm it is.
-    fn does(_state: State) -> usize {
+    /// The state does not say: it may lead to any arm.
+    fn action(_state: State) -> usize {
         0
     }
 

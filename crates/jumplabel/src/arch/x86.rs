@@ -9,21 +9,21 @@
 //!  false     b8 00 00 00 00   mov eax, 0         the first of two instructions of a naked key's function; `ret` follows
 //!  true      b8 01 00 00 00   mov eax, 1
 //!
-//!  direct    e9 rel32         jmp rel32          a static call's trampoline; behind it, a jump by way of the slot
+//!  direct    e9 rel32         jmp rel32          a static call's trampoline; after it, a jump through the slot
 //!  indirect  a9 any           test eax, imm32    goes on there
 //! ```
 //!
 //! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`arch::pass`): the
-//! four bytes behind it are then an immediate that nobody uses.
+//! four bytes after it are then an immediate that nobody uses.
 
 use super::branch::Branch;
 use super::jump::Jump;
 use super::naked::Naked;
 use super::pass::Pass;
-use super::{Arch, Code, Piece, State};
+use super::{Arch, Code, State, StepBytes};
 use crate::format::{BRANCH, JUMP, NAKED};
 
-/// The instruction set with addresses of so many bits.
+/// The instruction set, with addresses of `BITS` bits.
 #[derive(Clone, Copy, Debug)]
 pub struct X86<const BITS: u32>;
 
@@ -35,7 +35,7 @@ const NOP_TAIL: u32 = 0x441f;
 
 impl<const BITS: u32> Arch for X86<BITS> {
     const SIZE: usize = 5;
-    const WHOLE: bool = false;
+    const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
     const TAIL: Option<u32> = Some(1);
 
@@ -47,11 +47,11 @@ impl<const BITS: u32> Arch for X86<BITS> {
     }
 
     #[inline]
-    fn step(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
-    fn undo(number: u8, old: Code, new: Code) -> Option<Piece> {
+    fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)
     }
 }
@@ -68,7 +68,7 @@ impl Code {
     }
 }
 
-/// `opcode`, and the displacement or number behind it.
+/// `opcode`, and the displacement or number after it.
 const fn with_tail(kind: u8, opcode: u8, tail: i32) -> Code {
     Code::of_parts(kind, 5, (tail.cast_unsigned() as u64) << 8 | opcode as u64)
 }
@@ -95,19 +95,19 @@ impl<const BITS: u32> Branch for X86<BITS> {
         }
     }
 
-    fn toward(from: State, goal: usize, _displacement: Option<i32>) -> State {
-        match (goal, from) {
-            (0, State::JUMP) => State::TEST,
+    fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
+        match (action, from) {
+            (0, State::JUMP | State::TORN) => State::TEST,
             (0, from) => from,
             _ => State::JUMP,
         }
     }
 }
 
-/// Sites that were never flipped, and sites of a process that was copied in mid-flip.
+/// Sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages of which one strayed.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
-    // Of a tail that was being written, each byte is old or new.
+    // Of a tail that was being written, or of which a part strayed, each byte is old or new.
     let is_mixture = || {
         let tails = [code.tail(), own, NOP_TAIL].map(u32::to_le_bytes);
         (0..4).all(|at| tails[0][at] == tails[1][at] || tails[0][at] == tails[2][at])
@@ -115,6 +115,7 @@ fn decode_rarer(code: Code, own: u32) -> Option<State> {
     match code.opcode() {
         NOP if code.tail() == NOP_TAIL => Some(State::NOP),
         TEST if is_mixture() => Some(State::PRIMING),
+        NOP | JMP if is_mixture() => Some(State::TORN),
         _ => None,
     }
 }
@@ -131,7 +132,7 @@ impl<const BITS: u32> Jump for X86<BITS> {
         with_tail(JUMP, if state == State::DIRECT { JMP } else { TEST }, displacement)
     }
 
-    /// What `a9` has behind it does not matter.
+    /// What `a9` has after it does not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match (code.opcode(), displacement) {
             (JMP, Some(own)) if code.tail() == own.cast_unsigned() => Some(State::DIRECT),

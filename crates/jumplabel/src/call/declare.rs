@@ -45,10 +45,9 @@ impl<T> Zero for *mut T {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type is any of function pointers that names no type parameter. The default is a path to a function of it, and not to one that is
-/// `#[track_caller]`: the trampoline leads straight to its code, which would take any word for the place of the caller. (`update` takes
-/// such functions, too. Nothing in stable Rust tells the two apart at compile time; to lead to every default by way of a function
-/// of the macro's own would cost all calls another jump.)
+/// The type is any of function pointers that names no type parameter. The default is a path to a function of it, with all its generic
+/// arguments. What a pointer may lead to, the default may be: a function that is `#[track_caller]`, which then is told its own place, or
+/// a method of a trait object.
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -137,7 +136,7 @@ macro_rules! __static_call_of {
         // In the namespace of types; the static is in that of values.
         $($cfg)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::exhaustive_enums)]
         $vis enum $name {}
         $($cfg)*
         $($attr)*
@@ -146,7 +145,7 @@ macro_rules! __static_call_of {
         $($cfg)*
         const _: () = {
             $($item)*
-            $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+            $crate::__declaration!($name, 0, $crate::key_record::declaration::Texts::of_path(
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
@@ -190,7 +189,7 @@ macro_rules! __static_call_function {
 #[macro_export]
 macro_rules! __static_call_node {
     ($name:ident) => {
-        $crate::__constructor!($crate::record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
+        $crate::__constructor!($crate::key_record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
     };
 }
 

@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::RawCall;
 use crate::format::Declaration;
-use crate::record::Record;
-use crate::record::name::{Number, Tail};
+use crate::key_record::Record;
+use crate::key_record::name::{Number, Tail};
 
 /// A static call, as introspection shows it. The texts and the call live as long as the object that declares it is loaded.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl CallInfo {
     /// The record of a static call.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> CallInfo {
         // SAFETY: by the contract.
-        let call: &'static RawCall = unsafe { record.subject(0) };
+        let call: &'static RawCall = unsafe { record.patchable(0) };
         let &Declaration { line, column, .. } = record.declaration();
         let target = Some(call.function(call.target())).filter(|&target| target != 0);
         CallInfo {
@@ -54,7 +54,7 @@ impl CallInfo {
     /// Calls the dynamic loader: not under the [`Lock`](crate::Lock), and not in signal handlers.
     #[must_use]
     pub fn symbol(&self) -> Option<&'static core::ffi::CStr> {
-        crate::text::text().symbol(self.target?)
+        crate::platform::platform().symbol(self.target?)
     }
 }
 

@@ -34,17 +34,16 @@ mod declare;
 pub(crate) mod info;
 #[cfg(not(jumplabel_trampolines))]
 mod pointers;
-pub(crate) mod raw;
 
 use core::marker::PhantomData;
 use core::ops::Deref;
 
 use crate::error::Error;
 use crate::format::CALL;
+use crate::key_record::declaration::Keys;
 use crate::patch::{self, Lock, Outcome, Request, Settable};
-use crate::record::declaration::Keys;
+pub use crate::raw::call::RawCall;
 pub use declare::Zero;
-pub use raw::RawCall;
 
 /// A static call of function pointers `T::Function`. Declare it with [`static_call!`](crate::static_call), and call it like a
 /// function.
@@ -103,7 +102,8 @@ impl<T: Trampoline> StaticCall<T> {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). Nothing to do if they lead there. The function that the
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, it only looks
+    /// at the trampoline, and brings it back if something outside the library has changed it. The function that the
     /// declaration names is the default, as for [`reset`](Self::reset).
     ///
     /// `target` may be another static call's function, `*OTHER`: then the calls follow that one. Do not lead several to each other in a
@@ -184,7 +184,7 @@ impl RawCall {
 
     /// To lead it to the function at an address, or, if that is 0, to its default.
     pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
-        if address == raw::UNLOADED {
+        if address == crate::raw::call::UNLOADED {
             return Err(Error::NotCode { address });
         }
         #[cfg(not(jumplabel_trampolines))]

@@ -6,7 +6,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::Error;
-use crate::text::text;
+use crate::platform::platform;
 
 /// A block of words; null is free.
 #[repr(C)]
@@ -43,14 +43,14 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
 
 /// Puts an empty block before `first`, if that is still the first.
 fn add(first: *mut Block) -> Result<(), Error> {
-    let text = text();
-    let memory = text.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
+    let platform = platform();
+    let memory = platform.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
     let block = memory.cast::<Block>().as_ptr();
     // SAFETY: zeroed memory of that size, which nobody else has.
     unsafe { (*block).next = first };
     if BLOCKS.compare_exchange(first, block, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         // SAFETY: from `allocate`; nobody has seen it.
-        unsafe { text.release(memory, size_of::<Block>()) };
+        unsafe { platform.release(memory, size_of::<Block>()) };
     }
     Ok(())
 }

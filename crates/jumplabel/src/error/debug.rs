@@ -18,15 +18,17 @@ impl fmt::Debug for Error {
             Error::Circular { address }
             | Error::NotCode { address }
             | Error::UnfitAlternative { address }
+            | Error::Unreadable { address }
             | Error::OutOfRange { address }
+            | Error::CopiedCode { address }
             | Error::RollbackFailed { address } => ("address", address),
             Error::Counted { count } => ("count", count),
             Error::SeveralKeys { count } => ("count", count),
             Error::NoSuchMode { count } => ("count", count),
             Error::UnfitOp { op } => ("op", op),
-            Error::MultiThreaded { core_sync, swap } => {
+            Error::MultiThreaded { core_sync, remap } => {
                 text.field("core_sync", core_sync);
-                ("swap", swap)
+                ("remap", remap)
             }
             Error::DamagedTable { entry } => ("entry", entry),
             Error::UnknownKind { entry, kind } => {
@@ -35,7 +37,8 @@ impl fmt::Debug for Error {
             }
             Error::NoBounds { object } => ("object", object),
             Error::BatchFull { capacity } => ("capacity", capacity),
-            Error::NoText
+            Error::TooEarly
+            | Error::NoPlatform
             | Error::NoWriter
             | Error::UnknownWriter
             | Error::Reentrant
@@ -58,7 +61,8 @@ impl Error {
             Error::Denied { .. } => "Denied",
             Error::ForeignBytes { .. } => "ForeignBytes",
             Error::Circular { .. } => "Circular",
-            Error::NoText => "NoText",
+            Error::TooEarly => "TooEarly",
+            Error::NoPlatform => "NoPlatform",
             Error::NoWriter => "NoWriter",
             Error::UnknownWriter => "UnknownWriter",
             Error::Reentrant => "Reentrant",
@@ -71,9 +75,11 @@ impl Error {
             Error::IsTable => "IsTable",
             Error::UnfitOp { .. } => "UnfitOp",
             Error::UnfitAlternative { .. } => "UnfitAlternative",
+            Error::Unreadable { .. } => "Unreadable",
             Error::OutOfRange { .. } => "OutOfRange",
             Error::MultiThreaded { .. } => "MultiThreaded",
             Error::DamagedTable { .. } => "DamagedTable",
+            Error::CopiedCode { .. } => "CopiedCode",
             Error::NoBounds { .. } => "NoBounds",
             Error::UnknownKind { .. } => "UnknownKind",
             Error::NoSuchKey => "NoSuchKey",
@@ -91,26 +97,29 @@ mod tests {
     use std::format;
 
     use crate::arch::Code;
-    use crate::error::{Errno, Error, Refusals, WriterKind};
+    use crate::error::{Error, Refusal, Refusals, WriterKind};
 
     #[test]
     fn looks_as_derived() {
         let mut refused = Refusals::default();
-        refused.note(WriterKind::Swap, Errno(13));
+        refused.note(WriterKind::Remap, Refusal::errno(13));
         let (expected, found) = (Code::new(0, &[0x0f, 0x1f]), Code::new(0, &[0xcc]));
         for (error, text) in [
-            (Error::NoText, "NoText"),
+            (Error::NoPlatform, "NoPlatform"),
             (Error::Counted { count: -2 }, "Counted { count: -2 }"),
             (Error::UnfitOp { op: "a" }, "UnfitOp { op: \"a\" }"),
             (Error::UnknownKind { entry: 5, kind: 9 }, "UnknownKind { entry: 5, kind: 9 }"),
-            (Error::Denied { refused }, "Denied { refused: Refusals([Errno(0), Errno(0), Errno(13), Errno(0)]) }"),
+            (
+                Error::Denied { refused },
+                "Denied { refused: Refusals([Refusal(0), Refusal(0), Refusal(13), Refusal(0)]) }",
+            ),
             (
                 Error::ForeignBytes { address: 7, expected, found },
                 "ForeignBytes { address: 7, expected: [0f, 1f], found: [cc] }",
             ),
             (
-                Error::MultiThreaded { core_sync: Errno(1), swap: Errno::NONE },
-                "MultiThreaded { core_sync: Errno(1), swap: Errno(0) }",
+                Error::MultiThreaded { core_sync: Refusal::errno(1), remap: Refusal::NOT_TRIED },
+                "MultiThreaded { core_sync: Refusal(1), remap: Refusal(0) }",
             ),
         ] {
             assert_eq!(format!("{error:?}"), text);

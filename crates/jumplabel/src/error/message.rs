@@ -2,33 +2,66 @@
 
 use core::fmt;
 
-use super::{Errno, Error, WriterKind};
+use super::{Error, Refusal, WriterKind};
+use crate::arch::Code;
+
+/// What debuggers and Linux's uprobes write: each begins one of these ways.
+const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+    // int3, and a call of the trampoline of uprobes.
+    &[&[0xcc], &[0xe8]]
+} else if cfg!(target_arch = "aarch64") {
+    // brk 0, brk 5
+    &[&[0, 0, 0x20, 0xd4], &[0xa0, 0, 0x20, 0xd4]]
+} else if cfg!(target_arch = "riscv64") {
+    // ebreak, c.ebreak
+    &[&[0x73, 0, 0x10, 0], &[0x02, 0x90]]
+} else {
+    &[]
+};
+
+/// Whether a site holds a breakpoint. (No site of ours begins like that.)
+fn is_probe(found: &Code) -> bool {
+    PROBES.iter().any(|probe| found.starts_with(probe))
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Denied { refused } if refused.of(WriterKind::Custom) != Errno::NONE => {
+            Error::Denied { refused } if refused.of(WriterKind::Custom) != Refusal::NOT_TRIED => {
                 write!(f, "the kernel's own writer refuses to change code: {}", refused.of(WriterKind::Custom))
             }
+            Error::Denied { refused } if refused.iter().next().is_none() => f.write_str(
+                "the system refuses to block signals, which a flip does before all else: allow rt_sigprocmask for this process",
+            ),
             Error::Denied { refused } => write!(
                 f,
                 "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem for \
                  this process, declare the keys `or_load` (which helps where their sites were not patched before), or build with \
-                 --cfg jumplabel_fallback"
+                 --cfg jumplabel_fallback, in C with -DJUMPLABEL_FALLBACK"
+            ),
+            Error::ForeignBytes { address, expected, found } if is_probe(found) => write!(
+                f,
+                "there is a uprobe or a breakpoint at {address:#x}, on a site, which holds {found:?} instead of {expected:?}: remove it and \
+                 flip again"
             ),
             Error::ForeignBytes { address, expected, found } => write!(
                 f,
                 "the site at {address:#x} holds {found:?} instead of {expected:?}: remove the breakpoint, probe \
                  or other patcher there and flip again"
             ),
-            Error::NoText => f.write_str("there is no platform yet: call jumplabel::set_text first"),
+            Error::Unreadable { address } => write!(
+                f,
+                "the code at {address:#x} cannot be read, and sites are read before they change: allow that by mprotect(PROT_READ | PROT_EXEC), \
+                 or pkey_set, at least for the flip, or link without --execute-only"
+            ),
+            Error::NoPlatform => f.write_str("there is no platform yet: call jumplabel::set_platform first"),
             Error::NoWriter => f.write_str(
-                "the platform has nothing to write this code with: a kernel's Text::writers must choose one of its own; procmem \
+                "the platform has nothing to write this code with: a kernel's Platform::writers must choose one of its own; procmem \
                  cannot change calls that a table lists; a build without sites writes no code",
             ),
             Error::UnknownWriter => f.write_str(
                 "there is no writer of this name: JUMPLABEL_WRITER, or what WriterKind::named was given, must be auto, \
-                 procmem, mprotect or swap",
+                 procmem, mprotect or remap",
             ),
             Error::Reentrant => f.write_str(
                 "this thread would wait for itself. It is in the middle of a flip: flip later. Or it holds the lock: flip with enable_locked \
@@ -41,6 +74,10 @@ impl fmt::Display for Error {
                 "the key is held by {count} users: use inc and dec, or enable and disable, not both on one key"
             ),
             Error::Sealed => f.write_str("it is sealed: a key, mode or static call that was sealed cannot change any more"),
+            Error::TooEarly => f.write_str(
+                "no constructor of the object that it is in has run, so its sites are not known yet: flip in a constructor of that object \
+                 or later, and not from .preinit_array or an IFUNC resolver",
+            ),
             Error::NotCode { address } => write!(
                 f,
                 "a static call cannot lead to {address:#x}, where no code is mapped: give it a function, of an object that is \
@@ -66,20 +103,25 @@ impl fmt::Display for Error {
                 f,
                 "the site at {address:#x} cannot reach its other arm: check the program for damage, or split it"
             ),
-            Error::MultiThreaded { core_sync: Errno::NONE, swap } => write!(
+            Error::MultiThreaded { core_sync: Refusal::NOT_TRIED, remap } => write!(
                 f,
-                "threads are running: only swap can change an operation in place then ({swap}), and nothing may take lock prefixes out; do it \
+                "threads are running: only remap can change an operation in place then ({remap}), and nothing may take lock prefixes out; do it \
                  before the first thread starts, or, for operations, allow mprotect and mremap of code"
             ),
             Error::MultiThreaded { core_sync, .. } => write!(
                 f,
                 "threads are running and membarrier is refused ({core_sync}): allow membarrier, flip once before the \
-                 first thread starts, or opt in with jumplabel::text::core_sync_by_signal"
+                 first thread starts, or opt in with jumplabel::platform::core_sync_by_signal"
             ),
             Error::DamagedTable { entry } => write!(
                 f,
                 "the table entry at {entry:#x}, which belongs or may belong to this key, leads out of its object: rebuild the \
                  binary, or teach the tool that rewrote it about the section __jump_table"
+            ),
+            Error::CopiedCode { address } => write!(
+                f,
+                "a tool such as BOLT copied the code around the site at {address:#x}, and the copy, which runs, has no site: use the \
+                 file from before that tool"
             ),
             Error::NoBounds { object } => write!(
                 f,

@@ -75,6 +75,7 @@ impl Entry {
 
     /// Whether it is an alternative.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    #[inline(never)]
     pub(crate) fn is_alternative(&self) -> bool {
         self.kind() == OP && self.changes().0 != 0
     }

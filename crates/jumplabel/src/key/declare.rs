@@ -154,12 +154,12 @@ macro_rules! __static_key {
             pub static $name: $type = $value;
             $crate::__key_record!(
                 $name, $name, 0,
-                $crate::record::declaration::Texts::of_static(::core::module_path!(), &[$($given)?], ::core::file!()), $meta
+                $crate::key_record::declaration::Texts::of_static(::core::module_path!(), &[$($given)?], ::core::file!()), $meta
             );
             $($($more)*)?
         }
         $($cfg)*
-        #[allow(unused_imports)]
+        #[allow(unused_imports, clippy::pub_use)]
         $vis use $name::$name;
     };
     ($($declaration:tt)*) => {

@@ -33,10 +33,10 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
 use super::Key;
-use super::count::{self, Change};
-use super::raw::RawKey;
 use crate::error::Error;
-use crate::patch::{Lock, Outcome};
+use crate::patch::{self, Lock, Outcome, Request};
+use crate::raw::count::{self, Change};
+use crate::raw::key::RawKey;
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
 /// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
@@ -54,7 +54,7 @@ struct Timer {
     interval: u64,
     /// When the dec is due: nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
-    /// Whether the key is on the list of some copy of the library.
+    /// Whether the key is on the list of some instance of the library.
     listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
@@ -64,7 +64,7 @@ impl Timer {
     fn defer(&self, lock: &Lock) {
         // At least a moment, so that a dec that is refused again and again does not keep a processor busy.
         const MOMENT: u64 = 1_000_000;
-        self.due.store(nanos(lock.text().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
+        self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
 }
 
@@ -107,7 +107,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
                 return Ok(());
             }
-            let lock = Lock::take()?;
+            let lock = patch::locked(&[Request::new(&self.raw, 0)])?;
             match self.count() {
                 _ if self.is_sealed() => return Err(Error::Sealed),
                 0 => return Err(Error::Underflow),
@@ -171,9 +171,9 @@ const fn nanos(time: Duration) -> u64 {
 
 /// Under the lock: a key whose interval has passed, or how long until the first one's passes.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another copy of the library may defer the next dec of such a key: this list must not keep it.
+    // Another instance of the library may defer the next dec of such a key: this list must not keep it.
     unlist(|key| !key.raw.is_due());
-    let now = nanos(lock.text().now());
+    let now = nanos(lock.platform().now());
     let mut soonest = None;
     // SAFETY: keys are static; a key of an object that goes is taken off the list by `unload`.
     let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
@@ -209,7 +209,7 @@ fn unlist(which: impl Fn(&Node) -> bool) {
 
 pub(crate) mod worker {
     use super::{AtomicU32, Error, Lock, Ordering, next, std};
-    use crate::text::text;
+    use crate::platform::platform;
 
     /// The process whose worker runs, with [`STARTING`] while it is being started; 0 if there is none. A child of fork has
     /// none, whatever this says.
@@ -245,7 +245,7 @@ pub(crate) mod worker {
             run();
         };
         let mut started = false;
-        text().start_thread(&mut || {
+        platform().start_thread(&mut || {
             started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker).is_ok();
         });
         if started {

@@ -1,14 +1,15 @@
 //! The functions that change a key.
 
 use super::Key;
-use super::count::{self, Change};
-use super::raw::RawKey;
 use crate::error::Error;
 use crate::patch::{self, Lock, Outcome, Request, Settable};
-use crate::text::{Visibility, text};
+use crate::platform::{Visibility, platform};
+use crate::raw::count::{self, Change};
+use crate::raw::key::RawKey;
 
 impl RawKey {
-    /// Turns the key on (Linux: `static_key_enable`). Nothing to do if its count is 1.
+    /// Turns the key on (Linux: `static_key_enable`). If its count is 1, it only looks at the sites, and brings those back
+    /// that something outside the library has changed, as [`verify`](crate::verify) does.
     ///
     /// When it returns, every check that starts later, on any thread, takes the new arm (see
     /// [`Visibility`](crate::Visibility) for the one exception, which is reported). Costs a few system calls and one
@@ -25,7 +26,7 @@ impl RawKey {
         change(self, Change::Enable)
     }
 
-    /// Turns the key off (Linux: `static_key_disable`). Nothing to do if its count is 0. Otherwise as
+    /// Turns the key off (Linux: `static_key_disable`). If its count is 0, it only looks at the sites. Otherwise as
     /// [`enable`](Self::enable).
     ///
     /// # Errors
@@ -89,12 +90,25 @@ impl RawKey {
     ///
     /// # Errors
     /// [`Error::Overflow`] with `i32::MAX` users. If the lock cannot be taken: [`Error::Reentrant`] in the middle of a flip,
-    /// [`Error::OutOfMemory`], and [`Error::NoText`] in a kernel that has not called [`set_text`](crate::set_text). If a deferred
+    /// [`Error::OutOfMemory`], and [`Error::NoPlatform`] in a kernel that has not called [`set_platform`](crate::set_platform). If a deferred
     /// dec is due, also the errors of [`dec`](Self::dec); then the dec is still due, and the key is not sealed.
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
+        // A sealed key may lie in read-only memory.
+        self.set_lent(false);
         count::seal(self.word()).map_err(Error::from)
+    }
+
+    /// Looks at the sites of the key, and brings those back that something outside the library has changed: [`verify`](crate::verify)
+    /// for one key, sealed or not, whatever its count. [`Outcome::sites`] says how many they were.
+    ///
+    /// Costs a read of each site, and a flip if there is something to repair.
+    ///
+    /// # Errors
+    /// Those of a flip. On any error, nothing has changed.
+    pub fn verify(&self) -> Result<Outcome, Error> {
+        patch::verify_one(self)
     }
 
     /// Under the lock: counts off the user that has left by `dec_deferred`. If that is refused, the dec is still due.
@@ -155,10 +169,10 @@ fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
 /// Whoever comes by `inc` relies on the key. If the last core sync succeeded, another may succeed, too, for this key's flip.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
-    if change != Change::Inc || !text().is_synced() {
+    if change != Change::Inc || !platform().is_synced() {
         return Visibility::Eventual;
     }
-    let sync = |lock: &mut Lock| patch::sync_again(&[Request::new(key, 0)], &mut lock.platform);
+    let sync = |lock: &mut Lock| patch::sync_again(&[Request::new(key, 0)], &mut lock.platform_state);
     match lock {
         Some(lock) => sync(lock),
         None => Lock::take().map_or(Visibility::Eventual, |mut lock| sync(&mut lock)),
@@ -171,6 +185,6 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
 ///
 /// # Errors
 /// As [`RawKey::enable`].
-pub fn settle(key: &RawKey) -> Result<Outcome, Error> {
-    patch::settle(key)
+pub fn restore_pristine(key: &RawKey) -> Result<Outcome, Error> {
+    patch::restore_pristine(key)
 }

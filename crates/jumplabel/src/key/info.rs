@@ -4,9 +4,11 @@ use core::fmt;
 
 use super::RawKey;
 use crate::format::Declaration;
-use crate::record::Record;
-use crate::record::meta::MetaFn;
-use crate::record::name::{Number, Tail};
+use crate::key_record::Record;
+use crate::key_record::meta::MetaFn;
+use crate::key_record::name::{Number, Tail};
+#[cfg(jumplabel_sites)]
+use crate::{platform::list::List, sort::sort_unstable_by};
 
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
 #[derive(Clone, Copy)]
@@ -37,12 +39,15 @@ pub struct KeyInfo {
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
+    /// Its place among those that were found, for `drop_repeated`.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+    number: usize,
 }
 
 impl KeyInfo {
-    pub(crate) fn of(record: &Record, element: u32, sites: usize) -> KeyInfo {
+    pub(crate) fn of(record: &Record, element: u32, sites: usize, number: usize) -> KeyInfo {
         // SAFETY: by the caller, the record of a key.
-        let key: &'static RawKey = unsafe { record.subject(element) };
+        let key: &'static RawKey = unsafe { record.patchable(element) };
         let &Declaration { line, column, .. } = record.declaration();
         KeyInfo {
             name: record.name(),
@@ -58,11 +63,22 @@ impl KeyInfo {
             sites,
             key,
             meta: record.meta,
+            number,
         }
     }
 
+    /// Drops records that say again what another one says: an `inline` key of C++ has one from each file that sees its declaration. The
+    /// others stay in their order.
+    #[cfg(jumplabel_sites)]
+    pub(crate) fn drop_repeated(keys: &mut List<KeyInfo>) {
+        let declared = |key: &KeyInfo| (key.key.address(), key.line, key.column, key.path, key.name, key.file);
+        sort_unstable_by(keys.as_mut_slice(), |a, b| (declared(a), a.number) < (declared(b), b.number));
+        keys.retain(|key, kept| kept.last().is_none_or(|last| declared(last) != declared(key)));
+        sort_unstable_by(keys.as_mut_slice(), |a, b| a.number < b.number);
+    }
+
     /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or
-    /// something of another type, or if the key is of an object with another copy of the library: types of the same name can
+    /// something of another type, or if the key is of an object with another instance of the library: types of the same name can
     /// differ there.
     ///
     /// Costs a call of a function of the object that declares the key, which must not be unloaded meanwhile, nor while the result is
@@ -74,7 +90,7 @@ impl KeyInfo {
 }
 
 /// The name, with the element in an array: `crate::module::NAME`, or `crate::module::NAMES[3]`. Alternate (`{:#}`): with the place
-/// of the declaration behind it, `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both.
+/// of the declaration after it, `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both.
 impl fmt::Display for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;

@@ -27,9 +27,6 @@
 //! A key's default is part of its type, so the compiler knows the first instruction of a check.
 
 // What is hidden is public for the macros and for tests.
-mod atomic;
-#[doc(hidden)]
-pub mod count;
 mod declare;
 #[cfg(feature = "std")]
 pub mod deferred;
@@ -37,11 +34,12 @@ pub(crate) mod flip;
 pub(crate) mod info;
 pub mod naked;
 mod or_load;
-pub(crate) mod raw;
 
-use crate::record::declaration::Keys;
+use crate::key_record::declaration::Keys;
+#[doc(hidden)]
+pub use crate::raw::count;
+pub use crate::raw::key::RawKey;
 pub use or_load::OrLoadKey;
-pub use raw::RawKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
 /// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, it is an [`OrLoadKey`].

@@ -47,8 +47,8 @@ use core::ops::Deref;
 
 use super::RawKey;
 use crate::error::Error;
+use crate::key_record::declaration::Keys;
 use crate::patch::{Request, Settable};
-use crate::record::declaration::Keys;
 
 /// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
 /// it.

@@ -47,7 +47,7 @@ macro_rules! ops {
     ) => {
         $crate::modes! {
             #[doc = ::core::concat!("The backends of [`", ::core::stringify!($table), "`].")]
-            #[allow(missing_docs)]
+            #[allow(missing_docs, clippy::exhaustive_enums)]
             $vis enum $backends { $($(#[$of])* $backend),+ }
         }
         $crate::__ops_static! { [$(#[$($attr)*])* $vis] $table $backends $($backend)+ }

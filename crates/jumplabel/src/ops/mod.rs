@@ -3,7 +3,7 @@
 //! ```text
 //!   LOCK.set(Backend::Xen)       site, native             site, with a backend
 //!                                lock inc dword ptr [rdi]  jmp stub     stub:  the backend's body, on the site's registers
-//!                                ...                       ...                 jmp behind the site
+//!                                ...                       ...                 jmp after the site
 //! ```
 //!
 //! ```
@@ -38,19 +38,18 @@ mod declare;
 mod in_place;
 #[doc(hidden)] // Public for the macros.
 pub mod nothing;
-pub(crate) mod raw;
 mod rules;
 
 use core::marker::PhantomData;
 
 use crate::error::Error;
 use crate::format::MODE;
+use crate::key_record::declaration::Keys;
 #[doc(hidden)]
 pub use crate::patch::Request;
 use crate::patch::{self, Outcome};
-use crate::record::declaration::Keys;
+pub use crate::raw::ops::RawOps;
 use crate::switch::{Declared, StaticMode};
-pub use raw::RawOps;
 
 /// A table of operations. Declare it with [`ops!`](crate::ops). 8 bytes.
 #[repr(transparent)]
@@ -158,12 +157,12 @@ impl<D: Table> Ops<D> {
     /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If the backend is in force
     /// already, looks at all objects, and changes those loaded since that have another one.
     ///
-    /// Operations in place change whole instructions. So, while other threads run, only the writer `swap` can do that; before the first one
-    /// starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
+    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can do that; before the first
+    /// one starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
     /// thread may be in the old one's for as long as that takes: both must be able to deal with what the other one leaves.
     ///
     /// # Errors
-    /// [`Error::MultiThreaded`] if threads run and `swap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and everything
+    /// [`Error::MultiThreaded`] if threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and everything
     /// that a transaction can meet. On any error, nothing has changed, but that `init` ran.
     pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
         if let Some(init) = Self::hooks(backend).init {

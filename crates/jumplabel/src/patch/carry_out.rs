@@ -3,48 +3,53 @@
 use core::time::Duration;
 
 use super::plan::Plan;
-use super::work::Work;
+use super::schedule::Schedule;
+use super::site_change::SiteChange;
+use super::undo::undo;
 use super::{Outcome, in_flight, steps};
 use crate::arch::Demand;
-use crate::error::{Errno, Error, Refusals};
-use crate::text::{Failure, Held, Warnings, Writer, WriterKind, Writers};
+use crate::error::{Error, Refusal, Refusals};
+use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
 /// Writes the plan. If the system refuses, and every site does what is wanted by loading, leaves the sites as they are.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
-    let text = held.text();
-    let Some(work) = plan.work(text)? else { return Ok(Outcome::default()) };
-    // Not before: whoever finds a plan that is being sorted must not undo it.
-    in_flight::writing();
-    let written = write(work, held);
-    if matches!(written, Err(Error::MultiThreaded { .. })) && plan.leave_out() {
-        return carry_out(plan, held);
-    }
-    if !matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. })) {
+    let platform = held.platform();
+    let written = loop {
+        let Some(schedule) = plan.schedule(platform)? else { return Ok(Outcome::default()) };
+        // Not before: whoever finds a plan that is being sorted must not undo it.
+        in_flight::writing();
+        match write(schedule, held) {
+            Err(error @ Error::MultiThreaded { .. }) if plan.leave_out(error) => {}
+            written => break written,
+        }
+    };
+    let is_refused =
+        matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. }));
+    if !(is_refused && plan.can_load_instead()) {
         return written;
     }
-    let Some(loading) = plan.go_on_loading() else { return written };
-    let warnings = Warnings { left_writable: text.left_writable(held) };
-    Ok(Outcome { loading, warnings, ..Outcome::default() })
+    plan.load_instead();
+    let warnings = Warnings { left_writable: platform.left_writable(held) };
+    Ok(Outcome { loading: plan.changes.len(), warnings, ..Outcome::default() })
 }
 
 /// Writes with the first writer that can.
 #[inline(never)]
-fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
-    let text = held.text();
-    let Work { edits, extents, mut summary, steps, several, demand } = work;
-    let sites = edits.len();
-    // Nobody but `swap` may write then.
+fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
+    let platform = held.platform();
+    let Schedule { changes, extents, mut summary, steps, several, demand } = schedule;
+    let sites = changes.len();
+    // Nobody but `remap` may write then.
     summary.unsynced = is_crowded(demand, held);
     // The first site that could not be restored, and why core sync was refused.
-    let (mut stuck, mut core_sync) = (None, Errno::NONE);
+    let (mut stuck, mut core_sync) = (None, Refusal::NOT_TRIED);
     let mut refused = Refusals::default();
     'list: loop {
-        let writers = text.writers(&summary, held);
+        let writers = platform.writers(&summary, held);
         for kind in writers.iter() {
-            let mut body = |writer: &mut dyn Writer| steps::go_on(edits, steps, &mut stuck, writer);
             // SAFETY: the extents of verified sites of loaded objects, in order.
-            match unsafe { text.open(kind, extents, held, &mut body) } {
+            match unsafe { attempt(kind, changes, extents, steps, &mut stuck, held) } {
                 Ok(written) => {
                     return Ok(Outcome {
                         sites,
@@ -57,35 +62,77 @@ fn write(work: Work<'_>, held: &mut Held) -> Result<Outcome, Error> {
                         time: Duration::ZERO,
                     });
                 }
-                Err(Failure::Refused(errno)) => refused.note(kind, errno),
-                Err(Failure::Unsynced(errno)) if summary.unsynced => refused.note(kind, errno),
-                Err(Failure::Unsynced(errno)) => {
-                    core_sync = errno;
+                Err(Failure::Refused(refusal)) => refused.note(kind, refusal),
+                Err(Failure::Unsynced(refusal)) if summary.unsynced => refused.note(kind, refusal),
+                Err(Failure::Unsynced(refusal)) => {
+                    core_sync = refusal;
                     summary.unsynced = true;
                     continue 'list;
                 }
-                Err(Failure::Stuck { address, errno }) => {
-                    refused.note(kind, errno);
-                    stuck.get_or_insert(address);
-                }
+                Err(Failure::Stuck { refusal, .. }) => refused.note(kind, refusal),
             }
         }
         return Err(refusal(stuck, summary.unsynced.then_some(core_sync), refused, &writers));
     }
 }
 
-/// Whether other threads run, and must not witness the writes.
+/// Writes with one writer. If an earlier one was `stuck`, this one first undoes what that left, and goes on as if nothing had been once
+/// the sites are really as before.
+///
+/// # Safety
+/// As for [`undo`].
+#[inline(never)]
+unsafe fn attempt(
+    kind: WriterKind,
+    changes: &mut [SiteChange],
+    extents: &[Extent],
+    steps: u8,
+    stuck: &mut Option<usize>,
+    held: &mut Held,
+) -> Result<WriteReport, Failure> {
+    if stuck.is_some() {
+        // SAFETY: by the contract.
+        unsafe { undo(kind, changes, extents, held) }?;
+        *stuck = None;
+        look_again(changes, steps);
+    }
+    let mut body = |writer: &mut dyn Writer| steps::run(changes, steps, writer);
+    // SAFETY: by the contract.
+    let written = unsafe { held.platform().open(kind, extents, held, &mut body) };
+    match written {
+        Ok(_) => {}
+        Err(Failure::Stuck { address, .. }) => *stuck = Some(address),
+        Err(_) => look_again(changes, steps),
+    }
+    written
+}
+
+/// The changes begin at what the sites hold now. If core sync was refused on the way back, those that take several steps may be in between,
+/// and the next writer must not take them for what they were.
+#[inline(never)] // Rare.
+fn look_again(changes: &mut [SiteChange], steps: u8) {
+    if steps.count_ones() > 1 {
+        changes.iter_mut().for_each(SiteChange::look_again);
+    }
+}
+
+/// Whether other threads run, and must not execute the sites meanwhile.
 #[inline(never)] // Rare.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
-    demand >= Demand::NoWitness && !held.text().is_alone(held)
+    demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
 /// What the refusals of all writers come to.
-#[inline(never)] // Once in a program is enough.
-pub(super) fn refusal(stuck: Option<usize>, core_sync: Option<Errno>, refused: Refusals, writers: &Writers) -> Error {
+#[inline(never)]
+pub(super) fn refusal(
+    stuck: Option<usize>,
+    core_sync: Option<Refusal>,
+    refused: Refusals,
+    writers: &WriterList,
+) -> Error {
     match (stuck, core_sync) {
         (Some(address), _) => Error::RollbackFailed { address },
-        (None, Some(core_sync)) => Error::MultiThreaded { core_sync, swap: refused.of(WriterKind::Swap) },
+        (None, Some(core_sync)) => Error::MultiThreaded { core_sync, remap: refused.of(WriterKind::Remap) },
         _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }

@@ -9,23 +9,24 @@
 //!
 //! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until an undo succeeds.
 //!
-//! The phase is a part of the copy's `Runtime`. Whoever takes the lock puts things right in all copies of the library. The lists
-//! that are needed for that are in memory of the copy's own: the stack of the thread that flipped may be gone.
+//! The phase is a part of the instance's `Runtime`. Whoever takes the lock puts things right in all instances of the library. The lists
+//! that are needed for that are in memory of the instance's own: the stack of the thread that flipped may be gone.
 //!
-//! `fork` waits for the lock (`text::linux::fork` has the exceptions), so its child never sees a phase. If a process was copied
-//! in another way, the phase alone is not enough: see `repair_copy`.
+//! `fork` waits for the lock (`platform::linux::fork` has the exceptions), so its child never sees a phase. If a process was forked
+//! in another way, the phase alone is not enough: see `repair_after_fork`.
 
 use core::sync::atomic::Ordering;
 
 use super::plan::Plan;
-use super::work::Work;
+use super::schedule::Schedule;
+use super::site_change::SiteChange;
 use super::{Lock, Request, TRANSACTION, Transaction, undo};
 use crate::error::Error;
 use crate::format::process;
+use crate::platform::Platform;
+use crate::platform::instances::{NOTHING, RUNTIME};
+use crate::platform::list::List;
 use crate::site::object;
-use crate::text::copies::{NOTHING, RUNTIME};
-use crate::text::list::List;
-use crate::text::{Text, Writer};
 
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
@@ -46,37 +47,37 @@ impl InFlight {
     }
 
     /// Copies `requests` to the list.
-    #[inline(never)] // Once in a program is enough.
-    fn copy(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
+    #[inline(never)]
+    fn copy(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         if cfg!(not(jumplabel_sites)) {
             return Ok(()); // A flip is one store; the platform may have no memory to give.
         }
         self.0.truncate(0);
-        self.0.reserve(requests.len(), text)?;
+        self.0.reserve(requests.len(), platform)?;
         requests.iter().try_for_each(|request| {
-            // SAFETY: a subject outlives the transaction. Whoever finds that unfinished may use it by the caller's right: the
+            // SAFETY: a patchable outlives the transaction. Whoever finds that unfinished may use it by the caller's right: the
             // object of a key must not be unloaded while the key is flipped.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
-            self.0.push(request, text)
+            self.0.push(request, platform)
         })
     }
 
     /// A transaction begins, with an empty plan.
-    pub(super) fn begin(&mut self, requests: &[Request<'_>], text: &dyn Text) -> Result<(), Error> {
-        self.copy(requests, text)?;
+    pub(super) fn begin(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
+        self.copy(requests, platform)?;
         RUNTIME.set_recover(recover_here);
         set_phase(COLLECTING);
         Ok(())
     }
 
     /// Makes room for the requests of a transaction, as far as a page goes.
-    pub(super) fn prepare(&mut self, text: &dyn Text) -> Result<(), Error> {
-        self.0.reserve(1, text)
+    pub(super) fn prepare(&mut self, platform: &dyn Platform) -> Result<(), Error> {
+        self.0.reserve(1, platform)
     }
 
     /// All sites are written.
-    pub(super) fn publishing(&mut self, requests: &[Request<'_>], text: &dyn Text) {
-        let listed = self.copy(requests, text); // There is room since `begin`.
+    pub(super) fn publishing(&mut self, requests: &[Request<'_>], platform: &dyn Platform) {
+        let listed = self.copy(requests, platform); // There is room since `begin`.
         debug_assert!(listed.is_ok());
         set_phase(PUBLISHING);
     }
@@ -89,8 +90,8 @@ impl InFlight {
 
     /// Gives back what the list holds.
     #[cfg(jumplabel_sites)]
-    pub(super) fn free(&mut self, text: &dyn Text) {
-        self.0.free(text);
+    pub(super) fn free(&mut self, platform: &dyn Platform) {
+        self.0.free(platform);
     }
 }
 
@@ -109,7 +110,7 @@ pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes what this copy of the library had begun. The lock is held.
+/// Undoes or finishes what this instance of the library had begun. The lock is held.
 extern "C" fn recover_here() {
     // SAFETY: whoever takes the lock calls this before anything else.
     let mut lock = unsafe { Lock::borrowed() };
@@ -121,7 +122,7 @@ extern "C" fn recover_here() {
 /// Whether all is well.
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
-    let text = lock.text();
+    let platform = lock.platform();
     // The thread that was changing the lists does not exist here.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
@@ -130,21 +131,23 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // An object of another copy of the library may have gone since: that copy does not know this list.
-        plan.retain(&|edit| object::contains_code(edit.address, &lock.objects));
-        let held = &mut lock.platform;
-        undone = match plan.work(text) {
+        // An object of another instance of the library may have gone since: that instance does not know this list.
+        plan.retain(&|change| object::contains_code(change.address, &lock.objects));
+        let held = &mut lock.platform_state;
+        undone = match plan.schedule(platform) {
             Ok(None) => true,
             Err(_) => false,
-            Ok(Some(Work { edits, extents, summary, .. })) => text.writers(&summary, held).iter().any(|kind| {
-                let mut body = |writer: &mut dyn Writer| undo::undo(edits, writer);
-                // SAFETY: the edits were verified, here or in the process that this is a copy of.
-                unsafe { text.open(kind, extents, held, &mut body) }.is_ok()
-            }),
+            Ok(Some(Schedule { changes, .. })) if !changes.iter().all(SiteChange::can_be_read) => false,
+            Ok(Some(Schedule { changes, extents, summary, .. })) => {
+                platform.writers(&summary, held).iter().any(|kind| {
+                    // SAFETY: the changes were verified, here or in the process that this one was forked from.
+                    unsafe { undo::undo(kind, changes, extents, held) }.is_ok()
+                })
+            }
         };
     }
-    // Whatever the request says: the process may have been copied between the counter's change and its note.
-    in_flight.0.iter().for_each(|request| request.subject.abandon());
+    // Whatever the request says: the process may have been forked between the counter's change and its note.
+    in_flight.0.iter().for_each(|request| request.patchable.abandon());
     if !undone {
         in_flight.stuck();
     }

@@ -5,7 +5,7 @@
 //!  begin     each key's counter says what the change comes to; keys that go off close their lock-free way
 //!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
 //!  verify    each site holds one of its legal states, all bytes, else ForeignBytes; nothing is written yet
-//!  open      the writer makes all pages writable (mprotect), or only its own descriptor (procmem), or copies them (swap)
+//!  open      the writer makes all pages writable (mprotect), or only its own descriptor (procmem), or copies them (remap)
 //!  steps     the writes of each step, a core sync after each: one step, or three if a site is pristine;
 //!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     protections back
@@ -16,37 +16,50 @@
 //! dynamic loader, or runs the program's code.
 
 mod carry_out;
-mod edit;
+#[cfg(jumplabel_sites)]
+mod collect;
+mod hand_over;
 pub(crate) mod in_flight;
 mod lock;
+pub(crate) mod patchable;
 mod plan;
 mod prepare;
+mod purpose;
+mod registered;
+mod schedule;
+mod site_change;
+mod stay;
 mod steps;
-pub(crate) mod subject;
 #[cfg(jumplabel_prefixes)]
 mod together;
 mod undo;
 #[cfg(jumplabel_short_engine)]
 mod unlinked;
-mod work;
-mod writes;
 
 use core::time::Duration;
 
 use crate::error::Error;
-use crate::text::{Guarded, Held, Objects, Patch, Visibility, Warnings, WriterKind};
+use crate::platform::{Guarded, Held, Objects, Patch, Visibility, Warnings, WriterKind};
+use crate::site::readable;
 #[cfg(jumplabel_sites)]
-use crate::{format::Runtime, site::object, text::RUNTIME};
+use crate::{format::Runtime, platform::RUNTIME, site::object};
 use carry_out::carry_out;
 pub use lock::Lock;
+#[cfg(jumplabel_sites)]
+pub(crate) use lock::set_registered;
+pub(crate) use patchable::{LENT, LentKey, Patchable, RETURNED};
+pub use patchable::{Request, Settable};
 use plan::Plan;
 pub use prepare::{prepare, probe};
-pub(crate) use subject::Subject;
-pub use subject::{Request, Settable};
+#[cfg(jumplabel_sites)]
+use purpose::Purpose;
+pub(crate) use registered::locked;
+pub use stay::verify;
+pub(crate) use stay::{restore_pristine, verify_one};
 #[cfg(jumplabel_prefixes)]
 pub(crate) use together::commit_all;
 #[cfg(jumplabel_short_engine)]
-pub(crate) use unlinked::verify;
+pub(crate) use unlinked::demand_right;
 
 /// What is kept between transactions, and what an unfinished one leaves.
 struct Transaction {
@@ -81,9 +94,9 @@ pub struct Outcome {
 }
 
 /// Carries out `requests`, all or nothing. Reorders them.
-#[inline(never)] // Once in a program is enough.
+#[inline(never)]
 pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
-    commit_locked(requests, &mut Lock::take()?)
+    commit_locked(requests, &mut locked(requests)?)
 }
 
 /// [`commit`] for a caller that holds the lock.
@@ -115,31 +128,31 @@ fn begin_all(
 /// Brings the sites of an object that was just loaded to the state of their keys. If other threads run, and a site may not change before
 /// their eyes and cannot be changed in another way, it is left as it is.
 #[cfg(jumplabel_sites)]
-#[inline(never)] // Once in a program is enough.
+#[inline(never)]
 pub(crate) fn catch_up(object: &crate::format::Object, lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, false, held))
+    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
 }
 
-/// Repairs a process that was copied while somebody could flip. Memory is copied page by page, so the phase, the counts
+/// Repairs a process that was forked while somebody could flip. Memory is copied page by page, so the phase, the counts
 /// and the sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next
 /// flip of the key meets the same error.
 #[cfg(jumplabel_sites)]
 #[cold]
-fn repair_copy(lock: &mut Lock) {
+fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);
     tell_others(lock);
 }
 
-/// Lets other copies of the library bring these sites to their states, if they have changed something other than keys:
-/// only such copies have the code for that.
+/// Lets other instances of the library bring these sites to their states, if they have changed something other than keys:
+/// only such instances have the code for that.
 #[cfg(jumplabel_sites)]
-#[inline(never)] // Once in a program is enough.
+#[inline(never)]
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
     others.for_each(|runtime| runtime.tell(0, 0));
 }
 
-/// Brings the sites of all objects to the state of their subjects, as far as this copy of the library knows those.
+/// Brings the sites of all objects to the state of their patchables, as far as this instance of the library knows those.
 #[cfg(jumplabel_sites)]
 fn catch_up_all(lock: &mut Lock) {
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
@@ -147,47 +160,34 @@ fn catch_up_all(lock: &mut Lock) {
     }
 }
 
-/// Brings the sites of a subject to the states that the compiler emits for what they do.
-pub(crate) fn settle(subject: &dyn Subject) -> Result<Outcome, Error> {
-    let mut lock = Lock::take()?;
-    let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_emitted(subject, held))?;
-    outcome.primed = 0; // None of them was pristine.
-    match outcome.writer {
-        Some(_) if outcome.visibility == Visibility::Immediate => subject.set_eventual(false),
-        Some(_) => {}
-        None => outcome.visibility = sync_again(&[Request::new(subject, 0)], &mut lock.platform),
-    }
-    Ok(outcome)
-}
-
-/// Under the lock: whether all threads see the sites of these subjects as they are, at the latest by a core sync now.
-#[inline(never)] // Once in a program is enough.
+/// Under the lock: whether all threads see the sites of these patchables as they are, at the latest by a core sync now.
+#[inline(never)]
 pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
-    if !requests.iter().any(|request| request.subject.is_eventual()) {
+    if !requests.iter().any(|request| request.patchable.is_eventual()) {
         return Visibility::Immediate;
     }
-    if held.text().core_sync(held).is_err() {
+    if held.platform().core_sync(held).is_err() {
         return Visibility::Eventual;
     }
-    requests.iter().for_each(|request| request.subject.set_eventual(false));
+    requests.iter().for_each(|request| request.patchable.set_eventual(false));
     Visibility::Immediate
 }
 
-/// This copy of the library is about to be unloaded: gives back what its lists hold.
+/// This instance of the library is about to be unloaded: gives back what its lists hold.
 #[cfg(jumplabel_sites)]
 pub(crate) fn release_lists(lock: &mut Lock) {
-    let (text, state) = (lock.text(), TRANSACTION.get(&mut lock.patch));
-    state.plan.free(text);
-    state.in_flight.free(text);
+    let (platform, state) = (lock.platform(), TRANSACTION.get(&mut lock.patch));
+    state.plan.free(platform);
+    state.in_flight.free(platform);
 }
 
 /// The object at `addresses`, which is in no list any more, is about to be unloaded: forgets the sites in it that could not be
 /// restored.
 #[cfg(jumplabel_sites)]
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
-    TRANSACTION.get(&mut lock.patch).plan.retain(&|edit| !addresses.contains(&edit.address));
+    TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));
     if addresses.start != 0 {
-        // What a copy makes of it borrows nothing of what is borrowed here by way of this lock.
+        // What another instance makes of it borrows nothing of what is borrowed here through this lock.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
     }
 }
@@ -196,45 +196,46 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, lock: &mut Lock) {
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects, writes, and publishes or abandons.
-#[inline(never)] // Once in a program is enough.
+#[inline(never)]
 fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
-    let text = lock.text();
-    let start = text.now();
+    let platform = lock.platform();
+    let start = platform.now();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
-    let (objects, platform) = (&lock.objects, &mut lock.platform);
+    let (objects, held) = (&lock.objects, &mut lock.platform_state);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
     plan.clear();
-    in_flight.begin(requests, text)?;
+    readable::forget();
+    in_flight.begin(requests, platform)?;
     let mut outcome = collect(requests, plan, objects).and_then(|()| {
         requests.iter().for_each(Request::expose);
-        carry_out(plan, platform)
+        carry_out(plan, held)
     });
     match &mut outcome {
         Ok(outcome) => {
-            in_flight.publishing(requests, text);
+            in_flight.publishing(requests, platform);
             // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever comes
             // by a lock-free `inc` waits for it.
             let loads = plan.loads();
             if loads {
                 outcome.visibility = Visibility::Eventual;
             } else if outcome.writer.is_none() {
-                outcome.visibility = sync_again(requests, platform);
+                outcome.visibility = sync_again(requests, held);
             }
             requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
             if loads {
-                outcome.visibility = sync_again(requests, platform);
+                outcome.visibility = sync_again(requests, held);
             }
-            outcome.time = text.now().saturating_sub(start);
+            outcome.time = platform.now().saturating_sub(start);
         }
         Err(error) => {
             // Other threads see what was undone without a core sync as they see what is done without one.
-            if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !text.is_synced() {
-                requests.iter().for_each(|request| request.subject.set_eventual(true));
+            if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
+                requests.iter().for_each(|request| request.patchable.set_eventual(true));
             }
             // Requests behind one that was refused were not begun: `abandon` does nothing to them.
-            requests.iter().for_each(|request| request.subject.abandon());
+            requests.iter().for_each(|request| request.patchable.abandon());
         }
     }
     if let Err(Error::RollbackFailed { .. }) = outcome {
@@ -242,6 +243,6 @@ fn transaction(requests: &mut [Request<'_>], lock: &mut Lock, collect: &Collect<
         return outcome;
     }
     in_flight::done();
-    plan.shrink(text);
+    plan.shrink(platform);
     outcome
 }

@@ -1,29 +1,30 @@
-//! What a transaction will write: requests to edits. Nothing is written here.
+//! What a transaction will write: requests to changes. Nothing is written here.
 
 use core::ops::Range;
 
-use super::edit::{self, Edit, Run};
-use super::subject::{Found, Subject, complaint};
-use super::work::Work;
-use super::{Request, writes};
+use super::patchable::{Comparison, Effect, Patchable, complaint, nothing};
+use super::purpose::Purpose;
+use super::schedule::Schedule;
+use super::site_change::{self, Run, SiteChange};
+use super::{Request, hand_over};
 use crate::arch::Demand;
 use crate::error::Error;
 use crate::format::Entry;
+use crate::platform::list::List;
+use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
 use crate::sort::sort_unstable_by;
-use crate::text::list::List;
-use crate::text::{Extent, Held, Objects, Text};
 
-/// Keeps the last request for each subject. The result is in the order of the subjects' addresses.
+/// Keeps the last request for each patchable. The result is in the order of the patchables' addresses.
 pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
     for (request, order) in requests.iter_mut().zip(0..) {
         request.order = order;
-        request.aim = None;
+        request.effect = Effect::None;
     }
-    // A subject is known by its address, whatever the types of the references to it.
-    let address = |request: &Request<'_>| core::ptr::from_ref(request.subject).cast::<u8>();
+    // A patchable is known by its address, whatever the types of the references to it.
+    let address = |request: &Request<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
-    // The last one for a subject replaces those before it.
+    // The last one for a patchable replaces those before it.
     let mut kept: usize = 0;
     for at in 0..requests.len() {
         let Some(&request) = requests.get(at) else { break };
@@ -40,28 +41,35 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
 /// A list up to this size is kept between transactions.
 const KEPT_BYTES: usize = 384 * 1024;
 
-/// The edits of a transaction, and the pages that they are on.
+/// The changes of a transaction, and the pages that they are on.
 pub(super) struct Plan {
-    edits: List<Edit>,
+    pub(super) changes: List<SiteChange>,
     /// Which of them are of the longest [`Run`] whose sites change alike. Empty once they may have been sorted.
     run: Range<usize>,
     extents: List<Extent>,
     /// Some site loads its key, once the plan is carried out.
     loads: bool,
-    /// All sites do what is wanted without the plan: each edit is for a site that loads and shall fall through.
+    /// All sites do what is wanted without the plan: each change is for a site that loads and shall fall through.
     spare: bool,
     /// Some sites could stay as they are, and do what is wanted by a longer way.
     shortcuts: bool,
     /// They do.
     without: bool,
-    /// What cannot be changed beside threads stays as it is.
-    lenient: bool,
+    /// What cannot be changed stays as it is.
+    pub(super) lenient: bool,
+    /// Why something was left out, then.
+    left_out: Option<Error>,
+    /// Some site could not be looked at, or holds nothing that is known, and is not in the plan for that.
+    pub(super) skipped: bool,
+    /// Alternatives that strayed are not in the plan.
+    #[cfg(jumplabel_alternatives)]
+    pub(super) alternatives: bool,
 }
 
 impl Plan {
     pub(super) const fn new() -> Plan {
         Plan {
-            edits: List::new(),
+            changes: List::new(),
             run: 0..0,
             extents: List::new(),
             loads: false,
@@ -69,13 +77,22 @@ impl Plan {
             shortcuts: false,
             without: false,
             lenient: false,
+            left_out: None,
+            skipped: false,
+            #[cfg(jumplabel_alternatives)]
+            alternatives: false,
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.edits.truncate(0);
+        self.changes.truncate(0);
         self.run = 0..0;
         (self.loads, self.spare, self.shortcuts, self.without, self.lenient) = (false, false, false, false, false);
+        (self.left_out, self.skipped) = (None, false);
+        #[cfg(jumplabel_alternatives)]
+        {
+            self.alternatives = false;
+        }
     }
 
     /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
@@ -83,19 +100,42 @@ impl Plan {
         self.loads
     }
 
-    /// The plan was refused. The number of its sites, if each of them does what is wanted without it, by loading.
-    pub(super) fn go_on_loading(&mut self) -> Option<usize> {
-        self.loads |= self.spare;
-        self.spare.then_some(self.edits.len())
+    /// Whether each site of the plan does what is wanted without it, by loading.
+    pub(super) fn can_load_instead(&self) -> bool {
+        self.spare
+    }
+
+    /// The plan was refused, and its sites go on loading.
+    pub(super) fn load_instead(&mut self) {
+        self.loads = true;
     }
 
     /// The plan was refused, because there are threads that must not see it carried out: whether it goes on without what demands that.
-    pub(super) fn leave_out(&mut self) -> bool {
-        let all = self.edits.len();
+    pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
+        let all = self.changes.len();
         if self.lenient {
-            self.retain(&|edit| writes::look(edit.change).1 < Demand::NoWitness);
+            self.retain(&|change| hand_over::steps_and_demand(change.code).1 < Demand::Unexecuted);
         }
-        self.edits.len() < all
+        self.left_out = Some(refusal).filter(|_| self.changes.len() < all);
+        self.left_out.is_some()
+    }
+
+    /// Why the plan went on without some of its changes, if it did.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn left_out(&self) -> Option<Error> {
+        self.left_out
+    }
+
+    /// Whether some site is not in the plan although nobody knows that it is right.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn has_skipped(&self) -> bool {
+        self.skipped
+    }
+
+    /// Whether alternatives have to be brought back, too.
+    #[cfg(jumplabel_alternatives)]
+    pub(super) fn is_without_alternatives(&self) -> bool {
+        self.alternatives
     }
 
     /// Whether a plan without shortcuts would be another one.
@@ -103,12 +143,12 @@ impl Plan {
         self.shortcuts
     }
 
-    /// The address of the first edit.
+    /// The address of the first change.
     pub(super) fn first(&self) -> Option<usize> {
-        self.edits.first().map(|edit| edit.address)
+        self.changes.first().map(|change| change.address)
     }
 
-    /// The edits that carry out `requests`, those among them that make a way shorter only if `shortcuts`.
+    /// The changes that carry out `requests`, those among them that make a way shorter only if `shortcuts`.
     pub(super) fn collect(
         &mut self,
         requests: &[Request<'_>],
@@ -116,131 +156,130 @@ impl Plan {
         held: &Held<Objects>,
     ) -> Result<(), Error> {
         (self.spare, self.without) = (true, !shortcuts);
-        for request in requests {
-            let (subject, Some(aim)) = (request.subject, request.aim) else { continue };
-            self.add(subject, aim, false, held)?;
+        for object in object::all(held) {
+            // The requests are in the order of the index.
+            let mut place = 0;
+            for request in requests {
+                let (setting, purpose) = match request.effect {
+                    Effect::None => continue,
+                    Effect::Same(setting) => (setting, Purpose::Repair),
+                    Effect::New(setting) => (setting, Purpose::Change),
+                };
+                self.add(object, &mut place, request.patchable, setting, purpose, held)?;
+            }
         }
         Ok(())
     }
 
-    /// The edits that bring the sites of `subject` to the states that the compiler emits for what they do. (Sites that load because
-    /// they were never patched do more than that.)
-    pub(super) fn collect_emitted(&mut self, subject: &dyn Subject, held: &Held<Objects>) -> Result<(), Error> {
-        self.add(subject, subject.aim(), true, held)
-    }
-
-    /// The edits that bring the sites of `object` to what their subjects say: those of sites that are wrong now, or, if `loading`, of
-    /// the others, which load. If a site cannot be brought there, the others still are; the next change of its subject reports the
-    /// error.
-    #[cfg(jumplabel_sites)]
-    pub(super) fn collect_object(
+    /// The changes for the sites of `patchable`, which does what it did.
+    pub(super) fn collect_same(
         &mut self,
-        object: &crate::format::Object,
-        loading: bool,
+        patchable: &dyn Patchable,
+        purpose: Purpose,
         held: &Held<Objects>,
     ) -> Result<(), Error> {
-        self.lenient = true;
-        self.edits.reserve(object.table().len(), held.text())?;
-        for (entry, address) in index::sound(object, held) {
-            // SAFETY: an entry that was looked at, under the lock; the object of its subject was loaded before this one.
-            let Some(subject) = (unsafe { super::subject::of(entry, address) }) else { continue };
+        object::all(held).try_for_each(|object| self.add(object, &mut 0, patchable, patchable.setting(), purpose, held))
+    }
+
+    /// The changes that bring the sites of `patchable` in `object` to what `setting` asks of them. All entries of a kind and an arm go to
+    /// one state. `place` is what [`index::entries_behind`] wants.
+    fn add(
+        &mut self,
+        object: &crate::format::Object,
+        place: &mut usize,
+        patchable: &dyn Patchable,
+        setting: usize,
+        purpose: Purpose,
+        held: &Held<Objects>,
+    ) -> Result<(), Error> {
+        let entries = index::entries_behind(place, object, patchable.address(), held)?;
+        self.changes.reserve(entries.len(), held.platform())?;
+        // SAFETY: entries from the index, under the lock.
+        unsafe { self.add_entries(entries, patchable, setting, purpose) }
             // SAFETY: the same.
-            let found = unsafe { Found::at(entry, subject, subject.aim(), false, super::subject::in_copy) };
-            let Ok(found) = found else { continue };
-            // The next change of its subject takes a shortcut.
-            let due = !found.can_stay && edit::loads(entry, found.state) == loading;
-            if let Some(edit) = found.edit.filter(|_| due) {
-                self.edits.push(edit, held.text())?;
-            }
-        }
-        Ok(())
+            .map_err(|(entry, setting)| unsafe { complaint(entry, patchable, setting) })
     }
 
-    /// The edits that bring the sites of `subject` to what `aim` wants, in the state that the compiler emits for that if `as_emitted`.
-    /// All entries of a kind and an arm go to one state.
-    fn add(&mut self, subject: &dyn Subject, aim: usize, as_emitted: bool, held: &Held<Objects>) -> Result<(), Error> {
-        for object in object::all(held) {
-            let entries = index::entries(object, subject.address(), held)?;
-            self.edits.reserve(entries.len(), held.text())?;
-            // SAFETY: entries from the index, under the lock.
-            if let Err((entry, aim)) = unsafe { self.add_entries(entries, subject, aim, as_emitted) } {
-                // SAFETY: the same.
-                return Err(unsafe { complaint(entry, subject, aim) });
-            }
-        }
-        Ok(())
-    }
-
-    /// The part of [`add`](Self::add) for one object. Stops at an entry whose site cannot do what an aim says: it holds none of its states,
-    /// or there is none for the aim.
+    /// [`add`](Self::add) for entries. Stops at an entry whose site does not fit a setting: it holds none of its states,
+    /// or there is none for the setting.
     ///
     /// # Safety
     /// Entries from the index, under the lock.
     unsafe fn add_entries<'held>(
         &mut self,
         entries: index::Entries<'held>,
-        subject: &dyn Subject,
-        aim: usize,
-        as_emitted: bool,
+        patchable: &dyn Patchable,
+        setting: usize,
+        purpose: Purpose,
     ) -> Result<(), (&'held Entry, usize)> {
         let mut at = 0;
         while let Some(entry) = entries.get(at) {
             // SAFETY: by the contract.
-            let found = unsafe { Found::at(entry, subject, aim, as_emitted, |_, _| None) };
-            let Found { state, to, mut edit, can_stay } = found.map_err(|aim| (entry, aim))?;
-            self.loads |= edit::loads(entry, to);
-            self.spare &= edit.is_none() || edit::loads(entry, state);
-            self.shortcuts |= can_stay && !self.without;
-            if can_stay & self.without {
-                edit = None;
+            let compared =
+                unsafe { Comparison::at(entry, patchable, setting, purpose == Purpose::RestorePristine, nothing) };
+            let Comparison { holds, mut wanted, mut change, can_stay } =
+                compared.map_err(|setting| (entry, setting))?;
+            let loads = site_change::loads(entry, holds);
+            if purpose == Purpose::Repair {
+                // By a longer way, it does what it shall.
+                if can_stay | loads {
+                    (wanted, change) = (holds, None);
+                }
+            } else {
+                self.loads |= site_change::loads(entry, wanted);
+                self.shortcuts |= can_stay && !self.without;
             }
-            self.edits.extend(|| edit.take());
+            self.spare &= change.is_none() || loads;
+            if can_stay & self.without {
+                change = None;
+            }
+            self.changes.extend(true, || change.take());
             at += 1;
             // Most sites are of the kind and in the state of the one before.
             if at < entries.len()
-                && let Some(run) = Run::of(entry, state, to)
+                && let Some(run) = Run::of(entry, holds, wanted)
             {
-                let (before, alike) = (self.edits.len(), run.is_alike());
+                let (before, alike) = (self.changes.len(), run.is_alike());
                 // SAFETY: by the contract.
-                at = unsafe { run.add(entries, at, &mut self.edits) };
-                if alike && self.edits.len() - before > self.run.len() {
-                    self.run = before..self.edits.len();
+                at = unsafe { run.add(entries, at, &mut self.changes) };
+                if alike && self.changes.len() - before > self.run.len() {
+                    self.run = before..self.changes.len();
                 }
             }
         }
         Ok(())
     }
 
-    /// Keeps the edits that `keep` says.
-    #[inline(never)] // Once in a program is enough.
-    pub(super) fn retain(&mut self, keep: &dyn Fn(&Edit) -> bool) {
-        self.edits.retain(|edit, _| keep(edit));
+    /// Keeps the changes that `keep` says.
+    #[inline(never)]
+    pub(super) fn retain(&mut self, keep: &dyn Fn(&SiteChange) -> bool) {
+        self.changes.retain(|change, _| keep(change));
     }
 
     /// Gives all memory back.
     #[cfg(jumplabel_sites)]
-    pub(super) fn free(&mut self, text: &dyn Text) {
-        self.edits.free(text);
-        self.extents.free(text);
+    pub(super) fn free(&mut self, platform: &dyn Platform) {
+        self.changes.free(platform);
+        self.extents.free(platform);
     }
 
-    /// Makes room for the edits of any subject, if all objects have `sites` sites, but no more than would be kept.
-    pub(super) fn prepare(&mut self, sites: usize, text: &dyn Text) -> Result<(), Error> {
-        self.edits.reserve(sites.min(KEPT_BYTES / size_of::<Edit>()), text)?;
-        self.extents.reserve(1, text)
+    /// Makes room for the changes of any patchable, if all objects have `sites` sites, but no more than would be kept.
+    pub(super) fn prepare(&mut self, sites: usize, platform: &dyn Platform) -> Result<(), Error> {
+        self.changes.reserve(sites.min(KEPT_BYTES / size_of::<SiteChange>()), platform)?;
+        self.extents.reserve(1, platform)
     }
 
     /// Gives memory back, if it is too much to be kept.
-    pub(super) fn shrink(&mut self, text: &dyn Text) {
-        if self.edits.bytes() + self.extents.bytes() > KEPT_BYTES {
-            self.edits.free(text);
-            self.extents.free(text);
+    pub(super) fn shrink(&mut self, platform: &dyn Platform) {
+        if self.changes.bytes() + self.extents.bytes() > KEPT_BYTES {
+            self.changes.free(platform);
+            self.extents.free(platform);
         }
     }
 
     /// What is to be written. `None` if there is nothing to do.
-    #[inline(never)] // Once in a program is enough.
-    pub(super) fn work(&mut self, text: &dyn Text) -> Result<Option<Work<'_>>, Error> {
-        Work::of(&mut self.edits, core::mem::take(&mut self.run), &mut self.extents, text)
+    #[inline(never)]
+    pub(super) fn schedule(&mut self, platform: &dyn Platform) -> Result<Option<Schedule<'_>>, Error> {
+        Schedule::of(&mut self.changes, core::mem::take(&mut self.run), &mut self.extents, platform)
     }
 }

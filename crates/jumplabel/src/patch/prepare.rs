@@ -1,13 +1,15 @@
 //! Work of the first flip that a program can have done before it.
 
 use super::carry_out::refusal;
+#[cfg(jumplabel_sites)]
+use super::purpose::Purpose;
 use super::{Lock, TRANSACTION, Transaction, in_flight};
 use crate::error::{Error, Refusals};
+use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
-use crate::text::{Held, Summary, WriterKind};
 
-/// Does in advance what the first flip of a process does beside flipping: the shared pages, the registration for core sync
-/// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of edits, and the trial of
+/// Does in advance what the first flip of a process does beside flipping: the state of the process, the registration for core sync
+/// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of changes, and the trial of
 /// the writers that are chosen for few and for many sites. No flip needs it; it is for programs that have no time at their
 /// first flip. It also patches the sites of keys declared `or_load` that still load and should fall through: from then on they
 /// cost as much as others.
@@ -21,7 +23,7 @@ use crate::text::{Held, Summary, WriterKind};
 /// [`RawKey::seal`](crate::RawKey::seal). A refused core sync is no error here: each flip says what it means for that flip.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
-    let text = lock.text();
+    let platform = lock.platform();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
@@ -34,13 +36,13 @@ pub fn prepare() -> Result<(), Error> {
     if sites == 0 {
         return Ok(()); // Nothing to be written.
     }
-    plan.prepare(sites, text)?;
-    in_flight.prepare(text)?;
-    prepare_writer(1, &mut lock.platform)?;
-    prepare_writer(usize::MAX, &mut lock.platform)?;
+    plan.prepare(sites, platform)?;
+    in_flight.prepare(platform)?;
+    prepare_writer(1, &mut lock.platform_state)?;
+    prepare_writer(usize::MAX, &mut lock.platform_state)?;
     #[cfg(jumplabel_sites)]
     super::transaction(&mut [], &mut lock, &|_, plan, held| {
-        object::all(held).try_for_each(|object| plan.collect_object(object, true, held))
+        object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
     })?;
     Ok(())
 }
@@ -57,18 +59,18 @@ pub fn probe() -> Result<WriterKind, Error> {
     if cfg!(not(jumplabel_sites)) {
         return Err(Error::NoWriter);
     }
-    prepare_writer(1, &mut Lock::take()?.platform)
+    prepare_writer(1, &mut Lock::take()?.platform_state)
 }
 
-/// Proves the writer that is chosen for so many sites.
+/// Proves the writer that is chosen for this number of sites.
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
-    let summary = Summary { sites, pages: 1, spans: 1, steps: 1, whole: false, unsynced: false };
+    let summary = Summary { sites, pages: 1, spans: 1, steps: 1, single_store: false, unsynced: false };
     let mut refused = Refusals::default();
-    let writers = held.text().writers(&summary, held);
+    let writers = held.platform().writers(&summary, held);
     for kind in writers.iter() {
-        match held.text().prepare(kind, held) {
+        match held.platform().prepare(kind, held) {
             Ok(()) => return Ok(kind),
-            Err(errno) => refused.note(kind, errno),
+            Err(refusal) => refused.note(kind, refusal),
         }
     }
     Err(refusal(None, None, refused, &writers))

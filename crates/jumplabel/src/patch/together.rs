@@ -1,30 +1,30 @@
 //! Patch points that change together, in all objects. Those of one object name a key of the object's; a transaction changes these keys.
 
-use super::{Lock, Outcome, Request, Subject, commit_locked};
+use super::{Lock, Outcome, Patchable, Request, commit_locked};
 use crate::error::Error;
 use crate::format::Entry;
-use crate::key::count::Change;
-use crate::key::raw::RawKey;
+use crate::platform::list::Owned;
+use crate::raw::count::Change;
+use crate::raw::key::RawKey;
 use crate::site::{index, object};
-use crate::text::list::Owned;
 
-/// Carries out a change of each key that entries of a sort name. All or nothing. `subject`: what such a key is to a transaction.
+/// Carries out a change of each key that entries of a sort name. All or nothing. `patchable`: what such a key is to a transaction.
 ///
 /// # Safety
 /// Entries of this sort name keys.
 pub(crate) unsafe fn commit_all(
     is_one: fn(&Entry) -> bool,
-    subject: fn(&'static RawKey) -> &'static dyn Subject,
+    patchable: fn(&'static RawKey) -> &'static dyn Patchable,
     change: Change,
     lock: &mut Lock,
 ) -> Result<Outcome, Error> {
-    let mut requests = Owned::new(lock.text());
+    let mut requests = Owned::new(lock.platform());
     let mut last = 0;
     // In the order of their addresses, so that each comes once.
     while let Some(next) = addresses(is_one, lock).filter(|key| *key > last).min() {
         // SAFETY: by the contract. The lock keeps its object loaded for as long as it is used.
         let key = unsafe { &*(next as *const RawKey) };
-        requests.push(Request::new(subject(key), change as usize))?;
+        requests.push(Request::new(patchable(key), change as usize))?;
         last = next;
     }
     commit_locked(requests.list.as_mut_slice(), lock)

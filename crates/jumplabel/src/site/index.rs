@@ -9,7 +9,9 @@
 //!   a site in code that was freed             no              nothing: it is not written any more
 //!   a key, and a site or target that are      yes             flips of that key
 //!     not code of the object
+//!   a site in code of which a copy runs       yes             nothing: flips of that key are refused as CopiedCode
 //!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
+//!   arms that cannot be read now              yes             flips of that key are refused as Unreadable, until they can
 //!   no key                                    no              flips of all keys that it may be of: those in its object,
 //!                                                             or all, if the way to the key's address is lost
 //! ```
@@ -18,11 +20,14 @@
 
 use core::sync::atomic::Ordering;
 
+pub(crate) use super::Entries;
+use super::readable;
+use super::search::{below, near_below};
 use crate::arch::{Kind, Native, Target};
 use crate::error::Error;
 use crate::format::{self, Arm, Entry, KEY_BYTES, Object};
+use crate::platform::{Held, Image, Objects};
 use crate::sort::sort_unstable_by;
-use crate::text::{Held, Image, Objects};
 
 /// The entries of `object` whose key is at `key`, in the order of their addresses.
 pub(crate) fn entries<'held>(
@@ -30,70 +35,58 @@ pub(crate) fn entries<'held>(
     key: usize,
     held: &'held Held<Objects>,
 ) -> Result<Entries<'held>, Error> {
-    let numbers = numbers(object, key, held)?;
+    entries_behind(&mut 0, object, key, held)
+}
+
+/// The same, for a caller that asks for one key after the other, in the order of their addresses: `place` is where in the index the last
+/// one was found, 0 for the first.
+pub(crate) fn entries_behind<'held>(
+    place: &mut usize,
+    object: &'held Object,
+    key: usize,
+    held: &'held Held<Objects>,
+) -> Result<Entries<'held>, Error> {
+    let numbers = numbers(place, object, key, held)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
         refuse(object, key, held)?;
     }
-    Ok(Entries { table: object.table(), numbers })
-}
-
-/// Entries of one key in a table.
-#[derive(Clone, Copy)]
-pub(crate) struct Entries<'held> {
-    table: &'held [Entry],
-    numbers: &'held [u32],
-}
-
-impl<'held> Entries<'held> {
-    /// How many they are.
-    pub(crate) fn len(self) -> usize {
-        self.numbers.len()
-    }
-
-    /// The entry at a place in the order of the sites' addresses.
-    #[inline]
-    pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
-        // SAFETY: the numbers of an index are those of the table's entries, each once.
-        self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
-    }
-
-    /// All of them.
-    pub(crate) fn iter(self) -> impl Iterator<Item = &'held Entry> {
-        (0..).map_while(move |at| self.get(at))
+    let entries = Entries { table: object.table(), numbers };
+    match if readable::are_known(entries) { None } else { readable::first_hidden(entries) } {
+        Some(address) => Err(Error::Unreadable { address }),
+        None => Ok(entries),
     }
 }
 
 /// How many entries say that their key is at `key`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
-    Ok(numbers(object, key, held)?.len())
+    Ok(numbers(&mut 0, object, key, held)?.len())
 }
 
-fn numbers<'held>(object: &'held Object, key: usize, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
+fn numbers<'held>(
+    place: &mut usize,
+    object: &'held Object,
+    key: usize,
+    held: &'held Held<Objects>,
+) -> Result<&'held [u32], Error> {
     let table = object.table();
     let order = order(object, held)?;
-    let from_there = order.get(below(order, table, key)..).unwrap_or_default();
+    *place += match order.get(*place..) {
+        // The next one that is asked for is close.
+        Some(rest) if *place > 0 => near_below(rest, table, key),
+        _ => below(order, table, key),
+    };
+    let from_there = order.get(*place..).unwrap_or_default();
     // Most keys have few sites: their end is close.
-    let beyond = |&step: &usize| from_there.get(step).is_none_or(|&number| key_of(table, number) > key);
-    let near = (0..usize::BITS).map(|bit| 1 << bit).find(beyond).unwrap_or(usize::MAX);
-    let near = from_there.get(..near).unwrap_or(from_there);
-    Ok(near.get(..below(near, table, key.saturating_add(1))).unwrap_or_default())
+    Ok(from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default())
 }
 
-/// How many of `numbers`, which are ordered by their keys, are of a key below `limit`.
-#[inline(never)] // Once in a program is enough.
-fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
-    numbers.partition_point(|&number| key_of(table, number) < limit)
-}
-
-/// The key of an entry by its number. All numbers are of entries; for a number without an entry, the largest address.
-fn key_of(table: &[Entry], number: u32) -> usize {
-    table.get(number as usize).map_or(usize::MAX, Entry::key)
-}
-
-/// Builds the index of `object`, if it is missing.
+/// Builds the index of `object`, if it is missing. Refuses an object of whose sites copies run.
 pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> {
-    order(object, held).map(drop)
+    order(object, held)?;
+    let Some(image) = object.image(held) else { return Ok(()) };
+    let copied = object.table().iter().map(Entry::code).find(|&address| image.is_copied(address));
+    copied.map_or(Ok(()), |address| Err(Error::CopiedCode { address }))
 }
 
 /// The index; builds it if it is missing.
@@ -102,7 +95,7 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
     let built = object.index.load(Ordering::Acquire);
     if !built.is_null() {
         let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
-        // SAFETY: so many numbers, published below, freed under the lock when the object goes.
+        // SAFETY: as many numbers were allocated; they were published below, freed under the lock when the object goes.
         return Ok(unsafe { core::slice::from_raw_parts(built, len) });
     }
     let image = object.image(held);
@@ -112,7 +105,7 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
         return Ok(&[]);
     }
     let bytes = len * size_of::<u32>();
-    let memory = held.text().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
+    let memory = held.platform().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
     // SAFETY: `allocate` gives zeroed memory of that size, aligned to a page, to nobody else.
     let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
     let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
@@ -132,12 +125,23 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     for entry in object.table() {
         let verdict = Verdict::of(entry, object, image);
         len += usize::from(verdict.key().is_some());
-        if matches!(verdict, Verdict::Damaged(_) | Verdict::Unknown(_) | Verdict::Lost { .. }) {
+        if !matches!(verdict, Verdict::Sound(_) | Verdict::Nobodys | Verdict::Freed) {
             damaged = core::ptr::from_ref(entry) as usize;
         }
     }
     object.damaged.store(damaged, Ordering::Relaxed);
     len
+}
+
+/// Refuses an object that has an index, if an entry of it is damaged or of a kind that nobody knows.
+#[cfg(jumplabel_sites)]
+pub(crate) fn first_damaged(object: &Object) -> Result<(), Error> {
+    let entry = object.damaged.load(Ordering::Relaxed);
+    // SAFETY: an entry of the table, whose object the caller keeps loaded; or null.
+    match unsafe { (entry as *const Entry).as_ref() } {
+        Some(found) => found.known_kind().and(Err(Error::DamagedTable { entry })),
+        None => Ok(()),
+    }
 }
 
 /// Refuses to flip the key at `key` if an entry of `object` is damaged that is, or may be, of that key.
@@ -147,12 +151,18 @@ fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error
     for entry in object.table() {
         let concerns = match Verdict::of(entry, object, image.as_ref()) {
             Verdict::Sound(_) | Verdict::Nobodys | Verdict::Freed => false,
+            Verdict::Copied(own) if own == key => return Err(Error::CopiedCode { address: entry.code() }),
+            Verdict::Copied(_) => false,
             Verdict::Unknown(own) if own == key => return entry.known_kind().map(drop),
             Verdict::Unknown(_) => false,
             Verdict::Damaged(own) => own == key,
-            Verdict::Lost { anywhere } => anywhere || image.is_some_and(|image| image.contains_key(key)),
+            Verdict::Lost { anywhere } => anywhere || image.as_ref().is_some_and(|image| image.contains_key(key)),
         };
         if concerns {
+            let target = entry.target();
+            if image.as_ref().is_some_and(|image| image.contains_code(target, 1)) && !readable::can_read(target, 1) {
+                return Err(Error::Unreadable { address: target });
+            }
             return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
         }
     }
@@ -168,8 +178,10 @@ enum Verdict {
     Nobodys,
     /// Its site is gone.
     Freed,
-    /// Its key is here; its site or its target is not code of the object.
+    /// Its key is here; its site or its target is not code of the object, or its arms cannot be read now.
     Damaged(usize),
+    /// Its key is here; what runs of its site is a copy.
+    Copied(usize),
     /// Its key is here; its kind is not known.
     Unknown(usize),
     /// It does not lead to a key. Its key is one of the object's, or may be any.
@@ -177,7 +189,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    /// Reads nothing but the entry and, if the entry is indirect, a slot that lies in the object.
+    /// Reads nothing but the entry, its arms, and, if the entry is indirect, a slot that lies in the object.
     fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         let word = format::relative(&raw const entry.key);
         let Some(image) = image else {
@@ -204,13 +216,10 @@ impl Verdict {
         if image.is_freed(entry.code(), entry.bytes()) {
             return Verdict::Freed;
         }
-        // `Code::read` reads four bytes at least. An instruction with a lock prefix has that many.
-        #[cfg(not(jumplabel_short_engine))]
-        let bytes = entry.bytes().max(4);
-        // Of a site of two bytes it reads two.
-        #[cfg(jumplabel_short_engine)]
-        let bytes = if entry.bytes() == 2 { 2 } else { entry.bytes().max(4) };
-        let whole = image.contains_code(entry.code(), bytes) && leads_into(entry, image);
+        if image.is_copied(entry.code()) {
+            return Verdict::Copied(key);
+        }
+        let whole = image.contains_code(entry.code(), readable::read_bytes(entry)) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
     }
 
@@ -220,25 +229,26 @@ impl Verdict {
 
     fn key(self) -> Option<usize> {
         match self {
-            Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Unknown(key) => Some(key),
+            Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Copied(key) | Verdict::Unknown(key) => Some(key),
             Verdict::Nobodys | Verdict::Freed | Verdict::Lost { .. } => None,
         }
     }
 }
 
-/// Whether what an entry leads to is code of the object: its target, or each of its arms.
+/// Whether what an entry leads to is code of the object: its target, or each of its arms. False if the arms cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     if let Target::Code(bytes) = Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
         return image.contains_code(target, bytes);
     }
     let word = size_of::<u32>();
+    let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
     target.is_multiple_of(word)
-        && image.contains_code(target, word)
-        // SAFETY: aligned, and in the object's code.
+        && is_there(word)
+        // SAFETY: aligned, in the object's code, and readable.
         && unsafe { (target as *const u32).read() as usize }
             .checked_mul(size_of::<Arm>())
-            .is_some_and(|arms| image.contains_code(target + word, arms))
+            .is_some_and(|arms| is_there(word.saturating_add(arms)))
         && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
 }
 
@@ -282,6 +292,6 @@ pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
         // SAFETY: from `allocate` with this size, and nobody holds a slice of it: the lock is held.
-        unsafe { held.text().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
+        unsafe { held.platform().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
     }
 }

@@ -17,10 +17,38 @@
 
 pub mod index;
 pub mod object;
+pub(crate) mod readable;
+mod search;
 
 use crate::arch::{Arch, Kind, Native};
 use crate::error::Error;
 use crate::format::Entry;
+
+/// Entries of one key in a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Entries<'held> {
+    table: &'held [Entry],
+    numbers: &'held [u32],
+}
+
+impl<'held> Entries<'held> {
+    /// How many they are.
+    pub(crate) fn len(self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The entry at a place in the order of the sites' addresses.
+    #[inline]
+    pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
+        // SAFETY: the numbers of an index are those of the table's entries, each once.
+        self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
+    }
+
+    /// All of them.
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'held Entry> {
+        (0..).map_while(move |at| self.get(at))
+    }
+}
 
 impl Entry {
     /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. A naked key's function, whose arm is false,
@@ -37,7 +65,7 @@ impl Entry {
     }
 
     /// Bytes of the site; if its kind is not known, those of a check.
-    #[inline(never)] // Once in a program is enough.
+    #[inline(never)]
     pub(crate) fn bytes(&self) -> usize {
         let (changes, _) = self.changes();
         if changes != 0 {

@@ -1,14 +1,14 @@
-//! Objects: executables and shared libraries, each with its own table, in [`copies`] of this library.
+//! Objects: executables and shared libraries, each with its own table, in [`instances`] of this library.
 
 use core::sync::atomic::Ordering;
 
 use crate::arch::{Arch, Native};
 use crate::format::{Object, Runtime};
-use crate::text::{Held, Image, Objects, copies};
+use crate::platform::{Held, Image, Objects, instances};
 #[cfg(jumplabel_sites)]
 use crate::{
     format::{GUARDED, IN_PROGRAM, STAYS, UP},
-    text::Text,
+    platform::Platform,
 };
 
 impl Object {
@@ -26,13 +26,13 @@ impl Object {
     /// Its bounds in memory; `None` if the platform cannot tell them.
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: its own words; an object of the list is loaded.
-        unsafe { held.text().image(self.place()) }
+        unsafe { held.platform().image(self.place()) }
     }
 
-    /// Finds out where it is, if `text` knows. Calls the dynamic loader.
+    /// Finds out where it is, if `platform` knows. Calls the dynamic loader.
     #[cfg(jumplabel_sites)]
-    pub(crate) fn locate(&self, text: &dyn Text) {
-        let place = text.place(core::ptr::from_ref(self) as usize);
+    pub(crate) fn locate(&self, platform: &dyn Platform) {
+        let place = platform.place(core::ptr::from_ref(self) as usize);
         if place.words == [0; 3] && self.place() != [0; 3] {
             return; // A platform that leaves that to the one before.
         }
@@ -43,13 +43,13 @@ impl Object {
     }
 }
 
-/// All copies of this library. The lock keeps them loaded.
+/// All instances of this library. The lock keeps them loaded.
 pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Runtime> + use<> {
     // SAFETY: the lock is held.
-    unsafe { copies::from(held.text().runtimes()) }
+    unsafe { instances::from(held.platform().runtimes()) }
 }
 
-/// All objects of all copies. The lock keeps them loaded.
+/// All objects of all instances. The lock keeps them loaded.
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
     All(runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object })))
 }
@@ -59,14 +59,14 @@ struct All<I>(I);
 impl<I: Iterator> Iterator for All<I> {
     type Item = I::Item;
 
-    #[inline(never)] // Once in a program is enough.
+    #[inline(never)]
     fn next(&mut self) -> Option<I::Item> {
         self.0.next()
     }
 }
 
 /// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.
-#[inline(never)] // Once in a program is enough.
+#[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))
@@ -77,5 +77,5 @@ pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, 1);
-    all(held).any(|object| object.image(held).is_some_and(lies_in)) || held.text().is_code(address)
+    all(held).any(|object| object.image(held).is_some_and(lies_in)) || held.platform().is_code(address)
 }

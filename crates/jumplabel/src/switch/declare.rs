@@ -1,6 +1,7 @@
 //! The macros: `modes!`, `static_mode!`, `static_switch!`.
 
-/// Declares an enum of modes, 2 to 255, without fields or numbers of their own. It is `Copy`, `Eq` and `Debug`.
+/// Declares an enum of modes, 2 to 255, without fields or numbers of their own. It is `Clone`, `Copy`, `PartialEq`, `Eq` and `Debug`:
+/// what you do not derive of these is derived for you, and `#[derive(..)]` may name any other traits.
 ///
 /// ```
 /// jumplabel::modes! {
@@ -16,9 +17,62 @@
 /// ```
 #[macro_export]
 macro_rules! modes {
-    ($(#[$attr:meta])* $vis:vis enum $name:ident { $($(#[$of:meta])* $mode:ident),+ $(,)? }) => {
-        $(#[$attr])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    ($($declaration:tt)*) => {
+        $crate::__modes! { {
+            {::core::clone::Clone,} {::core::marker::Copy,} {::core::cmp::PartialEq,} {::core::cmp::Eq,} {::core::fmt::Debug,}
+        } [] $($declaration)* }
+    };
+}
+
+/// Goes through the attributes, and says which of the five traits none of them derives.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modes {
+    ($missing:tt [$($done:tt)*] #[derive($($derived:tt)*)] $($rest:tt)*) => {
+        $crate::__modes_derived! { $missing [$($derived)*] [$($done)* #[derive($($derived)*)]] $($rest)* }
+    };
+    ($missing:tt [$($done:tt)*] #[$($attr:tt)*] $($rest:tt)*) => {
+        $crate::__modes! { $missing [$($done)* #[$($attr)*]] $($rest)* }
+    };
+    ({{} {} {} {} {}} $attributes:tt $($rest:tt)*) => {
+        $crate::__modes_enum! { $attributes $($rest)* }
+    };
+    ({$({$($trait:tt)*})*} [$($done:tt)*] $($rest:tt)*) => {
+        $crate::__modes_enum! { [$($done)* #[derive($($($trait)*)*)]] $($rest)* }
+    };
+}
+
+/// Goes through what an attribute derives: a trait is the last name of a path.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modes_derived {
+    ($missing:tt [] $($rest:tt)*) => { $crate::__modes! { $missing $($rest)* } };
+    ({$clone:tt $copy:tt $partial:tt $eq:tt $debug:tt} [Clone $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { {{} $copy $partial $eq $debug} [$($derived)*] $($rest)* }
+    };
+    ({$clone:tt $copy:tt $partial:tt $eq:tt $debug:tt} [Copy $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { {$clone {} $partial $eq $debug} [$($derived)*] $($rest)* }
+    };
+    ({$clone:tt $copy:tt $partial:tt $eq:tt $debug:tt} [PartialEq $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { {$clone $copy {} $eq $debug} [$($derived)*] $($rest)* }
+    };
+    ({$clone:tt $copy:tt $partial:tt $eq:tt $debug:tt} [Eq $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { {$clone $copy $partial {} $debug} [$($derived)*] $($rest)* }
+    };
+    ({$clone:tt $copy:tt $partial:tt $eq:tt $debug:tt} [Debug $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { {$clone $copy $partial $eq {}} [$($derived)*] $($rest)* }
+    };
+    ($missing:tt [$other:tt $($derived:tt)*] $($rest:tt)*) => {
+        $crate::__modes_derived! { $missing [$($derived)*] $($rest)* }
+    };
+}
+
+/// The enum.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modes_enum {
+    ([$($attributes:tt)*] $vis:vis enum $name:ident { $($(#[$of:meta])* $mode:ident),+ $(,)? }) => {
+        $($attributes)*
         #[repr(u8)]
         $vis enum $name { $($(#[$of])* $mode),+ }
 
@@ -32,6 +86,9 @@ macro_rules! modes {
             }
         }
         const _: ::core::primitive::u8 = $crate::switch::count_of::<$name>();
+    };
+    ($attributes:tt $($other:tt)*) => {
+        compile_error!("expected an enum of 2 to 255 modes, without fields and numbers: `pub enum Name { First, Second }`");
     };
 }
 
@@ -62,7 +119,7 @@ macro_rules! __static_mode {
         // In the namespace of types; the static is in that of values.
         $($cfg)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::exhaustive_enums)]
         $vis enum $name {}
 
         $($cfg)*
@@ -81,7 +138,7 @@ macro_rules! __static_mode {
             };
             #[inline(never)] // One in a program.
             fn record() {
-                $crate::__declaration!($name, 0, $crate::record::declaration::Texts::of_path(
+                $crate::__declaration!($name, 0, $crate::key_record::declaration::Texts::of_path(
                     [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
                 $crate::__key_link_in_function!($name, []);
             }
@@ -103,7 +160,7 @@ macro_rules! __static_mode {
 /// ```
 ///
 /// The mode is a static by its path. One instruction, a jump to the arm; no load, no compare. Writes no register; the flags change.
-/// Beside it, for each arm: 8 bytes in the text behind the function, and on x86-64 13 more of a stub, which runs only while the mode
+/// Beside it, for each arm: 8 bytes in the text after the function, and on x86-64 13 more of a stub, which runs only while the mode
 /// changes. Safe anywhere, signal handlers included.
 #[macro_export]
 macro_rules! static_switch {
@@ -113,6 +170,8 @@ macro_rules! static_switch {
         enum __EachArmOnce { $($arm),+ }
         // The assembler would take any static of this name. No reference: one to a reference to a mode would become one to a mode.
         let _: *const $crate::StaticMode<$mode> = &raw const $mode;
+        // No code, and to clippy a call, so that it does not take a loop with this condition for one that never ends.
+        let _ = ::core::option::Option::Some(());
         // Each way of the mode is a constant, so that the compiler makes one of the two choices.
         match $crate::__switch!($mode, $($arm),+) {
             $(__Modes::$arm => $value,)+

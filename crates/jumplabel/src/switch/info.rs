@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::RawMode;
 use crate::format::Declaration;
-use crate::record::Record;
-use crate::record::name::{Number, Tail};
+use crate::key_record::Record;
+use crate::key_record::name::{Number, Tail};
 
 /// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it is loaded.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl ModeInfo {
     /// The record of a mode.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> ModeInfo {
         // SAFETY: by the contract.
-        let mode: &'static RawMode = unsafe { record.subject(0) };
+        let mode: &'static RawMode = unsafe { record.patchable(0) };
         let &Declaration { line, column, .. } = record.declaration();
         ModeInfo {
             path: record.path(),

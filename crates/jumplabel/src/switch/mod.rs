@@ -40,15 +40,14 @@
 
 mod declare;
 pub(crate) mod info;
-pub(crate) mod raw;
 
 use core::marker::PhantomData;
 
 use crate::error::Error;
 use crate::format::MODE;
+use crate::key_record::declaration::Keys;
 use crate::patch::{self, Lock, Outcome, Request, Settable};
-use crate::record::declaration::Keys;
-pub use raw::RawMode;
+pub use crate::raw::mode::RawMode;
 
 /// An enum of modes. [`modes!`](crate::modes) declares it.
 ///
@@ -137,7 +136,8 @@ impl<D: Declared> StaticMode<D> {
         unsafe { *D::Modes::ALL.get_unchecked(usize::from(self.raw.get())) }
     }
 
-    /// Makes all switches take the arm of `mode` from now on. Nothing to do if they do.
+    /// Makes all switches take the arm of `mode` from now on. If that is the mode already, it only looks at the switches, and brings those back
+    /// that something outside the library has changed.
     ///
     /// When it returns, every switch that starts later, on any thread, takes that arm (see [`Visibility`](crate::Visibility) for the
     /// one exception, which is reported). While it runs, each takes the old arm or the new one. Costs what the first flip of a key
@@ -179,7 +179,12 @@ impl RawMode {
     /// # Errors
     /// [`Error::NoSuchMode`]; [`Error::IsTable`]; otherwise as [`StaticMode::set`].
     pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
-        patch::commit(&mut [Request::new(self, mode)])
+        patch::commit(&mut [self.change_to(mode, 0)])
+    }
+
+    /// A change to the mode of any number, with bits that say for how long ([`patch::LENT`]). No mode has the number 255.
+    pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
+        Request::new(self, mode.min(u8::MAX.into()) | stay)
     }
 
     /// [`StaticMode::seal`].

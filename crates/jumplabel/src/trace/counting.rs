@@ -1,7 +1,7 @@
 //! Counts readers in two words; new readers take the word whose turn it is.
 //!
 //! ```text
-//!   word    generation (32) │ count (32)       0 in a process that was copied: the system wipes the words there
+//!   word    generation (32) │ count (32)       0 in a process that was forked: the system wipes the words there
 //! ```
 //!
 //! A reader counts itself and then loads a list. Whoever has taken a list away and then sees each of the readers' words at 0 once knows
@@ -35,7 +35,7 @@ impl Word {
     /// Counts one in, and returns the generation in which it is counted. If nobody is inside, that is a new one, from
     /// `new_generation`.
     ///
-    /// One instruction counts and looks at the generation: a process may be copied anywhere else.
+    /// One instruction counts and looks at the generation: a process may be forked anywhere else.
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
         let mut held = self.0.load(Ordering::Relaxed);
         loop {

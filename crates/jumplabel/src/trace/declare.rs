@@ -46,7 +46,7 @@ macro_rules! __tracepoint {
     ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $group:ident $name:ident ($($argument:ident: $type:ty),*)) => {
         $($cfg)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::exhaustive_enums)]
         $vis enum $name {}
         $($cfg)*
         $($attr)*
@@ -56,7 +56,7 @@ macro_rules! __tracepoint {
         $($cfg)*
         const _: () = {
             $crate::__tracepoint_walk! { $group $name [] [$($type),*] [__a __b __c __d __e __f __g __h __i __j __k __l __m __n __o __p] }
-            $crate::__declaration!($name.call, 0, $crate::record::declaration::Texts::of_path(
+            $crate::__declaration!($name.call, 0, $crate::key_record::declaration::Texts::of_path(
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, fn($($type),*), __walk);
             #[allow(clippy::undocumented_unsafe_blocks)]
@@ -112,15 +112,15 @@ macro_rules! __tracepoint_record {
         $crate::__declaration!(
             $name.key,
             ::core::mem::offset_of!($crate::Tracepoint<$name>, key),
-            $crate::record::declaration::Texts::of_place(
+            $crate::key_record::declaration::Texts::of_place(
                 ::core::concat!(::core::module_path!(), "::", ::core::stringify!($name)),
                 ::core::concat!(::core::stringify!($name), ".key"),
                 &[::core::concat!(::core::stringify!($group), ":", ::core::stringify!($name))],
                 ::core::file!()
             )
         );
-        fn __jumplabel_meta() -> $crate::record::meta::Meta {
-            $crate::record::meta::Meta::of(&$name.probes)
+        fn __jumplabel_meta() -> $crate::key_record::meta::Meta {
+            $crate::key_record::meta::Meta::of(&$name.probes)
         }
         $crate::__key_link_in_function!($name, [__jumplabel_meta]);
     }};
@@ -129,10 +129,10 @@ macro_rules! __tracepoint_record {
 /// Tells the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
 /// As long as there is no probe, it is one instruction that falls through, and the arguments are not evaluated. With one plain `fn`, it
-/// is a direct call of that, by way of a trampoline. With a closure, or with several probes, it is a call of a function that goes through
+/// is a direct call of that, through a trampoline. With a closure, or with several probes, it is a call of a function that goes through
 /// them. Safe in signal handlers, if the probes are. Its type is `()`.
 ///
-/// If a probe panics, the panic arrives here, and the probes behind it are not called.
+/// If a probe panics, the panic arrives here, and the probes after it are not called.
 #[macro_export]
 macro_rules! emit {
     ($($point:ident)::+ $(, $argument:expr)* $(,)?) => {

@@ -3,7 +3,7 @@
 use super::Probes;
 use crate::error::Error;
 use crate::key::info::KeyInfo;
-use crate::record::name::Number;
+use crate::key_record::name::Number;
 
 /// A tracepoint, as introspection shows it.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ impl TracepointInfo {
     }
 }
 
-/// `net:packet, 2 probes`. Alternate (`{:#}`): with the place of the declaration behind the name.
+/// `net:packet, 2 probes`. Alternate (`{:#}`): with the place of the declaration after the name.
 impl core::fmt::Display for TracepointInfo {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.key.fmt(f)?;
@@ -31,7 +31,7 @@ impl core::fmt::Display for TracepointInfo {
     }
 }
 
-/// Calls `visit` for each tracepoint of the objects that use this copy of the library; otherwise as
+/// Calls `visit` for each tracepoint of the objects that use this instance of the library; otherwise as
 /// [`for_each_key`](crate::for_each_key), where they are listed, too. By its name, [`find_key`](crate::find_key) finds one.
 ///
 /// # Errors

@@ -66,9 +66,9 @@ use std::vec::Vec;
 
 use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
-use crate::key::count::Change;
 use crate::key::{RawKey, StaticKey};
 use crate::patch::{self, Lock, Outcome, Request, Settable};
+use crate::raw::count::Change;
 pub use info::{TracepointInfo, for_each_tracepoint};
 use probes::Entry;
 pub use probes::Probes;
@@ -171,8 +171,9 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
+        let led = [Request::new(self.key(), 0), Request::new(self.call.raw(), 0)];
         // SAFETY: of this signature.
-        unsafe { self.probes.change(&edit, &|probes, lock| self.lead(probes, lock)) }
+        unsafe { self.probes.change(&edit, &led, &|probes, lock| self.lead(probes, lock)) }
     }
 
     /// Has the key and the call do what these probes need.
@@ -231,7 +232,7 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
 }
 
 /// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and the data
-/// of probes that were removed before are dropped. Of this copy of the library.
+/// of probes that were removed before are dropped. Of this instance of the library.
 ///
 /// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. It does not wait for threads
 /// that enter closures meanwhile. Costs a few system calls, and takes as long as the probes. Not for signal handlers. In a child of

@@ -16,7 +16,7 @@ use std::vec::Vec;
 use super::Signature;
 use super::readers::{self, BOTH, Inside};
 use crate::error::Error;
-use crate::patch::{Lock, Outcome};
+use crate::patch::{self, Lock, Outcome, Request};
 
 /// The list of a tracepoint, without its type.
 #[repr(C)]
@@ -110,7 +110,7 @@ impl Probes {
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy, after `lead` has changed the key and the call for its probes. `edit` gets a copy with room
+    /// Replaces the list by an edited copy, after `lead` has changed the key and the call, `led`, for its probes. `edit` gets a copy with room
     /// for one more.
     ///
     /// # Safety
@@ -118,6 +118,7 @@ impl Probes {
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
+        led: &[Request<'_>],
         lead: Lead<'_, E>,
     ) -> Result<Outcome, X> {
         readers::make()?;
@@ -133,7 +134,7 @@ impl Probes {
             edit(&mut copy)?;
             // Not dropped under the lock: that is taken later.
             let new = ProbeList::new(copy)?;
-            let mut lock = Lock::take()?;
+            let mut lock = patch::locked(led)?;
             // SAFETY: the same.
             if unsafe { self.list() } != old {
                 continue;

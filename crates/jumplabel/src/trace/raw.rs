@@ -17,8 +17,8 @@ pub use super::readers::{Inside, enter};
 use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::key::count::Change;
 use crate::patch::{self, Outcome, Request};
+use crate::raw::count::Change;
 
 /// A key and a list, as C lays them out.
 #[repr(C)]
@@ -72,8 +72,9 @@ impl RawTracepoint {
             let key = Request::of_key(&self.key, Change::to(!probes.is_empty()));
             patch::commit_locked(&mut [key, call], lock)
         };
+        let led = [Request::new(&self.key, 0), Request::new(lead.call, 0)];
         // SAFETY: all of its entries are from here.
-        unsafe { self.probes.change(edit, &commit) }
+        unsafe { self.probes.change(edit, &led, &commit) }
     }
 
     /// The probes now.

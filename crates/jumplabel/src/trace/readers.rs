@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 pub(super) use super::counting::BOTH;
 use super::counting::{Readers, Word};
 use crate::error::Error;
-use crate::text;
+use crate::platform;
 
 #[repr(C)]
 struct Words {
@@ -41,11 +41,11 @@ pub(super) fn make() -> Result<(), Error> {
     }
     #[cfg(jumplabel_sites)]
     register();
-    let text = text::text();
-    let new = text.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
+    let platform = platform::platform();
+    let new = platform.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
         // SAFETY: made above, and nobody has seen it.
-        unsafe { text.release(new, size_of::<Words>()) };
+        unsafe { platform.release(new, size_of::<Words>()) };
     }
     Ok(())
 }
@@ -84,7 +84,7 @@ pub(super) fn empty() -> u8 {
 #[cfg(jumplabel_sites)]
 struct ProbeCode {
     forked: fn(&'static Words),
-    release: unsafe fn(&Words, &dyn text::Text),
+    release: unsafe fn(&Words, &dyn platform::Platform),
 }
 
 /// Null as long as there has never been a list.
@@ -107,13 +107,13 @@ pub(crate) fn forked() {
     }
 }
 
-/// This copy of the library is unloaded: nobody is inside, and nobody comes.
+/// This instance of the library is unloaded: nobody is inside, and nobody comes.
 #[cfg(jumplabel_sites)]
-pub(crate) fn stop(text: &dyn text::Text) {
+pub(crate) fn stop(platform: &dyn platform::Platform) {
     if let Some((code, words)) = probe_code() {
         WORDS.store(null_mut(), Ordering::Release);
         // SAFETY: from `make`, and nobody finds them any more.
-        unsafe { (code.release)(words, text) };
+        unsafe { (code.release)(words, platform) };
     }
 }
 
@@ -128,7 +128,9 @@ fn register() {
             }
         },
         // SAFETY: by the contract of the field.
-        release: |words, text| unsafe { text.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>()) },
+        release: |words, platform| unsafe {
+            platform.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>())
+        },
     };
     // If the compiler knew the only value, it would call these functions wherever `PROBE_CODE` is looked at: in every program.
     PROBE_CODE.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);

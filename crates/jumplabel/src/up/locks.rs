@@ -4,8 +4,8 @@ use core::sync::atomic::Ordering;
 
 use crate::error::Error;
 use crate::format::{PREFIX, UP};
-use crate::key::count::Change;
 use crate::patch::{self, Lock, Outcome};
+use crate::raw::count::Change;
 use crate::site::object;
 
 pub(super) fn leave() -> Result<Outcome, Error> {
@@ -23,7 +23,7 @@ pub(super) fn is_on() -> bool {
     Lock::take().is_ok_and(|lock| are_out(&lock))
 }
 
-/// Of whichever object: one that was loaded later may have a copy of the library of its own, which knows of nothing.
+/// Of whichever object: one that was loaded later may have an instance of the library of its own, which knows of nothing.
 fn are_out(lock: &Lock) -> bool {
     object::all(&lock.objects).any(|object| object.has(UP))
 }

@@ -1,9 +1,9 @@
-//! Calls that are looked at, processes that are copied, and writes that are refused, at each step of an update.
+//! Calls that are looked at, processes that are forked, and writes that are refused, at each step of an update.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Errno, Error, Outcome, WriterKind, set_writer};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{Error, Outcome, Refusal, WriterKind, set_writer};
 use jumplabel_testing::scenario::{Scenario, end, passes, reap};
 use jumplabel_testing::twin::{Twin, install};
 
@@ -61,15 +61,15 @@ fn moment() {
 }
 
 impl Twin for AtMoments {
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         moment();
         if now(REFUSE_WRITE) {
-            return Err((0, Errno(libc::EPERM)));
+            return Err((0, Refusal::errno(libc::EPERM)));
         }
         for write in writes {
             let parts = write.bytes().chunks(if self.tears { 1 } else { 15 });
             for (part, address) in parts.zip(write.address..) {
-                let write = Write::new(address, part, write.is_whole() && !self.tears);
+                let write = Write::new(address, part, write.is_single_store() && !self.tears);
                 // SAFETY: a part of what is passed on.
                 unsafe { writer.write(&[write]) }?;
                 moment();
@@ -77,7 +77,7 @@ impl Twin for AtMoments {
         }
         Ok(())
     }
-    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
         let result = writer.sync();
         moment();
         result
@@ -153,7 +153,7 @@ fn a_write_refused_at_each_step() {
         sites();
         targets();
         install(AtMoments { tears: false });
-        for writer in [Some(WriterKind::Mprotect), Some(WriterKind::Swap)] {
+        for writer in [Some(WriterKind::Mprotect), Some(WriterKind::Remap)] {
             set_writer(writer);
             let refused = at_each_moment(REFUSE_WRITE, |result, [from, to]| match result {
                 // Sites that were on the trampoline stayed there.

@@ -266,7 +266,7 @@ pub fn changes_of_words() {
     }
 }
 
-/// What a copied process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
+/// What a forked process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
 pub fn left_behind_while_leaving() {
     use core::sync::atomic::{AtomicI32, Ordering};
     use jumplabel::key::count::{Change, Misuse, Transition, begin, seal, sealed, users};

@@ -1,7 +1,7 @@
 //! Bodies of tests/naked.rs, which kernels run, too (kernels/src/main.rs): without std, in one thread, each once.
 
 use jumplabel::arch::{Native, State};
-use jumplabel::{Batch, Error, naked_key, settle, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{Batch, Error, naked_key, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 
 /// Sites of a naked key that is checked: its function.
 const SITES: usize = if cfg!(jumplabel_sites) { 1 } else { 0 };
@@ -108,12 +108,12 @@ pub fn batches_with_site_keys() {
     }
 }
 
-/// There is nothing to settle, whatever the state.
+/// There is nothing to restore, whatever the state.
 pub fn settling_changes_nothing() {
     naked_key! { static KEY: false; }
     for on in [false, true, false] {
         Batch::new().set(&KEY, on).commit().unwrap();
-        assert_eq!(settle(&KEY).unwrap().sites, 0);
+        assert_eq!(restore_pristine(&KEY).unwrap().sites, 0);
         assert_eq!(KEY.get(), on);
     }
 }

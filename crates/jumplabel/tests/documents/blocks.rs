@@ -1,14 +1,15 @@
 //! What is done with a block of the documents.
 
-use super::{files_of_arch, kernel, listings, manifest, tiny_kernel, tiny_kernel_in_c, without_std};
+use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
+use super::{files_of_arch, kernel, listings, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
-    /// A whole program in Rust: it is built with the README's manifest, and prints this.
+    /// A whole program in Rust: it is built in the README's crate, and prints this.
     Rust(&'static str),
-    /// A whole program in C: it is compiled by the README's command against an installation, and prints this.
+    /// The README's program in C: it is compiled against its installation, and prints this.
     C(&'static str),
-    /// A whole kernel: it is built of the document's blocks, and booted.
+    /// A whole kernel: it is built of the document's blocks, and booted; or a part of that.
     Kernel(fn(&str)),
     /// The same, in C.
     KernelInC(fn(&str)),
@@ -31,25 +32,26 @@ const OF_THE_KERNEL: Rule = Excused("a part of the kernel that is built and boot
 pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("README.md", "static TRACE", Rust("work(2)\n")),
     ("README.md", "before  ", Tried(listings::readme)),
-    ("README.md", "objdump -d", Commands),
-    ("README.md", "static LOG", Rust("2\n")),
-    ("README.md", "static NEW_ROUTE", Rust("")),
-    ("README.md", "static HASH", Rust("")),
-    ("README.md", "static MODE", Rust("7\n")),
-    ("README.md", "tracepoint!", Rust("1500 bytes\n")),
-    ("README.md", "make demo", Commands),
-    ("README.md", "jumplabel = \"0.1\"", Tried(manifest)),
-    ("README.md", "features = [\"linux\"]", Tried(without_std)),
-    ("README.md", "default-features = false }", Tried(kernel)),
-    ("README.md", "#include <jumplabel/jump_label.h>", C("work(3)\n")),
-    ("README.md", "make install PREFIX=/usr/local  ", Commands),
-    ("README.md", "musl-gcc", Commands),
-    ("CONTRIBUTING.md", "make lint unit", Commands),
+    ("README.md", "cargo new", Commands),
+    ("README.md", "#include <jumplabel/jump_label.h>", C("work(2)\n")),
+    ("README.md", "-C jumplabel install", Commands),
+    ("README.md", "KERNEL.start", Kernel(part_of_the_tiny_kernel)),
+    ("CONTRIBUTING.md", "--test keys deferred", Commands),
+    ("CONTRIBUTING.md", "make fallback miri", Commands),
     ("CONTRIBUTING.md", "jumplabel-selector xtask", FIGURE),
     ("docs/benchmarks.md", "-- flips", Commands),
     ("docs/benchmarks.md", "-- compare", Commands),
     ("docs/benchmarks.md", "-- machines", Commands),
     ("docs/benchmarks.md", "--test capi cost", Commands),
+    ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
+    ("docs/building.md", "default-features = false }", Tried(kernel)),
+    ("docs/building.md", "make install PREFIX=/usr/local  ", Commands),
+    ("docs/building.md", "musl-gcc", Commands),
+    ("docs/features.md", "static LOG", Rust("2\n")),
+    ("docs/features.md", "static NEW_ROUTE", Rust("")),
+    ("docs/features.md", "static HASH", Rust("")),
+    ("docs/features.md", "static MODE", Rust("7\n")),
+    ("docs/features.md", "tracepoint!", Rust("1500 bytes\n")),
     ("docs/how-it-works.md", "objects come and go: constructors", FIGURE),
     ("docs/how-it-works.md", "pristine   0f 1f 44 00 00", ENCODINGS),
     (
@@ -57,6 +59,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         "later: jumps where enabled != arm",
         Excused("a truth table: tests/keys.rs checks all of it"),
     ),
+    ("docs/how-it-works.md", "40  0f 1f 44 00 00", Excused("tests/uprobes.rs reads the bytes in front of sites")),
     ("docs/how-it-works.md", "step 0   opcode := a9       a9 1f", ENCODINGS),
     ("docs/how-it-works.md", "mov eax, 0    ◄──", FIGURE),
     ("docs/how-it-works.md", "jmp stub  ◄", FIGURE),
@@ -66,13 +69,14 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "emit!(packet", FIGURE),
     ("docs/how-it-works.md", "__jump_table, 16 bytes an entry", FIGURE),
     ("docs/how-it-works.md", "no lock: compare-and-swap", FIGURE),
+    ("docs/how-it-works.md", "patchable      key          call", FIGURE),
     ("docs/how-it-works.md", "begin     each counter says", FIGURE),
     ("docs/how-it-works.md", "lock word   0                free", FIGURE),
     ("docs/how-it-works.md", "a fork that slept in vain", FIGURE),
     ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
     ("docs/how-it-works.md", "Runtime of the program", FIGURE),
     ("docs/kernels.md", "rustup target add", Commands),
-    ("docs/kernels.md", "jumplabel-kernel = \"0.1\"", OF_THE_KERNEL),
+    ("docs/kernels.md", "jumplabel-kernel = {", OF_THE_KERNEL),
     ("docs/kernels.md", "[build]", OF_THE_KERNEL),
     ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
     ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
@@ -108,6 +112,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/operating.md", "JUMPLABEL_AGENT=name=vault", OF_THE_TOOL),
     (
         "docs/operating.md",
+        "jumplabel check 4711 --repair",
+        Excused("crates/jumplabel-cli/tests/cli/repair.rs gives a process such sites first"),
+    ),
+    (
+        "docs/operating.md",
         "/proc/4711/root",
         Excused("crates/jumplabel-cli/tests/cli/live.rs does this in a mount namespace"),
     ),
@@ -115,6 +124,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         "docs/operating.md",
         "MemoryDenyWriteExecute=yes",
         Excused("crates/jumplabel-cli/tests/cli/live.rs does what systemd does"),
+    ),
+    (
+        "docs/operating.md",
+        "no answer yet from web.4711",
+        Excused("crates/jumplabel-cli/tests/fleet/local.rs stops a process, and lets it go on"),
     ),
     (
         "docs/operating.md",
@@ -166,7 +180,8 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "i32 -> the declaration", Tried(|text| listings::fields(text, 12).unwrap())),
     ("docs/table-format.md", "module_len  u16", Tried(|text| listings::fields(text, 28).unwrap())),
     ("docs/table-format.md", "__jump_foreign", Tried(|text| listings::fields(text, 88).unwrap())),
-    ("docs/table-format.md", "n_namesz", Tried(listings::note)),
+    ("docs/table-format.md", "n_descsz 8", Tried(listings::note)),
+    ("docs/table-format.md", "n_descsz 0", Tried(listings::note)),
     ("docs/table-format.md", "readelf -x", Commands),
     ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
     ("docs/table-format.md", "site 0x", Tried(listings::table)),

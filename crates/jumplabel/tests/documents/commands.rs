@@ -1,14 +1,18 @@
 //! What is done with a command of the documents.
 
-use super::desk::{example, install, prefix, printed, repository, shell, succeeds};
+use std::path::Path;
+
+use super::desk::{block, example, install, prefix, repository, shell, succeeds, write};
 use super::exists::exists;
 
 /// What is done with a line for the shell.
 enum How {
-    /// Run in the repository.
-    Run,
-    /// Run in the directory of the README's example.
-    InExample,
+    /// Run in the directory in which the reader begins; what it prints ends like this.
+    AtDesk(&'static str),
+    /// Run there by the function, before anything that needs what it makes.
+    Ahead(fn() -> &'static Path),
+    /// Run in the directory of the README's example; what it prints ends like this.
+    InExample(&'static str),
     /// Run like this there, for the reason.
     Instead(&'static str, &'static str),
     /// `make install` like this, for the reason; it goes into the prefix that the variable stands for.
@@ -18,23 +22,30 @@ enum How {
     /// Not even that.
     Nothing(&'static str),
 }
-use How::{Exists, InExample, Install, Instead, Nothing, Run};
+use How::{Ahead, AtDesk, Exists, InExample, Install, Instead, Nothing};
 
 const OF_A_MACHINE: &str = "a minute, and figures of one machine";
 
 const COMMANDS: &[(&str, How)] = &[
-    ("cargo build --release", InExample),
-    ("objdump -d -M intel target/release/example | awk '/^[0-9a-f]+ <.*example4work/,/^$/'", InExample),
+    ("make -C jumplabel demo", AtDesk("")),
+    ("cargo new example && cd example && cargo add --path ../jumplabel/crates/jumplabel", Ahead(example)),
+    ("cargo run --release", InExample("work(2)\n")),
+    ("objdump -d -M intel target/release/example | awk '/^[0-9a-f]+ <.*example4work/,/^$/'", InExample("")),
     (
         "gdb -batch -ex 'set disassembly-flavor intel' -ex 'break _eprint' -ex run -ex up -ex 'disassemble /r' \
          target/release/example",
-        InExample,
+        InExample(""),
     ),
-    ("make demo", Run),
+    ("make -C jumplabel install PREFIX=$PWD/installed", Ahead(prefix)),
+    (
+        "cc program.c $(PKG_CONFIG_PATH=$PWD/installed/lib/pkgconfig pkg-config --cflags --libs jumplabel) \
+         -Wl,-rpath,$PWD/installed/lib && ./a.out",
+        AtDesk("work(2)\n"),
+    ),
     ("make test", Exists("this test is part of it")),
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),
-    ("cc program.c $(pkg-config --cflags --libs jumplabel)", InExample),
-    ("cc -static program.c $(pkg-config --cflags --libs --static jumplabel)", InExample),
+    ("cc program.c $(pkg-config --cflags --libs jumplabel)", InExample("")),
+    ("cc -static program.c $(pkg-config --cflags --libs --static jumplabel)", InExample("")),
     (
         "make install DESTDIR=/tmp/stage && sudo cp -r /tmp/stage/. /",
         Install(
@@ -59,14 +70,15 @@ const COMMANDS: &[(&str, How)] = &[
         "cargo install --path crates/jumplabel-cli",
         Nothing("it would install into the home directory; the sessions run the same program"),
     ),
-    ("make check", Exists("minutes; make test runs all of it")),
-    ("make lint unit", Exists("this test is part of it")),
-    ("make fallback miri", Exists("minutes; make test runs them")),
-    ("make model", Exists("minutes; make test runs it")),
-    ("make fuzz", Exists("needs the network; make test runs it")),
+    ("cargo test -p jumplabel --test keys deferred", Exists("make test runs all of it")),
+    ("cargo test -p jumplabel-capi --test capi batches", Exists("make test-all runs all of it")),
+    ("make lint", Exists("minutes; make test runs it")),
+    ("make fallback miri", Exists("minutes; make test and make test-all run them")),
+    ("make model", Exists("minutes; make test-all runs it")),
+    ("make fuzz", Exists("needs the network; make test-all runs it")),
     ("make torture", Exists("an hour")),
     ("make mutants", Exists("many hours")),
-    ("make mutants MUTANTS=\"--file crates/jumplabel/src/key/count.rs\"", Exists("an hour")),
+    ("make mutants MUTANTS=\"--file crates/jumplabel/src/raw/count.rs\"", Exists("an hour")),
     ("make mutants MUTANTS=\"--shard 3/50\"", Exists("an hour")),
     ("cargo run --release -p jumplabel-bench -- compile", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- size", Exists(OF_A_MACHINE)),
@@ -121,15 +133,16 @@ pub(super) fn command(line: &str) -> Result<(), String> {
         .find(|(known, _)| *known == line)
         .ok_or(format!("no rule for `{line}`: run it, or say why not"))?;
     match how {
-        Run => drop(printed(line, &repository(""))),
-        InExample => drop(in_example(line)),
+        AtDesk(end) => ends(&at_desk(line), end)?,
+        Ahead(function) => drop(function()),
+        InExample(end) => ends(&in_example(line), end)?,
         Instead(other, reason) => {
             println!("  {line}: run as {other} ({reason})");
             in_example(other);
         }
         Install(other, reason) => {
             println!("  {line}: run as {other} ({reason})");
-            install(&other.replace("$PREFIX", prefix().to_str().unwrap()));
+            install(&other.replace("$PREFIX", prefix().to_str().unwrap()), &repository(""));
         }
         Exists(reason) => {
             println!("  looked up: {line} ({reason})");
@@ -140,9 +153,24 @@ pub(super) fn command(line: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a line where the README's programs are, and what the README says to set where the prefix is unusual.
+fn ends(said: &str, end: &str) -> Result<(), String> {
+    if said.ends_with(end) { Ok(()) } else { Err(format!("not {end:?}, but {said}")) }
+}
+
+/// Runs a line where the README's program in C lies.
+pub(super) fn at_desk(line: &str) -> String {
+    run(line, prefix().parent().unwrap())
+}
+
+/// Runs a line in the README's crate, with its program in C beside it.
 pub(super) fn in_example(line: &str) -> String {
-    let mut shell = shell(line, example());
+    write(&example().join("program.c"), &block("README.md", "#include <jumplabel/jump_label.h>").text);
+    run(line, example())
+}
+
+/// With what docs/building.md says to set where the prefix is unusual.
+fn run(line: &str, directory: &Path) -> String {
+    let mut shell = shell(line, directory);
     shell.env("PREFIX", prefix()).env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
     succeeds(&mut shell)
 }

@@ -1,10 +1,11 @@
-//! Where a reader would sit: a directory with the README's programs, and an installation in a prefix of its own.
+//! Where a reader would sit: a directory with a checkout, in which the README's steps make a crate and an installation.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use crate::markdown::{Block, split};
+use crate::markdown::{Block, lines, split};
 
 /// A file of the repository.
 pub fn repository(name: &str) -> PathBuf {
@@ -16,6 +17,21 @@ pub fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&path).unwrap();
     path
+}
+
+/// The directory in which a reader begins: a checkout of the repository, called `jumplabel`, and nothing else. It lies outside of the
+/// repository, because cargo would make members of its workspace of new crates inside.
+pub fn desk() -> &'static Path {
+    static DESK: OnceLock<PathBuf> = OnceLock::new();
+    DESK.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        env!("CARGO_TARGET_TMPDIR").hash(&mut hasher);
+        let desk = std::env::temp_dir().join(format!("jumplabel-documents-{:x}", hasher.finish()));
+        let _ = std::fs::remove_dir_all(&desk);
+        std::fs::create_dir_all(&desk).unwrap();
+        std::os::unix::fs::symlink(repository(""), desk.join("jumplabel")).unwrap();
+        desk
+    })
 }
 
 pub fn read(document: &str) -> String {
@@ -45,8 +61,8 @@ pub fn shell(line: &str, directory: &Path) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| of_cargo(name) || name.starts_with("MAKE")) {
         bash.env_remove(name);
     }
-    // The README's crates need the same ones, built in the same way (cargo 1.91; before, each builds them for itself).
-    if directory.starts_with(scratch("documents")) {
+    // The reader's crates need the same ones, built in the same way (cargo 1.91; before, each builds them for itself).
+    if directory.starts_with(desk()) {
         bash.env("CARGO_BUILD_BUILD_DIR", scratch("documents/built"));
     }
     // All that is needed was fetched for the build of this test.
@@ -69,47 +85,49 @@ fn all(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// A crate with this manifest of the README's, which takes jumplabel from here.
+/// A crate with this manifest.
 pub fn package(name: &str, manifest: &str, source: &str, program: &str) -> PathBuf {
-    let directory = scratch("documents").join(name);
-    let here = env!("CARGO_MANIFEST_DIR");
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{manifest}\n\
-         [patch.crates-io]\njumplabel = {{ path = \"{here}\" }}\n\n[workspace]\n"
-    );
+    let directory = desk().join(name);
+    let manifest = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{manifest}");
     write(&directory.join("Cargo.toml"), &manifest);
     write(&directory.join(source), program);
-    if !directory.join("Cargo.lock").exists() {
-        std::fs::copy(repository("Cargo.lock"), directory.join("Cargo.lock")).unwrap();
-    }
     directory
 }
 
-/// The crate `example`: the README's first program, built by the README's command.
+/// The README's first steps in a language: the commands of the block that has these words, and its program.
+fn steps(words: &str, of_program: &str) -> (Vec<String>, String) {
+    (lines(&block("README.md", words).text), block("README.md", of_program).text)
+}
+
+/// The crate `example`, which the README's steps in Rust make of its program.
 pub fn example() -> &'static Path {
     static EXAMPLE: OnceLock<PathBuf> = OnceLock::new();
     EXAMPLE.get_or_init(|| {
-        let manifest = block("README.md", "jumplabel = \"0.1\"").text;
-        let program = block("README.md", "static TRACE").text;
-        let directory = package("example", &manifest, "src/main.rs", &program);
-        // Programs of documents as they were: cargo would build them, too.
-        let _ = std::fs::remove_dir_all(directory.join("src/bin"));
-        printed("cargo build --release", &directory);
+        let (commands, program) = steps("cargo new", "static TRACE");
+        printed(command(&commands, "cargo new"), desk());
+        let directory = desk().join("example");
+        std::fs::write(directory.join("src/main.rs"), program).unwrap();
+        printed(command(&commands, "cargo run"), &directory);
         directory
     })
 }
 
-/// Where the README's `make install` has put the C library. The tests of the C interface build it in the same directory.
+/// Where the README's step in C has put the library; its program lies beside that.
 pub fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
-        let prefix = scratch("documents/prefix");
-        install(&format!("make install PREFIX={}", prefix.display()));
-        prefix
+        let (commands, program) = steps("-C jumplabel install", "#include <jumplabel/jump_label.h>");
+        install(command(&commands, "make"), desk());
+        std::fs::write(desk().join("program.c"), &program).unwrap();
+        desk().join("installed")
     })
 }
 
-/// Runs a `make install`.
-pub fn install(line: &str) -> String {
-    succeeds(shell(line, &repository("")).env("CARGO_TARGET_DIR", scratch("libraries")))
+fn command<'a>(commands: &'a [String], begins: &str) -> &'a str {
+    commands.iter().find(|line| line.starts_with(begins)).expect("a command of the README")
+}
+
+/// Runs a `make install`. The tests of the C interface build the library in the same directory.
+pub fn install(line: &str, directory: &Path) -> String {
+    succeeds(shell(line, directory).env("CARGO_TARGET_DIR", scratch("libraries")))
 }

@@ -4,24 +4,24 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use jumplabel::arch::{Code, Piece, Rewrite, State};
+use jumplabel::arch::{Code, CodeChange, State, StepBytes};
 use object::{Object, ObjectSection};
 
 use super::{Machine, encode, step};
 
 /// As if a writer stored one half of what it should.
-pub(super) fn half<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
-    let mut piece = step::<M>(number, change)?;
-    piece.bytes[..2].copy_from_slice(&change.old[usize::from(piece.offset)..][..2]);
-    Some(piece)
+pub(super) fn half<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
+    let mut step_bytes = step::<M>(number, change)?;
+    step_bytes.bytes[..2].copy_from_slice(&change.old[usize::from(step_bytes.offset)..][..2]);
+    Some(step_bytes)
 }
 
 /// The jump of another site.
-pub(super) fn elsewhere<M: Machine>(number: u8, change: Rewrite) -> Option<Piece> {
+pub(super) fn elsewhere<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
     let mut bytes = change.new.to_vec();
     bytes[1] ^= 0x40;
     let new = Code::new(0, &bytes);
-    step::<M>(number, Rewrite { old: Code::new(0, &change.old), new })
+    step::<M>(number, CodeChange { old: Code::new(0, &change.old), new })
 }
 
 /// How many jumps are assembled, `stride` apart and a last one at the far end.

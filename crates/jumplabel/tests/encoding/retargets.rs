@@ -1,12 +1,12 @@
 //! What leads to more than two places: trampolines, switches, calls that a table lists.
 
-use jumplabel::arch::{Arch, Code, Demand, Leads, Piece, Rewrite, State, Template};
+use jumplabel::arch::{Arch, Code, CodeChange, Demand, Leads, State, StepBytes, Template};
 
 use super::{Effect, Machine, Steps, decode, encode, in_reach, step, steps, undo, walk};
 
 /// From one target of a trampoline to another: a thread goes to the old one, to the new one, or on behind, to the slot.
 fn retarget<M: Machine>(there: Steps, back: Steps, from: (State, i32), to: (State, i32)) -> Result<usize, String> {
-    let change = Rewrite { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
+    let change = CodeChange { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
     walk::<M>(there, back, change, |bytes| {
         let leads = [from.1, to.1].map(|displacement| M::effect(bytes, displacement));
         match leads.iter().flatten().next() {
@@ -37,8 +37,8 @@ pub(super) fn retargets<M: Machine>() {
     let [near, far] = [in_reach::<M>(0x0102_0304), in_reach::<M>(0x1234_5678)].map(|to| (State::DIRECT, to));
     let at_once: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
-        let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
+        let len = if <M::A as Arch>::SINGLE_STORE { 2 } else { change.new.len() as u8 };
+        (number == 0).then(|| StepBytes { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
     };
     assert!(retarget::<M>(at_once, undo::<M>, near, far).is_err());
     assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
@@ -46,17 +46,17 @@ pub(super) fn retargets<M: Machine>() {
 
 /// What a whole word asks for.
 fn demand<A: Arch>() -> Demand {
-    if A::WHOLE { Demand::OneStore } else { Demand::Nothing }
+    if A::SINGLE_STORE { Demand::SingleStore } else { Demand::Nothing }
 }
 
 /// Switches, from each arm to each other one. A site of one word jumps all the time, because nothing lies behind it; others may go on
 /// behind, to the stub, from where they come back to any arm.
 pub(super) fn switches<M: Machine>() {
-    let whole = <M::A as Arch>::WHOLE;
+    let whole = <M::A as Arch>::SINGLE_STORE;
     let kind = State::TO_ARM.kind();
     let change = |from: i32, to: i32| {
         let [old, new] = [from, to].map(|displacement| State::TO_ARM.encode::<M::A>(displacement));
-        Rewrite { old, new }
+        CodeChange { old, new }
     };
     let take = |there: Steps, from: i32, to: i32| {
         walk::<M>(there, undo::<M>, change(from, to), |bytes| {
@@ -89,15 +89,19 @@ pub(super) fn switches<M: Machine>() {
     let [near, far] = [0x0102_0304, 0x1234_5678].map(in_reach::<M>);
     let half: Steps = |number, change| {
         let bytes = change.new.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
-        let len = if <M::A as Arch>::WHOLE { 2 } else { change.new.len() as u8 };
-        (number == 0).then(|| Piece { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
+        let len = if <M::A as Arch>::SINGLE_STORE { 2 } else { change.new.len() as u8 };
+        (number == 0).then(|| StepBytes { offset: 0, len, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() })
     };
     let by_nothing: Steps = |number, change| {
         let nothing = State::TO_STUB.encode::<M::A>(0);
         let bytes = nothing.iter().copied().chain([0; 8]).take(8).collect::<Vec<u8>>();
-        let piece =
-            Piece { offset: 0, len: nothing.len() as u8, bytes: bytes.try_into().unwrap(), demand: demand::<M::A>() };
-        if number == 0 { Some(piece) } else { step::<M>(number, change) }
+        let step_bytes = StepBytes {
+            offset: 0,
+            len: nothing.len() as u8,
+            bytes: bytes.try_into().unwrap(),
+            demand: demand::<M::A>(),
+        };
+        if number == 0 { Some(step_bytes) } else { step::<M>(number, change) }
     };
     for broken in [half, by_nothing] {
         assert!(take(broken, near, far).is_err());
@@ -130,14 +134,15 @@ pub(super) fn call_sites<M: Machine>() {
         }
     }
     // The broken twin: byte by byte.
-    let torn: Steps =
-        |number, change| step::<M>(number, change).map(|piece| Piece { demand: Demand::Nothing, ..piece });
+    let torn: Steps = |number, change| {
+        step::<M>(number, change).map(|step_bytes| StepBytes { demand: Demand::Nothing, ..step_bytes })
+    };
     let change = change_of_call::<M>(0x0102_0304, 0x1234_5678);
     let fetch = |bytes: &[u8]| if *bytes == *change.old || *bytes == *change.new { Ok(()) } else { Err(String::new()) };
     assert!(walk::<M>(torn, undo::<M>, change, fetch).is_err());
 }
 
-fn change_of_call<M: Machine>(from: i32, to: i32) -> Rewrite {
+fn change_of_call<M: Machine>(from: i32, to: i32) -> CodeChange {
     let [old, new] = [from, to].map(|displacement| State::CALLS.encode::<M::A>(displacement));
-    Rewrite { old, new }
+    CodeChange { old, new }
 }

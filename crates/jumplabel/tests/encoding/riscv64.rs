@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Demand, Piece, Rewrite, riscv64::Riscv64};
+use jumplabel::arch::{CodeChange, Demand, StepBytes, riscv64::Riscv64};
 use raki::{BaseIOpcode, Decode, Isa, OpcodeKind};
 
 use super::{Effect, Machine, Steps, assembled};
@@ -38,10 +38,10 @@ impl Machine for Oracle {
 }
 
 /// A naked function that returned another number for true.
-fn two(_: u8, change: Rewrite) -> Option<Piece> {
+fn two(_: u8, change: CodeChange) -> Option<StepBytes> {
     let returns_true = change.new[2] != 0;
     let [a, b, c, d] = if returns_true { 0x20_0513_u32 } else { 0x513 }.to_le_bytes();
-    Some(Piece { offset: 0, len: 4, bytes: [a, b, c, d, 0, 0, 0, 0], demand: Demand::OneStore })
+    Some(StepBytes { offset: 0, len: 4, bytes: [a, b, c, d, 0, 0, 0, 0], demand: Demand::SingleStore })
 }
 
 assembled::tests! { Oracle, "riscv64-linux-gnu", "jal zero," }

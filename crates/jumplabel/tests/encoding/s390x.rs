@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Demand, Piece, Rewrite, s390x::S390x};
+use jumplabel::arch::{CodeChange, Demand, StepBytes, s390x::S390x};
 
 use super::{Effect, Machine, Steps, assembled};
 
@@ -28,13 +28,13 @@ impl Machine for Oracle {
 }
 
 /// As if one bit of the mask came late.
-fn sometimes(_: u8, _: Rewrite) -> Option<Piece> {
-    Some(Piece { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
+fn sometimes(_: u8, _: CodeChange) -> Option<StepBytes> {
+    Some(StepBytes { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
 /// As if a writer stored more than the mask.
-fn opcode_too(_: u8, _: Rewrite) -> Option<Piece> {
-    Some(Piece { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
+fn opcode_too(_: u8, _: CodeChange) -> Option<StepBytes> {
+    Some(StepBytes { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
 assembled::tests! { Oracle, "s390x-linux-gnu", "brcl 15," }

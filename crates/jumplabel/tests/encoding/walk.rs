@@ -1,26 +1,26 @@
 //! All that a thread may fetch while a site goes from one state to another, and back.
 
-use jumplabel::arch::{Demand, Piece, Rewrite, State};
+use jumplabel::arch::{CodeChange, Demand, State, StepBytes};
 
 use super::{Machine, Steps, change, effect_of, steps};
 
-/// What the site may hold while `piece` is written over `bytes`: all of it the old or the new, or, where pieces are not stored
+/// What the site may hold while `step_bytes` is written over `bytes`: all of it the old or the new, or, where bytes are not stored
 /// as a whole, each byte. The last is all new.
-pub(super) fn mixtures<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<Vec<u8>> {
-    let all = (1u32 << piece.len) - 1;
-    let masks = (0..=all).filter(|new| piece.demand == Demand::Nothing || [0, all].contains(new));
+pub(super) fn mixtures<M: Machine>(bytes: &[u8], step_bytes: StepBytes) -> Vec<Vec<u8>> {
+    let all = (1u32 << step_bytes.len) - 1;
+    let masks = (0..=all).filter(|new| step_bytes.demand == Demand::Nothing || [0, all].contains(new));
     let mixture = |new: u32| {
         let mut mixed = bytes.to_vec();
-        for (at, &byte) in piece.bytes().iter().enumerate().filter(|(at, _)| new >> at & 1 != 0) {
-            mixed[usize::from(piece.offset) + at] = byte;
+        for (at, &byte) in step_bytes.bytes().iter().enumerate().filter(|(at, _)| new >> at & 1 != 0) {
+            mixed[usize::from(step_bytes.offset) + at] = byte;
         }
         mixed
     };
     masks.map(mixture).collect()
 }
 
-pub(super) fn written<M: Machine>(bytes: &[u8], piece: Piece) -> Vec<u8> {
-    mixtures::<M>(bytes, piece).pop().unwrap()
+pub(super) fn written<M: Machine>(bytes: &[u8], step_bytes: StepBytes) -> Vec<u8> {
+    mixtures::<M>(bytes, step_bytes).pop().unwrap()
 }
 
 /// Follows `there` from one state to another, and `back` from every point on the way. How many fetches were looked at.
@@ -43,7 +43,7 @@ pub(super) fn follow<M: Machine>(
 pub(super) fn walk<M: Machine>(
     there: Steps,
     back: Steps,
-    change: Rewrite,
+    change: CodeChange,
     fetch: impl Fn(&[u8]) -> Result<(), String>,
 ) -> Result<usize, String> {
     let (mut fetches, mut bytes) = (0, change.old.to_vec());
@@ -53,14 +53,14 @@ pub(super) fn walk<M: Machine>(
     };
     fetch(&bytes)?;
     for number in steps::<M>() {
-        let Some(piece) = there(number, change) else { continue };
-        for mixed in mixtures::<M>(&bytes, piece) {
+        let Some(step_bytes) = there(number, change) else { continue };
+        for mixed in mixtures::<M>(&bytes, step_bytes) {
             fetch(&mixed)?;
             // Refused here: the writer got as far as `mixed`.
             let mut undone = mixed.clone();
             for number in (0..=number).rev() {
-                let Some(piece) = back(number, change) else { continue };
-                for torn in mixtures::<M>(&undone, piece) {
+                let Some(step_bytes) = back(number, change) else { continue };
+                for torn in mixtures::<M>(&undone, step_bytes) {
                     fetch(&torn)?;
                     undone = torn;
                 }
@@ -69,7 +69,7 @@ pub(super) fn walk<M: Machine>(
                 return Err(format!("{change:02x?} undone from {mixed:02x?}: {undone:02x?}"));
             }
         }
-        bytes = written::<M>(&bytes, piece);
+        bytes = written::<M>(&bytes, step_bytes);
     }
     if bytes != *change.new {
         return Err(format!("{change:02x?} ends at {bytes:02x?}"));

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
 use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Demand, Kind, Piece, Rewrite, State};
+use jumplabel::arch::{CodeChange, Demand, Kind, State, StepBytes};
 use jumplabel::format::{BRANCH, NAKED, PREFIX};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
@@ -77,30 +77,30 @@ fn other_values_are_foreign() {
 }
 
 /// A naked function that returned -1 for true would have to change all four bytes.
-fn minus_one(number: u8, change: Rewrite) -> Option<Piece> {
+fn minus_one(number: u8, change: CodeChange) -> Option<StepBytes> {
     let byte = if change.new[1] != 0 { 0xff } else { 0 };
-    (number == 2).then_some(Piece { offset: 1, len: 4, bytes: [byte; 8], demand: Demand::Nothing })
+    (number == 2).then_some(StepBytes { offset: 1, len: 4, bytes: [byte; 8], demand: Demand::Nothing })
 }
 
 /// As if a writer stored four bytes, then one: the classic mistake.
-fn all_at_once(number: u8, change: Rewrite) -> Option<Piece> {
+fn all_at_once(number: u8, change: CodeChange) -> Option<StepBytes> {
     let [b0, b1, b2, b3, b4] = *change.new else { return None };
     match number {
-        0 => Some(Piece { offset: 0, len: 4, bytes: [b0, b1, b2, b3, 0, 0, 0, 0], demand: Demand::Nothing }),
-        1 => Some(Piece { offset: 4, len: 1, bytes: [b4, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }),
+        0 => Some(StepBytes { offset: 0, len: 4, bytes: [b0, b1, b2, b3, 0, 0, 0, 0], demand: Demand::Nothing }),
+        1 => Some(StepBytes { offset: 4, len: 1, bytes: [b4, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }),
         _ => None,
     }
 }
 
-fn tail_under_the_nop<const BITS: u32>(number: u8, change: Rewrite) -> Option<Piece> {
+fn tail_under_the_nop<const BITS: u32>(number: u8, change: CodeChange) -> Option<StepBytes> {
     if number == 0 { None } else { step::<Oracle<BITS>>(number, change) }
 }
 
-fn tail_last<const BITS: u32>(number: u8, change: Rewrite) -> Option<Piece> {
+fn tail_last<const BITS: u32>(number: u8, change: CodeChange) -> Option<StepBytes> {
     step::<Oracle<BITS>>([0, 2, 1][usize::from(number)], change)
 }
 
-/// A copied process can find a tail of which some bytes are old and some new. From each such mixture, each flip ends right,
+/// A forked process can find a tail of which some bytes are old and some new. From each such mixture, each flip ends right,
 /// and passes through nothing but whole instructions.
 #[test]
 fn from_any_mixture() {
@@ -116,20 +116,51 @@ fn from_any_mixture() {
             for &to in M::STATES.iter().filter(|&&to| to != from) {
                 let mut bytes = found.clone();
                 let old = jumplabel::arch::Code::new(BRANCH, &found);
-                let change = Rewrite { old, new: to.encode::<X86<64>>(displacement) };
-                for piece in steps::<M>().filter_map(|number| step::<M>(number, change)) {
-                    for torn in mixtures::<M>(&bytes, piece) {
+                let change = CodeChange { old, new: to.encode::<X86<64>>(displacement) };
+                for step_bytes in steps::<M>().filter_map(|number| step::<M>(number, change)) {
+                    for torn in mixtures::<M>(&bytes, step_bytes) {
                         let seen = M::effect(&torn, displacement).unwrap();
                         let legal = [Effect::FallsThrough, effect_of::<M>(to)];
                         assert!(legal.contains(&seen), "{found:02x?} -> {to:?}");
                     }
-                    bytes = written::<M>(&bytes, piece);
+                    bytes = written::<M>(&bytes, step_bytes);
                 }
                 assert_eq!(bytes, encode::<M>(to, displacement), "{found:02x?} -> {to:?}");
             }
         }
     }
     assert!(mixed > 50, "hardly a mixture was met: {mixed}");
+}
+
+/// The beginning of one state and the end of another, as a site on two pages holds them if one page strayed: it is known, no action leaves
+/// it there unless it does what is wanted, and each flip from it ends right.
+#[test]
+fn from_the_halves_of_two_states() {
+    type M = Oracle<64>;
+    let kind = Kind::of(BRANCH).unwrap();
+    let mut torn = 0;
+    for (&displacement, cut) in M::DISPLACEMENTS.iter().flat_map(|it| (1..5).map(move |cut| (it, cut))) {
+        for (first, second) in M::STATES.iter().flat_map(|first| M::STATES.iter().map(move |second| (*first, *second)))
+        {
+            let found = [&encode::<M>(first, displacement)[..cut], &encode::<M>(second, displacement)[cut..]].concat();
+            let from = decode::<M>(kind, &found, displacement).unwrap();
+            torn += u32::from(from == State::TORN);
+            for action in [0, 1] {
+                let to = from.toward::<X86<64>>(action, Some(displacement));
+                assert_eq!(to.action::<X86<64>>(), action);
+                if to == from {
+                    assert_eq!(M::effect(&found, displacement), Ok(effect_of::<M>(to)));
+                    continue;
+                }
+                let old = jumplabel::arch::Code::new(BRANCH, &found);
+                let change = CodeChange { old, new: to.encode::<X86<64>>(displacement) };
+                let steps = steps::<M>().filter_map(|number| step::<M>(number, change));
+                let bytes = steps.fold(found.clone(), |bytes, step_bytes| written::<M>(&bytes, step_bytes));
+                assert_eq!(bytes, encode::<M>(to, displacement), "{found:02x?} -> {to:?}");
+            }
+        }
+    }
+    assert!(torn > 100, "hardly a site was torn: {torn}");
 }
 
 /// In front of each instruction that may have `lock`, either prefix makes one instruction of it, the same but for the lock; a change is one
@@ -157,10 +188,10 @@ fn prefixes() {
         assert_eq!((before.1, before.2, before.3), (after.1, after.2, after.3));
     }
     for (old, new) in [(unlocked, locked), (locked, unlocked)] {
-        let change = Rewrite { old, new };
-        let pieces: Vec<Piece> = (0..3).filter_map(|number| change.step::<X86<64>>(number)).collect();
-        assert!(pieces.len() == 1 && pieces[0].bytes() == &*new && pieces[0].offset == 0, "{pieces:?}");
-        let back: Vec<Piece> = (0..3).filter_map(|number| change.undo::<X86<64>>(number)).collect();
+        let change = CodeChange { old, new };
+        let steps: Vec<StepBytes> = (0..3).filter_map(|number| change.step::<X86<64>>(number)).collect();
+        assert!(steps.len() == 1 && steps[0].bytes() == &*new && steps[0].offset == 0, "{steps:?}");
+        let back: Vec<StepBytes> = (0..3).filter_map(|number| change.undo::<X86<64>>(number)).collect();
         assert!(back.len() == 1 && back[0].bytes() == &*old, "{back:?}");
     }
     let is_ours = |byte: &u8| decode::<Oracle<64>>(kind, &[*byte], 0).is_some();

@@ -161,7 +161,7 @@ fn in_place() {
     });
 }
 
-/// Old or new, whatever the threads are at; by no writer but `swap`.
+/// Old or new, whatever the threads are at; by no writer but `remap`.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no sites")]
 fn under_running_threads() {
@@ -188,7 +188,7 @@ fn under_running_threads() {
                 let (backend, expected) = EACH[(round + 1) % EACH.len()];
                 let outcome = NUMBERS.set(backend).unwrap();
                 assert_eq!(all(1_000), expected);
-                assert!(!IN_PLACE || outcome.writer == Some(WriterKind::Swap), "{outcome:?}");
+                assert!(!IN_PLACE || outcome.writer == Some(WriterKind::Remap), "{outcome:?}");
             }
             stop.store(true, Ordering::Relaxed);
         });

@@ -10,7 +10,7 @@ use jumplabel_testing::scenario::passes;
 
 ops! {
     /// Of one operation whose backend writes what it is told to.
-    static WRITTEN: Written = { Native, Called };
+    static WRITTEN: WriteReport = { Native, Called };
 
     fn operate(at: u64) -> u64 {
         Native => native, x86_64 unsafe { "{{disp32}} lea {ret}, [{at} + 0]" };
@@ -196,7 +196,7 @@ fn each(mut body: impl FnMut(&Machine, u32, u32)) {
 #[test]
 fn kept() {
     passes(|| {
-        WRITTEN.set(Written::Called).unwrap();
+        WRITTEN.set(WriteReport::Called).unwrap();
         each(|machine, state, writes| {
             let (seen, in_use) = around(&machine.image(state), operation, machine);
             assert!(!machine.tells || in_use & state == state, "{state:#x} is not in use: {in_use:#x}");
@@ -220,7 +220,7 @@ fn broken_twin_keeps_nothing() {
 #[test]
 fn by_hand() {
     passes(|| {
-        WRITTEN.set(Written::Called).unwrap();
+        WRITTEN.set(WriteReport::Called).unwrap();
         each(|machine, state, writes| {
             let as_expected = (0..100).any(|_| {
                 let (_, in_use) = around(&machine.image(state), operation, machine);

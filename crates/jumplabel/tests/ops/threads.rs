@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use jumplabel::text::{Held, Write, Writer};
-use jumplabel::{Errno, Error, WriterKind, for_each_mode_site, set_writer};
+use jumplabel::platform::{Held, Write, Writer};
+use jumplabel::{Error, Refusal, WriterKind, for_each_mode_site, set_writer};
 use jumplabel_testing::scenario::{Scenario, fork, passes, reap, rounds};
 use jumplabel_testing::twin::{Twin, install};
 
@@ -47,13 +47,13 @@ fn change(rounds: usize) {
 fn under_running_threads() {
     passes(|| {
         under_threads(|rounds| {
-            assert_eq!(COUNTER.set(Counting::Closed).unwrap().writer, Some(WriterKind::Swap));
+            assert_eq!(COUNTER.set(Counting::Closed).unwrap().writer, Some(WriterKind::Remap));
             change(rounds);
         });
     });
 }
 
-/// Only `swap` may write then.
+/// Only `remap` may write then.
 #[test]
 fn refused_under_threads() {
     passes(|| {
@@ -74,7 +74,7 @@ fn refused_under_threads() {
                 set_writer(Some(writer));
                 let before = sites();
                 let error = COUNTER.set(Counting::Closed).unwrap_err();
-                assert_eq!(error, Error::MultiThreaded { core_sync: Errno::NONE, swap: Errno::NONE });
+                assert_eq!(error, Error::MultiThreaded { core_sync: Refusal::NOT_TRIED, remap: Refusal::NOT_TRIED });
                 assert!(error.to_string().contains("before the first thread starts"), "{error}");
                 assert_eq!((all(), COUNTER.query(), sites()), (EACH[2].1, Counting::Twice, before));
             }
@@ -91,7 +91,7 @@ fn refused_under_threads() {
 fn alone() {
     passes(|| {
         reap(fork(|| {
-            [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Swap].into_iter().all(|writer| {
+            [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Remap].into_iter().all(|writer| {
                 set_writer(Some(writer));
                 EACH.into_iter().rev().all(|(backend, expected)| {
                     let outcome = COUNTER.set(backend).unwrap();
@@ -111,12 +111,12 @@ impl Twin for Alone {
     }
 
     /// Byte by byte, as a writer may that nobody watches.
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (number, write) in writes.iter().enumerate() {
             for (at, byte) in write.bytes().iter().enumerate() {
                 // SAFETY: a part of what was to be written.
                 unsafe { writer.write(&[Write::new(write.address + at, &[*byte], false)]) }
-                    .map_err(|(_, errno)| (number, errno))?;
+                    .map_err(|(_, refusal)| (number, refusal))?;
             }
         }
         Ok(())
@@ -135,9 +135,9 @@ fn twin_that_does_not_look_for_threads() {
     });
 }
 
-/// A copy of the process that is made while the table changes is in the one state or the other.
+/// A child of the process that is made while the table changes is in the one state or the other.
 #[test]
-fn copied_in_between() {
+fn forked_in_between() {
     passes(|| {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {

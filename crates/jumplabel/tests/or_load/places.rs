@@ -100,7 +100,7 @@ fn checks_follow_in_every_place() {
         agree(&places);
         places[0].key.disable().unwrap();
         place.key.enable().unwrap();
-        jumplabel::settle(place.key).unwrap();
+        jumplabel::restore_pristine(place.key).unwrap();
         agree(&places);
         Batch::new().set(place.key, default).commit().unwrap();
         agree(&places);

@@ -4,9 +4,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
-use jumplabel::text::{Body, Extent, Failure, Held, Written, builtin};
+use jumplabel::platform::{Body, Extent, Failure, Held, WriteReport, builtin};
 use jumplabel::{
-    Errno, Error, Outcome, Visibility, WriterKind, prepare, static_branch_likely, static_branch_unlikely, static_key,
+    Error, Outcome, Refusal, Visibility, WriterKind, prepare, static_branch_likely, static_branch_unlikely, static_key,
 };
 use jumplabel_testing::scenario::{passes, repeats, slowness};
 use jumplabel_testing::twin::{Twin, install};
@@ -34,15 +34,15 @@ impl Twin for Moody {
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         if (self.refuses)(OPENED.fetch_add(1, Ordering::Relaxed)) {
-            return Err(Failure::Refused(Errno(libc::EACCES)));
+            return Err(Failure::Refused(Refusal::errno(libc::EACCES)));
         }
         SYNCED_AT.store(KEY.count(), Ordering::Relaxed);
-        // SAFETY: called as `Text::open` is.
+        // SAFETY: called as `Platform::open` is.
         unsafe { builtin().open(kind, extents, held, body) }
     }
-    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
+    fn core_sync(&self, held: &mut Held) -> Result<(), Refusal> {
         if self.forgets {
             return Ok(());
         }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use jumplabel::arch::State;
-use jumplabel::text::{Body, Extent, Failure, Held, Write, Writer, Written, builtin};
+use jumplabel::platform::{Body, Extent, Failure, Held, Write, WriteReport, Writer, builtin};
 use jumplabel::{
-    Batch, Errno, Error, Outcome, RawKey, Visibility, WriterKind, find_key, for_each_site, prepare, settle,
+    Batch, Error, Outcome, RawKey, Refusal, Visibility, WriterKind, find_key, for_each_site, prepare, restore_pristine,
     static_branch_likely, static_branch_unlikely, static_key,
 };
 use jumplabel_testing::scenario::passes;
@@ -32,7 +32,7 @@ static LEFT: AtomicBool = AtomicBool::new(false);
 /// Writes as long as it is allowed, and refuses to undo, too, when it is not.
 struct Refusing;
 
-const EACCES: Errno = Errno(libc::EACCES);
+const EACCES: Refusal = Refusal::errno(libc::EACCES);
 
 impl Twin for Refusing {
     fn open(
@@ -41,11 +41,11 @@ impl Twin for Refusing {
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         if WRITES.load(Ordering::SeqCst) == 0 {
             return Err(Failure::Refused(EACCES));
         }
-        // SAFETY: called as `Text::open` is.
+        // SAFETY: called as `Platform::open` is.
         unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Counting(writer))) }
     }
 
@@ -57,18 +57,18 @@ impl Twin for Refusing {
 struct Counting<'a>(&'a mut dyn Writer);
 
 impl Writer for Counting<'_> {
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (at, write) in writes.chunks(1).enumerate() {
             if WRITES.load(Ordering::SeqCst) <= 0 {
                 return Err((at, EACCES));
             }
             WRITES.fetch_sub(1, Ordering::SeqCst);
             // SAFETY: a part of what the writer was opened for.
-            unsafe { self.0.write(write) }.map_err(|(_, errno)| (at, errno))?;
+            unsafe { self.0.write(write) }.map_err(|(_, refusal)| (at, refusal))?;
         }
         Ok(())
     }
-    fn sync(&mut self) -> Result<(), Errno> {
+    fn sync(&mut self) -> Result<(), Refusal> {
         self.0.sync()
     }
 }
@@ -111,7 +111,7 @@ fn loading(key: &RawKey) -> usize {
 #[track_caller]
 fn denied(result: Result<Outcome, Error>) {
     let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
-    assert!(refused.iter().count() > 0 && refused.iter().all(|(_, errno)| errno == EACCES), "{refused:?}");
+    assert!(refused.iter().count() > 0 && refused.iter().all(|(_, refusal)| refusal == EACCES), "{refused:?}");
 }
 
 fn begin() {
@@ -150,7 +150,7 @@ fn from_the_start() {
             // A key without sites is nobody's obstacle.
             done(Batch::new().enable(&KEY).enable(&UNCHECKED).commit(), 1);
             done(Batch::new().disable(&KEY).disable(&UNCHECKED).commit(), 2);
-            denied(settle(&KEY));
+            denied(restore_pristine(&KEY));
             is(false, true, false);
         }
         assert_eq!((loading(&KEY), loading(&ON)), (3, 2));
@@ -228,13 +228,13 @@ fn not_any_more() {
     });
 }
 
-/// `prepare` and `settle` patch what need not load, and nothing else.
+/// `prepare` and `restore_pristine` patch what need not load, and nothing else.
 #[test]
 fn patched_ahead() {
     passes(|| {
         begin();
         allow(ALL);
-        settle(&ON).unwrap();
+        restore_pristine(&ON).unwrap();
         let nops = |key: &RawKey| {
             let mut nops = 0;
             for_each_site(key, |site| nops += usize::from(site.state == Some(State::NOP))).unwrap();

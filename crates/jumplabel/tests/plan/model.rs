@@ -9,7 +9,9 @@ use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use jumplabel::arch::{Arch, Native, State};
-use jumplabel::{Batch, Error, Outcome, RawKey, for_each_site, settle, static_branch_likely, static_branch_unlikely};
+use jumplabel::{
+    Batch, Error, Outcome, RawKey, for_each_site, restore_pristine, static_branch_likely, static_branch_unlikely,
+};
 
 /// Keys of each kind and default.
 const POOL: usize = 64;
@@ -76,7 +78,7 @@ pub enum Op {
     Inc(usize),
     Dec(usize),
     FastInc(usize),
-    Settle(usize),
+    RestorePristine(usize),
     Seal(usize),
     Batch(Vec<(usize, bool)>),
 }
@@ -176,15 +178,15 @@ impl Case {
                 same("fast inc", key.raw.fast_inc_not_disabled(), expected)?;
                 key.model.count += i32::from(expected);
             }
-            Op::Settle(at) => {
+            Op::RestorePristine(at) => {
                 let Key { raw: key, sites, .. } = self.keys[at];
-                settle(key).map_err(|error| error.to_string())?;
+                restore_pristine(key).map_err(|error| error.to_string())?;
                 let mut primed = 0;
                 let visited = for_each_site(key, |site| {
                     let emitted = |state: State| state == state.as_emitted::<Native>();
                     primed += usize::from(!site.state.is_some_and(emitted));
                 });
-                same("sites that settle left primed", (visited, primed), (Ok(sites), 0))?;
+                same("sites that restore_pristine left primed", (visited, primed), (Ok(sites), 0))?;
             }
             Op::Seal(at) if self.may_seal => {
                 same("seal", self.keys[at].raw.seal(), Ok(()))?;

@@ -6,7 +6,7 @@ mod worker;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jumplabel::text::{Held, Summary, Writers, builtin};
+use jumplabel::platform::{Held, Summary, WriterList, builtin};
 use jumplabel::{Batch, DeferredKey, Error, static_branch_unlikely, static_key};
 
 use crate::scenario::passes;
@@ -194,8 +194,8 @@ struct Refusing;
 static REFUSES: AtomicBool = AtomicBool::new(false);
 
 impl Twin for Refusing {
-    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
-        if REFUSES.load(Ordering::Relaxed) { Writers::default() } else { builtin().writers(summary, held) }
+    fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList {
+        if REFUSES.load(Ordering::Relaxed) { WriterList::default() } else { builtin().writers(summary, held) }
     }
 }
 

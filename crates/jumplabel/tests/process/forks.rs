@@ -11,8 +11,8 @@ mod sharing;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::Lock;
-use jumplabel::text::{Token, Write, Writer};
-use jumplabel::{Errno, Error, set_writer};
+use jumplabel::platform::{Token, Write, Writer};
+use jumplabel::{Error, Refusal, set_writer};
 
 use crate::pages::Pages;
 use crate::scenario::{Scenario, end, fork, passes, reap, rounds, slowness};
@@ -82,7 +82,7 @@ fn storm_of_forks() {
 struct Slow;
 
 impl Twin for Slow {
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         write_slowly(writer, writes)
     }
 }
@@ -106,7 +106,7 @@ impl Twin for Unforked {
     fn unlock(&self, _token: Token) {
         self.0.release();
     }
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         write_slowly(writer, writes)
     }
 }

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use jumplabel::arch::{Arch, Native};
-use jumplabel::text::{Body, Extent, Failure, Held, Summary, Write, Writer, Writers, Written, builtin};
-use jumplabel::{Batch, Errno, Error, WriterKind, set_writer};
+use jumplabel::platform::{Body, Extent, Failure, Held, Summary, Write, WriteReport, Writer, WriterList, builtin};
+use jumplabel::{Batch, Error, Refusal, WriterKind, set_writer};
 
 use crate::pages::PAGE;
 use crate::scenario::{Scenario, passes, repeats};
@@ -60,12 +60,12 @@ fn mappings_of_mprotect() {
     passes(|| few_mappings(Some(WriterKind::Mprotect)));
 }
 
-/// A page that was swapped is a mapping of its own, which cannot merge with its neighbours, and so is what lies between two
-/// of them; but it is never more than one, and pages that are swapped together become one mapping again.
+/// A page that was moved is a mapping of its own, which cannot merge with its neighbours, and so is what lies between two
+/// of them; but it is never more than one, and pages that are moved together become one mapping again.
 #[test]
-fn mappings_of_swap() {
+fn mappings_of_remap() {
     passes(|| {
-        let (before, after) = single_flips(Some(WriterKind::Swap));
+        let (before, after) = single_flips(Some(WriterKind::Remap));
         let adjacent = builtin().page_size() == PAGE;
         assert!(after < before + if adjacent { 500 } else { 1000 } + 30, "{before} mappings have become {after}");
         let batch = many().keys.iter().fold(Batch::<500>::with_capacity(), |batch, key| batch.disable(key));
@@ -79,8 +79,8 @@ fn mappings_of_swap() {
 struct Unprimed;
 
 impl Twin for Unprimed {
-    fn writers(&self, _summary: &Summary, _held: &mut Held) -> Writers {
-        Writers::of(&[WriterKind::Custom])
+    fn writers(&self, _summary: &Summary, _held: &mut Held) -> WriterList {
+        WriterList::of(&[WriterKind::Custom])
     }
     fn open(
         &self,
@@ -88,7 +88,7 @@ impl Twin for Unprimed {
         extents: &[Extent],
         _held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         let (first, last) = (extents[0].first & !(PAGE - 1), extents[extents.len() - 1].end);
         let protect = |protection| {
             // SAFETY: pages of code that stay executable.
@@ -98,14 +98,14 @@ impl Twin for Unprimed {
         protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
         let result = body(&mut Stores);
         protect(libc::PROT_READ | libc::PROT_EXEC);
-        result.map(|()| Written::default())
+        result.map(|()| WriteReport::default())
     }
 }
 
 struct Stores;
 
 impl Writer for Stores {
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for write in writes {
             // SAFETY: bytes of a site, on a page that is open.
             unsafe { write.store() };
@@ -113,7 +113,7 @@ impl Writer for Stores {
         Ok(())
     }
     /// One thread runs here, and a jump to what it wrote is enough for it.
-    fn sync(&mut self) -> Result<(), Errno> {
+    fn sync(&mut self) -> Result<(), Refusal> {
         Ok(())
     }
 }
@@ -150,7 +150,7 @@ fn descriptors_are_closed() {
 
 /// What is chosen for one site.
 fn automatic() -> WriterKind {
-    let procmem = !Native::WHOLE && writers::works(Some(WriterKind::Procmem));
+    let procmem = !Native::SINGLE_STORE && writers::works(Some(WriterKind::Procmem));
     if procmem { WriterKind::Procmem } else { WriterKind::Mprotect }
 }
 
@@ -170,14 +170,15 @@ fn environment_procmem() {
     if writers::works(Some(WriterKind::Procmem)) {
         scenario.passes(|| writes_with(Some(WriterKind::Procmem)));
     } else {
-        scenario.passes(|| refused_by_the_canary(7));
+        scenario.passes(|| refused_by_the_self_test(7));
     }
 }
 
-fn refused_by_the_canary(number: usize) {
+fn refused_by_the_self_test(number: usize) {
     let error = many().keys[number].enable().unwrap_err();
-    let lied = matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno(-1));
-    assert!(lied && !many().check(number) && !many().keys[number].is_enabled(), "{error:?}");
+    let has_no_effect =
+        matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Refusal::NO_EFFECT);
+    assert!(has_no_effect && !many().check(number) && !many().keys[number].is_enabled(), "{error:?}");
 }
 
 #[cfg(target_pointer_width = "64")] // Of other programs, qemu picks the base itself.
@@ -219,8 +220,8 @@ mod emulated_addresses {
         Scenario::new().env("QEMU_GUEST_BASE", "0x10000").env("JUMPLABEL_WRITER", "procmem").passes(|| {
             let before = code();
             assert!(!before.is_empty());
-            refused_by_the_canary(7);
-            assert!(code() == before, "the canary's flip changed other code");
+            refused_by_the_self_test(7);
+            assert!(code() == before, "the self-test's flip changed other code");
         });
     }
 }
@@ -231,8 +232,8 @@ fn environment_mprotect() {
 }
 
 #[test]
-fn environment_swap() {
-    Scenario::new().env("JUMPLABEL_WRITER", "swap").passes(|| writes_with(Some(WriterKind::Swap)));
+fn environment_remap() {
+    Scenario::new().env("JUMPLABEL_WRITER", "remap").passes(|| writes_with(Some(WriterKind::Remap)));
 }
 
 #[test]

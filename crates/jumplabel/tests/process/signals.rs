@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use jumplabel::text::{Token, Writer};
-use jumplabel::{Errno, Error, set_writer, static_branch_unlikely, static_key};
+use jumplabel::platform::{Token, Writer};
+use jumplabel::{Error, Refusal, set_writer, static_branch_unlikely, static_key};
 
 use crate::scenario::{Scenario, emulator, fork, passes, reap, rounds, slowness};
 use crate::twin::{PrivateLock, Twin, install};
@@ -149,7 +149,7 @@ fn handlers_stay_as_they_are(handler: impl FnOnce()) {
             sites().set(on).unwrap();
             assert!(sites().all(on));
         }
-        sites().settle();
+        sites().restore_pristine();
         std::thread::scope(|scope| {
             scope.spawn(|| sites().set(true).unwrap());
         });
@@ -260,7 +260,7 @@ fn blocked_in_mid_flip() {
     static SEEN: AtomicU64 = AtomicU64::new(0);
     struct Looks;
     impl Twin for Looks {
-        fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+        fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
             SEEN.store(mask(), Ordering::Relaxed);
             writer.sync()
         }

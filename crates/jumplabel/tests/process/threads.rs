@@ -5,7 +5,7 @@ mod cancelled;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jumplabel::text::{Token, builtin};
+use jumplabel::platform::{Token, builtin};
 use jumplabel::{Error, Lock, set_writer};
 
 use crate::scenario::{self, Scenario, fork, passes, reap};
@@ -71,7 +71,7 @@ fn threads_that_come_and_go() {
                         if round % 2 == 0 { key.enable() } else { key.disable() }.unwrap();
                         assert_eq!(own().check(thread), round % 2 == 0);
                         if round % 2 == 1 {
-                            jumplabel::settle(key).unwrap();
+                            jumplabel::restore_pristine(key).unwrap();
                         }
                     });
                 }

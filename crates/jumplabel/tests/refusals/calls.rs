@@ -77,7 +77,7 @@ impl Case {
         set_writer(self.writer);
         if self.used {
             sites.set(true).unwrap();
-            if self.primed { sites.set(false).map(drop).unwrap() } else { sites.settle() }
+            if self.primed { sites.set(false).map(drop).unwrap() } else { sites.restore_pristine() }
         }
         let before = watch.state();
 
@@ -101,7 +101,7 @@ impl Case {
                     && !another
                     && fired
                     && self.lasting
-                    && outcome.writer != Some(WriterKind::Swap)
+                    && outcome.writer != Some(WriterKind::Remap)
                 {
                     assert_eq!(outcome.visibility, Visibility::Eventual);
                 }
@@ -181,6 +181,6 @@ fn mprotect() {
 }
 
 #[test]
-fn swap() {
-    passes(|| every_call(few(), Some(WriterKind::Swap)));
+fn remap() {
+    passes(|| every_call(few(), Some(WriterKind::Remap)));
 }

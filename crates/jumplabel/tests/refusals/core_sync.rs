@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::text::{core_sync_by_signal, core_sync_handler};
+use jumplabel::platform::{core_sync_by_signal, core_sync_handler};
 use jumplabel::{Batch, Lock, Visibility, WriterKind, set_writer};
 
 use crate::scenario::{fork, passes, reap};
@@ -11,7 +11,7 @@ use crate::seccomp::{CORE_SYNC, Call, deny};
 crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
 
 const WRITERS: [Option<WriterKind>; 4] =
-    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
 /// What a flip reports where nothing is refused: no kernel of s390x has a membarrier that serialises.
 const ALLOWED: Visibility = if cfg!(target_arch = "s390x") { Visibility::Eventual } else { Visibility::Immediate };
@@ -29,15 +29,15 @@ fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
 /// Where a change takes several steps, with a core sync between them.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod several_steps {
-    use jumplabel::{Errno, Error};
+    use jumplabel::{Error, Refusal};
 
     use super::*;
     use crate::seccomp::{Fault, Faults};
     use crate::state::Watch;
 
-    const REFUSED: Error = Error::MultiThreaded { core_sync: Errno(libc::EPERM), swap: Errno::NONE };
+    const REFUSED: Error = Error::MultiThreaded { core_sync: Refusal::errno(libc::EPERM), remap: Refusal::NOT_TRIED };
 
-    /// Several bytes may not change under threads without core sync; `swap` does not change bytes under anybody.
+    /// Several bytes may not change under threads without core sync; `remap` does not change bytes under anybody.
     #[test]
     fn pristine_sites_with_threads() {
         passes(|| {
@@ -47,11 +47,11 @@ mod several_steps {
                     set_writer(Some(writer));
                     assert_eq!(watch.refused(|| sites().set(true)), REFUSED);
                 }
-                for writer in [None, Some(WriterKind::Swap)] {
+                for writer in [None, Some(WriterKind::Remap)] {
                     set_writer(writer);
                     let outcome = sites().set(true).unwrap();
-                    assert!(outcome.writer == Some(WriterKind::Swap) && outcome.primed == 4 && sites().all(true));
-                    sites().settle();
+                    assert!(outcome.writer == Some(WriterKind::Remap) && outcome.primed == 4 && sites().all(true));
+                    sites().restore_pristine();
                 }
             });
             // The cause is gone: this thread may.
@@ -62,22 +62,25 @@ mod several_steps {
     }
 
     #[test]
-    fn pristine_sites_with_threads_and_no_swap() {
+    fn pristine_sites_with_threads_and_no_remap() {
         passes(|| {
             without_membarrier(&[libc::SYS_mremap], || {
                 let watch = Watch::new(sites().raw());
                 for writer in WRITERS {
                     set_writer(writer);
                     let error = watch.refused(|| sites().set(true));
-                    let is_swap = |error| {
+                    let is_remap = |error| {
                         let Error::Denied { refused } = error else { return false };
-                        refused.iter().eq([(WriterKind::Swap, Errno(libc::EPERM))])
+                        refused.iter().eq([(WriterKind::Remap, Refusal::errno(libc::EPERM))])
                     };
-                    let both = Error::MultiThreaded { core_sync: Errno(libc::EPERM), swap: Errno(libc::EPERM) };
+                    let both = Error::MultiThreaded {
+                        core_sync: Refusal::errno(libc::EPERM),
+                        remap: Refusal::errno(libc::EPERM),
+                    };
                     assert!(
                         match writer {
                             None => error == both,
-                            Some(WriterKind::Swap) => is_swap(error),
+                            Some(WriterKind::Remap) => is_remap(error),
                             Some(_) => error == REFUSED,
                         },
                         "{error:?}"
@@ -103,7 +106,7 @@ mod several_steps {
                 set_writer(Some(writer));
                 sites().set(true).unwrap(); // proves the writer
                 for ordinal in 1.. {
-                    sites().settle();
+                    sites().restore_pristine();
                     on.enable().unwrap();
                     let before = watch.state();
                     faults.arm(libc::SYS_membarrier, ordinal, u32::MAX, Fault::Errno(libc::EPERM));
@@ -138,7 +141,7 @@ fn pristine_sites_without_threads() {
                     sites().set(on).unwrap();
                     assert!(sites().all(on));
                 }
-                sites().settle();
+                sites().restore_pristine();
             }
             true
         }));
@@ -243,7 +246,7 @@ fn by_signal() {
                         assert!(sites().all(on));
                         assert_eq!(outcome.visibility, Visibility::Immediate, "{outcome:?}");
                     }
-                    sites().settle();
+                    sites().restore_pristine();
                 }
             });
             stop.store(true, Ordering::Relaxed);

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::text::{self, Writer, core_sync_by_signal, core_sync_handler};
-use jumplabel::{Errno, Error, Visibility, WriterKind, set_writer};
+use jumplabel::platform::{self, Writer, core_sync_by_signal, core_sync_handler};
+use jumplabel::{Error, Refusal, Visibility, WriterKind, set_writer};
 
 use crate::pages::PAGE;
 use crate::scenario::{Scenario, passes, skip};
@@ -89,7 +89,7 @@ fn memory_is_a_file(used: bool) {
         assert!(result.is_err() || sites().all(true), "said that it had flipped");
         let error = result.expect_err("was not refused");
         assert!(
-            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno::LIED),
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Refusal::NO_EFFECT),
             "{error:?}"
         );
         assert!(sites().all(false) && sites().agree() && sites().keys.iter().all(|key| !key.is_enabled()));
@@ -121,10 +121,10 @@ fn memory_is_a_file_from_the_start() {
 struct Credulous;
 
 impl Twin for Credulous {
-    fn write(&self, writer: &mut dyn Writer, writes: &[text::Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[platform::Write]) -> Result<(), (usize, Refusal)> {
         // SAFETY: called as `Writer::write` is.
         match unsafe { writer.write(writes) } {
-            Err((_, Errno::LIED)) => Ok(()),
+            Err((_, Refusal::NO_EFFECT)) => Ok(()),
             result => result,
         }
     }
@@ -141,13 +141,14 @@ fn broken_twin_believes() {
     });
 }
 
-/// A map that calls text writable, and much more than text: whoever believes it leaves text writable, or takes the right to
+/// A map that calls platform writable, and much more than platform: whoever believes it leaves platform writable, or takes the right to
 /// write from data.
 fn map_is_a_file(place: &str) {
     let watch = Watch::new(sites().raw());
-    let text = sites().site(0) & !(PAGE - 1);
+    let platform = sites().site(0) & !(PAGE - 1);
     let map = watch.map();
-    for (start, end, protection) in [(text, text + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")] {
+    for (start, end, protection) in [(platform, platform + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")]
+    {
         let root = FalseRoot::new();
         let mut lie = String::new();
         writeln!(lie, "{start:x}-{end:x} {protection} 00000000 00:00 0 ").unwrap();
@@ -158,10 +159,10 @@ fn map_is_a_file(place: &str) {
             sites().set(on).unwrap();
             assert!(sites().all(on));
         }
-        set_writer(Some(WriterKind::Swap));
+        set_writer(Some(WriterKind::Remap));
         let error = watch.refused(|| sites().set(true));
         assert!(
-            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Remap) == Refusal::errno(libc::ENOTTY)),
             "{error:?}"
         );
         assert!(!is_open(&watch.map()), "left writable");
@@ -193,10 +194,10 @@ fn map_is_a_pipe() {
             sites().set(on).unwrap();
             assert!(sites().all(on));
         }
-        set_writer(Some(WriterKind::Swap));
+        set_writer(Some(WriterKind::Remap));
         let error = sites().set(true).expect_err("without a map");
         assert!(
-            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Swap) == Errno(libc::ENOTTY)),
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Remap) == Refusal::errno(libc::ENOTTY)),
             "{error:?}"
         );
     });

@@ -6,7 +6,7 @@ mod rights;
 
 use std::os::unix::process::CommandExt;
 
-use jumplabel::{Errno, Error, WriterKind, for_each_site, set_writer, text_reserved};
+use jumplabel::{Error, Refusal, WriterKind, for_each_site, set_writer, text_reserved};
 
 use crate::pages::PAGE;
 use crate::scenario::passes;
@@ -16,12 +16,12 @@ crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
 
 const MPROTECT: Option<WriterKind> = Some(WriterKind::Mprotect);
 const PROCMEM: Option<WriterKind> = Some(WriterKind::Procmem);
-const SWAP: Option<WriterKind> = Some(WriterKind::Swap);
+const REMAP: Option<WriterKind> = Some(WriterKind::Remap);
 
 fn denied(writer: Option<WriterKind>, errno: i32) -> impl Fn(Error) -> bool {
     move |error| {
         let Error::Denied { refused } = error else { return false };
-        refused.iter().eq(writer.map(|writer| (writer, Errno(errno))))
+        refused.iter().eq(writer.map(|writer| (writer, Refusal::errno(errno))))
     }
 }
 
@@ -47,7 +47,7 @@ fn refuses(refused: &[(Option<WriterKind>, i32)], other: Option<WriterKind>, beg
         }
         let Some(end) = end else { break };
         end();
-        for writer in [MPROTECT, PROCMEM, SWAP] {
+        for writer in [MPROTECT, PROCMEM, REMAP] {
             set_writer(writer);
             for on in [true, false] {
                 assert_eq!(sites.set(on).unwrap().writer, writer);
@@ -74,7 +74,7 @@ fn no_descriptors() {
     passes(|| {
         let begin = || limit(libc::RLIMIT_NOFILE, Some(0));
         let end = || limit(libc::RLIMIT_NOFILE, None);
-        refuses(&[(PROCMEM, libc::EMFILE), (SWAP, libc::EMFILE)], MPROTECT, begin, Some(&end));
+        refuses(&[(PROCMEM, libc::EMFILE), (REMAP, libc::EMFILE)], MPROTECT, begin, Some(&end));
     });
 }
 
@@ -94,8 +94,8 @@ fn one_descriptor_left() {
             }
         }
         // Two at a time: the map and the file.
-        set_writer(SWAP);
-        assert!(denied(SWAP, libc::EMFILE)(watch.refused(|| sites.set(true))));
+        set_writer(REMAP);
+        assert!(denied(REMAP, libc::EMFILE)(watch.refused(|| sites.set(true))));
         limit(libc::RLIMIT_NOFILE, Some(first_free as u64 + 2));
         sites.set(true).unwrap();
         assert!(sites.all(true));
@@ -110,11 +110,11 @@ fn no_data() {
         sites().set(false).unwrap();
         let begin = || limit(libc::RLIMIT_DATA, Some(PAGE as u64)); // 0 means no limit to some kernels
         let end = || limit(libc::RLIMIT_DATA, None);
-        refuses(&[(MPROTECT, libc::ENOMEM), (SWAP, libc::ENOMEM)], PROCMEM, begin, Some(&end));
+        refuses(&[(MPROTECT, libc::ENOMEM), (REMAP, libc::ENOMEM)], PROCMEM, begin, Some(&end));
     });
 }
 
-/// No memory for the lock, then for the index, then for the list of edits.
+/// No memory for the lock, then for the index, then for the list of changes.
 #[test]
 fn no_memory() {
     passes(|| {
@@ -158,7 +158,7 @@ fn mdwe() {
                 crate::scenario::skip();
             }
         };
-        refuses(&[(MPROTECT, libc::EACCES), (SWAP, libc::EACCES)], PROCMEM, begin, None);
+        refuses(&[(MPROTECT, libc::EACCES), (REMAP, libc::EACCES)], PROCMEM, begin, None);
     });
 }
 
@@ -175,9 +175,9 @@ fn sealed_page() {
                 crate::scenario::skip();
             }
         };
-        refuses(&[(MPROTECT, libc::EPERM), (SWAP, libc::EPERM)], PROCMEM, begin, None);
+        refuses(&[(MPROTECT, libc::EPERM), (REMAP, libc::EPERM)], PROCMEM, begin, None);
         // Keys without a site there do not mind.
-        for writer in [MPROTECT, SWAP] {
+        for writer in [MPROTECT, REMAP] {
             set_writer(writer);
             sites().keys[1].enable().unwrap();
             sites().keys[1].disable().unwrap();
@@ -197,8 +197,8 @@ fn writable_page() {
         };
         protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
         let watch = Watch::new(sites.raw());
-        set_writer(SWAP);
-        assert!(denied(SWAP, libc::EACCES)(watch.refused(|| sites.set(true))));
+        set_writer(REMAP);
+        assert!(denied(REMAP, libc::EACCES)(watch.refused(|| sites.set(true))));
         sites.keys[1].enable().unwrap(); // No site there.
         sites.keys[1].disable().unwrap();
         for writer in [MPROTECT, PROCMEM, None] {
@@ -210,7 +210,7 @@ fn writable_page() {
         }
         assert!(is_open(&watch.map()), "closed what the program had opened");
         protect(libc::PROT_READ | libc::PROT_EXEC);
-        set_writer(SWAP);
+        set_writer(REMAP);
         sites.set(true).unwrap();
         assert!(sites.all(true));
     });
@@ -231,7 +231,7 @@ fn replaced_program() {
         }
         std::fs::remove_file(program).unwrap();
         let sites = sites();
-        for writer in [SWAP, MPROTECT, PROCMEM, None] {
+        for writer in [REMAP, MPROTECT, PROCMEM, None] {
             set_writer(writer);
             for on in [true, false] {
                 sites.set(on).unwrap();

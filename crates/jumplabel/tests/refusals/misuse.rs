@@ -7,8 +7,8 @@ mod foreign_bytes;
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Batch, Errno, Error, RawKey, WriterKind, for_each_site, prepare, probe, set_writer, static_key};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{Batch, Error, RawKey, Refusal, WriterKind, for_each_site, prepare, probe, set_writer, static_key};
 
 use crate::scenario::{fork, passes, reap};
 use crate::state::Watch;
@@ -17,7 +17,7 @@ use crate::twin::{Twin, install};
 crate::pages::pages! { sites: 4 keys, 8 sites, every 1 pages, at 0 }
 
 const WRITERS: [Option<WriterKind>; 4] =
-    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Swap)];
+    [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
 /// The word of a key: what 2^31 calls of `inc` would bring it to, in no time.
 fn word(key: &'static RawKey) -> &'static AtomicI32 {
@@ -66,7 +66,7 @@ fn refused_in_mid_flip() {
     assert_eq!(keys[0].enable(), Err(Error::Reentrant));
     assert_eq!(sites().set(true), Err(Error::Reentrant));
     assert_eq!(keys[0].seal(), Err(Error::Reentrant));
-    assert_eq!(jumplabel::settle(&keys[0]), Err(Error::Reentrant));
+    assert_eq!(jumplabel::restore_pristine(&keys[0]), Err(Error::Reentrant));
     assert_eq!(for_each_site(&keys[1], |_| ()), Err(Error::Reentrant));
     assert_eq!(jumplabel::text_reserved(0..1), Err(Error::Reentrant));
 }
@@ -75,7 +75,7 @@ fn refused_in_mid_flip() {
 struct Nested;
 
 impl Twin for Nested {
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         refused_in_mid_flip();
         // SAFETY: called as `Writer::write` is.
         unsafe { writer.write(writes) }
@@ -152,7 +152,7 @@ fn writer_forced_by_an_unknown_name() {
         assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::UnknownWriter);
         assert_eq!(prepare(), Err(Error::UnknownWriter));
         assert_eq!(probe(), Err(Error::UnknownWriter));
-        for name in ["bogus", "", "custom", "Swap", "swap "] {
+        for name in ["bogus", "", "custom", "Remap", "remap "] {
             assert_eq!(WriterKind::named(name), Err(Error::UnknownWriter), "{name:?}");
         }
         for kind in WRITERS {

@@ -3,7 +3,7 @@
 
 use std::sync::Barrier;
 
-use jumplabel::{Errno, Error, WriterKind, prepare, set_writer};
+use jumplabel::{Error, Refusal, WriterKind, prepare, set_writer};
 
 use crate::calls::CALLS;
 use crate::pages::Pages;
@@ -38,7 +38,7 @@ fn is_like_the_next(
                 let seen = faults.seen();
                 faults.disarm();
                 assert!(sites.all(true));
-                sites.settle();
+                sites.restore_pristine();
                 (writer, seen)
             });
             done.wait();
@@ -99,11 +99,11 @@ fn refused() {
         }));
         reap(fork(|| {
             deny(&[libc::SYS_mprotect, libc::SYS_openat], libc::EACCES);
-            let errno = Errno(libc::EACCES);
-            let all = [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Swap];
+            let refusal = Refusal::errno(libc::EACCES);
+            let all = [WriterKind::Mprotect, WriterKind::Procmem, WriterKind::Remap];
             let denied = |result: Result<(), Error>| {
                 let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
-                assert!(all.iter().all(|kind| refused.of(*kind) == errno), "{refused:?}");
+                assert!(all.iter().all(|kind| refused.of(*kind) == refusal), "{refused:?}");
             };
             denied(prepare());
             denied(few().set(true).map(drop));

@@ -12,6 +12,8 @@ pub enum Fault {
     Lie,
     /// `pwrite` writes that many bytes less than it was asked for, and the rest is refused.
     Short(usize),
+    /// The same, and the next `pwrite` is refused, too.
+    Torn(usize),
     /// It fails, and so does everything else from then on.
     Everything(i32),
 }
@@ -24,6 +26,19 @@ pub type Call = libc::c_long;
 pub use libc::{SYS_mmap as MMAP, SYS_newfstatat as STATUS};
 #[cfg(target_pointer_width = "32")]
 pub use libc::{SYS_mmap2 as MMAP, SYS_statx as STATUS};
+
+/// Calls that begin with a descriptor, by which files are read and written that the library opens.
+pub const OF_DESCRIPTORS: &[Call] = &[
+    libc::SYS_ioctl,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_read,
+    libc::SYS_openat,
+    libc::SYS_getdents64,
+    libc::SYS_fstatfs,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_newfstatat,
+];
 
 /// All that gives a core sync.
 pub const CORE_SYNC: &[Call] = &[
@@ -67,6 +82,28 @@ fn install(calls: &[Call], action: u32, flags: libc::c_ulong) -> i32 {
     }
     program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0));
     program.push(statement(libc::BPF_RET | libc::BPF_K, action, 0));
+    load(program, flags)
+}
+
+/// From now on, `rt_sigprocmask` of this thread fails with `errno` if it is told to do what does not exist.
+pub fn deny_unknown_masks(errno: i32) {
+    let statement = |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let low_half = if cfg!(target_endian = "big") { 4 } else { 0 };
+    let (word, equal) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K);
+    load(
+        vec![
+            statement(word, 0, 0),
+            statement(equal, libc::SYS_rt_sigprocmask as u32, 3),
+            statement(word, 16 + low_half, 0),
+            statement(equal, u32::MAX, 1),
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno as u32, 0),
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0),
+        ],
+        0,
+    );
+}
+
+fn load(mut program: Vec<libc::sock_filter>, flags: libc::c_ulong) -> i32 {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: a whole program, read by the kernel during the call.
     unsafe {
@@ -84,13 +121,17 @@ struct Plan {
     /// Calls with these ordinals, counted from 1, meet the fault.
     first: AtomicU32,
     last: AtomicU32,
-    /// 0 errno, 1 lie, 2 short, 3 everything, and the number that belongs to it.
+    /// So do those whose bit is set, from bit 0.
+    others: AtomicU64,
+    /// 0 errno, 1 lie, 2 short, 3 everything, 4 torn, and the number that belongs to it.
     fault: AtomicU32,
     number: AtomicI32,
     seen: AtomicU32,
     fired: AtomicU32,
     /// Where the rest of a short write would go.
     rest: AtomicU64,
+    /// The lowest descriptor that a call has named.
+    lowest: AtomicU32,
 }
 
 /// Faults for the thread that made this, and for its children.
@@ -108,13 +149,18 @@ impl Faults {
             &*memory.cast()
         };
         plan.call.store(-1, Ordering::SeqCst);
+        plan.lowest.store(u32::MAX, Ordering::SeqCst);
         static LISTENER: AtomicI32 = AtomicI32::new(-1);
+        let (running, is_running) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
+            running.send(()).unwrap();
             while LISTENER.load(Ordering::SeqCst) < 0 {
                 std::thread::yield_now();
             }
             answer(LISTENER.load(Ordering::SeqCst), plan);
         });
+        // A thread that begins waits for the dynamic loader, and whoever has that waits for an answer.
+        is_running.recv().unwrap();
         LISTENER.store(install(calls, libc::SECCOMP_RET_USER_NOTIF, FILTER_FLAG_NEW_LISTENER), Ordering::SeqCst);
         Faults(plan)
     }
@@ -126,7 +172,9 @@ impl Faults {
             Fault::Lie => (1, 0),
             Fault::Short(bytes) => (2, bytes as i32),
             Fault::Everything(errno) => (3, errno),
+            Fault::Torn(bytes) => (4, bytes as i32),
         };
+        self.0.others.store(0, Ordering::SeqCst);
         self.0.first.store(first, Ordering::SeqCst);
         self.0.last.store(last, Ordering::SeqCst);
         self.0.fault.store(kind, Ordering::SeqCst);
@@ -134,6 +182,12 @@ impl Faults {
         self.0.seen.store(0, Ordering::SeqCst);
         self.0.fired.store(0, Ordering::SeqCst);
         self.0.call.store(call as i32, Ordering::SeqCst);
+    }
+
+    /// The calls with number `call` whose bit is set in `pattern`, counted from bit 0 and from now, fail with `errno`.
+    pub fn pattern(&self, call: Call, pattern: u64, errno: i32) {
+        self.arm(call, u32::MAX, 0, Fault::Errno(errno));
+        self.0.others.store(pattern, Ordering::SeqCst);
     }
 
     /// Counts the calls with number `call` from now, and lets all of them happen.
@@ -150,6 +204,11 @@ impl Faults {
     pub fn disarm(&self) -> u32 {
         self.0.call.store(-1, Ordering::SeqCst);
         self.fired()
+    }
+
+    /// The lowest descriptor that one of [`OF_DESCRIPTORS`] has named, of those that are filtered.
+    pub fn lowest(&self) -> u32 {
+        self.0.lowest.load(Ordering::SeqCst)
     }
 
     /// How many faults there were since [`arm`](Self::arm).
@@ -186,6 +245,9 @@ fn answer(listener: i32, plan: &Plan) {
 
 /// What becomes of a call: `None` lets it happen.
 fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
+    if OF_DESCRIPTORS.contains(&call.nr.into()) {
+        plan.lowest.fetch_min(call.args[0] as u32, Ordering::SeqCst);
+    }
     let armed = Call::from(plan.call.load(Ordering::SeqCst));
     let number = plan.number.load(Ordering::SeqCst);
     let fault = plan.fault.load(Ordering::SeqCst);
@@ -202,8 +264,12 @@ fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
     if fault == 2 && plan.rest.swap(0, Ordering::SeqCst) == address {
         return Some(Err(libc::EIO));
     }
-    let is_due = (plan.first.load(Ordering::SeqCst)..=plan.last.load(Ordering::SeqCst)).contains(&ordinal);
-    if !is_due || (fault == 2 && length <= number as u64) {
+    let is_due = (plan.first.load(Ordering::SeqCst)..=plan.last.load(Ordering::SeqCst)).contains(&ordinal)
+        || plan.others.load(Ordering::SeqCst).checked_shr(ordinal - 1).is_some_and(|bits| bits & 1 != 0);
+    if fault == 4 && plan.rest.swap(0, Ordering::SeqCst) != 0 {
+        return Some(Err(libc::EIO));
+    }
+    if !is_due || (matches!(fault, 2 | 4) && length <= number as u64) {
         return None;
     }
     plan.fired.fetch_add(1, Ordering::SeqCst);

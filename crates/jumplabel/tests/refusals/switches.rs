@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Errno, Error, Modes, WriterKind, modes, set_writer, static_mode, static_switch};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{Error, Modes, Refusal, WriterKind, modes, set_writer, static_mode, static_switch};
 
 use crate::scenario::{Scenario, passes};
 use crate::seccomp::{Fault, Faults};
@@ -68,7 +68,7 @@ impl Twin for Careless {
     fn begin(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         // What comes behind a refusal is the way back.
         if self.0.load(Ordering::Relaxed) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! A site that lies across the cut between two mappings.
 #![cfg(target_arch = "x86_64")] // where a site can lie on two pages
 
-use jumplabel::{Errno, Error, WriterKind, set_writer};
+use jumplabel::{Error, Refusal, WriterKind, set_writer};
 
 use crate::pages::PAGE;
 use crate::scenario::passes;
@@ -28,7 +28,7 @@ fn part_from_its_file(second: usize) {
 fn sites_on_two_mappings() {
     passes(|| {
         part_from_its_file(neighbours().site(1));
-        set_writer(Some(WriterKind::Swap));
+        set_writer(Some(WriterKind::Remap));
         for on in [true, false] {
             neighbours().set(on).unwrap();
             assert!(neighbours().all(on));
@@ -36,7 +36,7 @@ fn sites_on_two_mappings() {
     });
 }
 
-/// A site that lies on two pages of different mappings: `swap` would move its halves one after the other.
+/// A site that lies on two pages of different mappings: `remap` would move its halves one after the other.
 #[test]
 fn a_site_on_two_mappings() {
     passes(|| {
@@ -45,10 +45,10 @@ fn a_site_on_two_mappings() {
         assert!(sites.site(3) + 5 > second);
         part_from_its_file(second);
         let watch = Watch::new(sites.raw());
-        set_writer(Some(WriterKind::Swap));
+        set_writer(Some(WriterKind::Remap));
         let error = watch.refused(|| sites.set(true));
         let Error::Denied { refused } = error else { panic!("{error:?}") };
-        assert!(refused.iter().eq([(WriterKind::Swap, Errno(libc::EFAULT))]), "{error}");
+        assert!(refused.iter().eq([(WriterKind::Remap, Refusal::errno(libc::EFAULT))]), "{error}");
         for writer in [Some(WriterKind::Procmem), Some(WriterKind::Mprotect), None] {
             set_writer(writer);
             for on in [true, false] {

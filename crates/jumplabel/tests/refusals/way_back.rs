@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::text::Writer;
-use jumplabel::{Errno, Error, WriterKind, set_writer};
+use jumplabel::platform::Writer;
+use jumplabel::{Error, Refusal, WriterKind, set_writer};
 
 use crate::scenario::passes;
 use crate::twin::{self, Twin};
@@ -17,14 +17,14 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 struct Once;
 
 impl Twin for Once {
-    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
         match ASKED.load(Ordering::Relaxed) {
             0 => writer.sync(),
             1 => {
                 ASKED.store(2, Ordering::Relaxed);
                 writer.sync()
             }
-            _ => Err(Errno(libc::EPERM)),
+            _ => Err(Refusal::errno(libc::EPERM)),
         }
     }
 }

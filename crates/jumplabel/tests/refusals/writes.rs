@@ -7,8 +7,8 @@ mod two_writers;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::arch::{Arch, Native};
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Errno, Error, WriterKind, set_writer};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{Error, Refusal, WriterKind, set_writer};
 
 use crate::pages::Pages;
 use crate::scenario::{Scenario, passes};
@@ -27,7 +27,7 @@ fn off(pages: Pages, primed: bool) {
     if primed {
         pages.set(false).unwrap();
     } else {
-        pages.settle();
+        pages.restore_pristine();
     }
 }
 
@@ -58,7 +58,7 @@ fn no_way_back() {
                         stuck += 1;
                     } else {
                         let Err(Error::Denied { refused }) = result else { panic!("{result:?}") };
-                        assert!(refused.iter().eq([(WriterKind::Procmem, Errno(libc::EIO))]), "{refused:?}");
+                        assert!(refused.iter().eq([(WriterKind::Procmem, Refusal::errno(libc::EIO))]), "{refused:?}");
                         assert_eq!(watch.state(), before);
                     }
                     sites.set(repair).unwrap();
@@ -78,7 +78,7 @@ fn nothing_works() {
         let sites = sites();
         let watch = Watch::new(sites.raw());
         sites.set(true).unwrap();
-        let kinds = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap];
+        let kinds = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap];
         for writer in [None, Some(kinds[0]), Some(kinds[1]), Some(kinds[2])] {
             for call in [libc::SYS_pwrite64, libc::SYS_mremap, libc::SYS_membarrier] {
                 for primed in [true, false] {
@@ -115,7 +115,7 @@ fn nothing_works() {
     });
 }
 
-/// What an emulator does: `pwrite` reports success and changes nothing. The canary finds out before any site is touched.
+/// What an emulator does: `pwrite` reports success and changes nothing. The self-test finds out before any site is touched.
 #[test]
 fn writes_that_lie() {
     passes(|| {
@@ -126,7 +126,7 @@ fn writes_that_lie() {
         set_writer(Some(WriterKind::Procmem));
         let error = watch.refused(|| sites.set(true));
         assert!(
-            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Errno::LIED),
+            matches!(error, Error::Denied { refused } if refused.of(WriterKind::Procmem) == Refusal::NO_EFFECT),
             "{error:?}"
         );
         set_writer(None);
@@ -140,7 +140,7 @@ fn writes_that_lie() {
 }
 
 /// A write of four bytes that ends after one, two or three of them, because the next page is refused: what was written is
-/// taken back, too.
+/// taken back, too. If that is refused at once, it is on the way back.
 #[test]
 fn writes_that_stop_halfway() {
     passes(|| {
@@ -149,15 +149,15 @@ fn writes_that_stop_halfway() {
             let watch = Watch::new(pages.raw());
             set_writer(Some(WriterKind::Procmem));
             pages.set(true).unwrap();
-            for missing in 1..4 {
+            for fault in (1..4).flat_map(|missing| [Fault::Short(missing), Fault::Torn(missing)]) {
                 for ordinal in 1.. {
                     off(pages, false);
                     let before = watch.state();
-                    faults.arm(libc::SYS_pwrite64, ordinal, ordinal, Fault::Short(missing));
+                    faults.arm(libc::SYS_pwrite64, ordinal, ordinal, fault);
                     let result = pages.set(true);
                     let fired = faults.disarm() > 0;
                     match result {
-                        Err(error) => assert_eq!(watch.state(), before, "{error:?}, {missing} bytes missing"),
+                        Err(error) => assert_eq!(watch.state(), before, "{error:?}, {fault:?}"),
                         Ok(_) => assert!(pages.all(true)),
                     }
                     pages.set(true).unwrap();
@@ -181,7 +181,7 @@ fn left_writable() {
         let watch = Watch::new(sites.raw());
         let faults = Faults::new(&CALLS);
         sites.set(true).unwrap();
-        for next in [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Swap] {
+        for next in [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap] {
             let mut warned = 0;
             for ordinal in 1.. {
                 let (closed, on) = (watch.map(), !sites.keys[0].is_enabled());
@@ -215,7 +215,7 @@ struct Careless;
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 impl Twin for Careless {
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         // What comes behind a refusal is the way back.
         if REFUSED.load(Ordering::Relaxed) {
             return Ok(());
@@ -233,7 +233,7 @@ fn refused_in_mid_batch(ordinal: u32) {
     let watch = Watch::new(sites().raw());
     set_writer(Some(WriterKind::Procmem));
     sites().set(true).unwrap(); // proves the writer
-    sites().settle();
+    sites().restore_pristine();
     let faults = Faults::new(&CALLS);
     faults.arm(libc::SYS_pwrite64, ordinal, ordinal, Fault::Errno(libc::EIO));
     watch.refused(|| sites().set(true));

@@ -1,4 +1,4 @@
-//! Under threads that call, while processes are copied, and from signal handlers.
+//! Under threads that call, while processes are forked, and from signal handlers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

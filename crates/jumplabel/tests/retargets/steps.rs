@@ -1,10 +1,10 @@
-//! At each step of an update, from each target to each other one: the call is made, the process is copied, a write or a core sync is
+//! At each step of an update, from each target to each other one: the call is made, the process is forked, a write or a core sync is
 //! refused.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-use jumplabel::text::{Write, Writer};
-use jumplabel::{Batch, Errno, Error, set_writer};
+use jumplabel::platform::{Write, Writer};
+use jumplabel::{Batch, Error, Refusal, set_writer};
 #[cfg(target_arch = "x86_64")]
 use jumplabel_testing::scenario::Scenario;
 use jumplabel_testing::scenario::{emulator, passes, reap};
@@ -66,11 +66,11 @@ impl Twin for AtMoments {
     fn begin(&self) {
         REFUSED.store(false, Ordering::Relaxed);
     }
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         moment();
         if now(REFUSE_WRITE) {
             REFUSED.store(true, Ordering::Relaxed);
-            return Err((0, Errno(libc::EPERM)));
+            return Err((0, Refusal::errno(libc::EPERM)));
         }
         if REFUSED.load(Ordering::Relaxed) && DROPS_UNDO.load(Ordering::Relaxed) {
             return Ok(());
@@ -81,9 +81,9 @@ impl Twin for AtMoments {
         moment();
         result
     }
-    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Errno> {
+    fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
         if now(REFUSE_SYNC) {
-            return Err(Errno(libc::EPERM));
+            return Err(Refusal::errno(libc::EPERM));
         }
         note(CORE_SYNC);
         let result = writer.sync();

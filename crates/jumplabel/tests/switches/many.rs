@@ -75,3 +75,33 @@ fn two_hundred_and_fifty_five() {
         assert_eq!(most(), mode);
     }
 }
+
+/// What the user derives is not derived again, however it is spelled; the rest is.
+#[test]
+fn derived_traits() {
+    modes! {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+        enum All {
+            #[default]
+            First,
+            Second,
+        }
+    }
+    modes! {
+        /// Some, by path, in several attributes.
+        #[derive(std::fmt::Debug, ::core::clone::Clone)]
+        #[allow(dead_code)]
+        #[derive(core::hash::Hash,)]
+        enum Some { First, Second }
+    }
+    fn has_all<T: Copy + Eq + std::fmt::Debug + std::hash::Hash + jumplabel::switch::Modes>(mode: T) -> String {
+        format!("{mode:?}")
+    }
+    assert!(All::First < All::Second && All::default() == All::First);
+    assert_eq!((has_all(All::Second), has_all(Some::Second)), ("Second".into(), "Second".into()));
+    static_mode! { static ALL: All = Second; static SOME: Some = First; }
+    assert_eq!(
+        static_switch!(ALL, { First => 1, Second => 2 }) + static_switch!(SOME, { First => 10, Second => 20 }),
+        12
+    );
+}

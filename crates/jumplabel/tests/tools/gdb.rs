@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use jumplabel::{Error, set_writer};
 use jumplabel_testing::scenario::{passes, skip};
 
+use super::{CHECKED, WRITERS, flip, is_checked, need, sites};
 #[cfg(jumplabel_trampolines)]
 use super::{LED, where_it_leads_now, who_calls};
-use super::{WRITERS, flip, need, sites};
 
 /// gdb, attached to this process; it says `attached` when it is there.
 struct Gdb(Child, std::fs::File);
@@ -152,5 +152,45 @@ fn gdb_backtrace_through_a_trampoline() {
         };
         let found = (frames("#0", "__trampoline"), frames("#0", "where_it_leads_now"), frames("#1", "who_calls"));
         assert!(found.0 >= 1 && found.1 >= 1 && found.2 == 2, "{found:?}: no backtrace through the trampoline:\n{log}");
+    });
+}
+
+/// A breakpoint where a check begins is on the byte in front of its site, which no flip reads or writes: flips succeed meanwhile.
+#[test]
+fn gdb_breakpoint_on_a_check() {
+    passes(|| {
+        let mut site = 0;
+        jumplabel::for_each_site(&CHECKED, |found| site = found.address).unwrap();
+        let front = site - 1;
+        // SAFETY: a byte of code.
+        let first = || unsafe { (front as *const u8).read_volatile() };
+        let prefix = first();
+        let mut gdb = Gdb::attach();
+        gdb.tell(&format!("break *{front:#x}"));
+        for word in ["attached", "hit", "stopped"] {
+            gdb.tell(&format!("echo {word}\\n"));
+            gdb.tell("continue");
+        }
+        for command in ["delete breakpoints", "detach", "echo detached\\n"] {
+            gdb.tell(command);
+        }
+        gdb.wait_for("attached", || std::thread::sleep(Duration::from_millis(5)));
+        assert_eq!(first(), 0xcc, "gdb did not set its breakpoint:\n{}", gdb.log());
+        for writer in WRITERS {
+            set_writer(writer);
+            CHECKED.enable().unwrap();
+            CHECKED.disable().unwrap();
+        }
+        CHECKED.enable().unwrap();
+        // gdb steps over the breakpoint by the memory that is there: it takes the arm of now.
+        assert!(is_checked());
+        gdb.wait_for("hit", || std::thread::sleep(Duration::from_millis(5)));
+        CHECKED.disable().unwrap();
+        assert!(!is_checked());
+        gdb.wait_for("stopped", || std::thread::sleep(Duration::from_millis(5)));
+        stop_for_gdb();
+        gdb.wait_for("detached", || std::thread::sleep(Duration::from_millis(5)));
+        assert_eq!((first(), is_checked()), (prefix, false));
+        flip();
     });
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use jumplabel::arch::{Arch, Code, Native, State};
-use jumplabel::{Error, Outcome, Visibility, WriterKind, for_each_site, settle};
+use jumplabel::{Error, Outcome, Visibility, WriterKind, for_each_site, restore_pristine};
 
 use crate::cells::{CELLS, Kind};
 use crate::change::{Change, batch};
@@ -76,8 +76,8 @@ impl Flipper<'_> {
     fn single(&mut self) {
         for array in self.arrays() {
             for key in 0..array.keys.len() {
-                if self.random.u8(..3) == 0 || (Native::STEPS > 1 && self.tally.settled == 0) {
-                    self.settle(array, key);
+                if self.random.u8(..3) == 0 || (Native::STEPS > 1 && self.tally.restored == 0) {
+                    self.restore_pristine(array, key);
                 }
                 let change = Change::toggle(array, key);
                 self.flip(&[change], || change.carry_out());
@@ -89,7 +89,7 @@ impl Flipper<'_> {
     fn batch(&mut self) {
         for array in self.arrays() {
             match self.random.u8(..12) {
-                0 | 1 => self.settle(array, 0),
+                0 | 1 => self.restore_pristine(array, 0),
                 2 => {
                     let change = Change::toggle(array, 0);
                     self.flip(&[change], || change.carry_out());
@@ -105,7 +105,7 @@ impl Flipper<'_> {
     fn refused(&mut self) {
         for array in self.arrays() {
             if self.random.u8(..3) == 0 {
-                self.settle(array, 0);
+                self.restore_pristine(array, 0);
             }
         }
         let changes: Vec<Change> = self.arrays().iter().map(|array| Change::toggle(array, 0)).collect();
@@ -196,22 +196,22 @@ impl Flipper<'_> {
     }
 
     /// Brings the sites that fall through back to the pristine nop, under running readers, whose promise stands.
-    fn settle(&mut self, array: &'static Array, key: usize) {
-        match settle(&array.keys[key]) {
-            Ok(outcome) => self.tally.settled += outcome.sites as u64,
-            Err(error) => return self.fail(format!("settle: {error:?}")),
+    fn restore_pristine(&mut self, array: &'static Array, key: usize) {
+        match restore_pristine(&array.keys[key]) {
+            Ok(outcome) => self.tally.restored += outcome.sites as u64,
+            Err(error) => return self.fail(format!("restore_pristine: {error:?}")),
         }
         let on = array.keys[key].is_enabled();
         let mut wrong = 0;
         let counted = for_each_site(&array.keys[key], |site| {
-            let is_settled = |state: State| {
-                let goal = usize::from(site.arm != on);
-                Some(state) == state.kind().emitted::<Native>(goal)
+            let is_pristine = |state: State| {
+                let action = usize::from(site.arm != on);
+                Some(state) == state.kind().emitted::<Native>(action)
             };
-            wrong += u64::from(!site.state.is_some_and(is_settled) || !array.addresses().contains(&site.address));
+            wrong += u64::from(!site.state.is_some_and(is_pristine) || !array.addresses().contains(&site.address));
         });
         if wrong > 0 || counted != Ok(array.sites_of_key()) {
-            self.fail(format!("{wrong} sites are not settled; {counted:?} sites"));
+            self.fail(format!("{wrong} sites are not pristine; {counted:?} sites"));
         }
     }
 
@@ -230,7 +230,7 @@ impl Flipper<'_> {
         let change = Change::toggle(array, own);
         self.flip(&[change], || change.carry_out());
         if self.random.u8(..4) == 0 {
-            self.settle(array, own);
+            self.restore_pristine(array, own);
         }
         self.on(array, "a flip of another key");
         results.push(self.timed(|| shared.dec()));

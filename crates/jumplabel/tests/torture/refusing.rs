@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use jumplabel::text::{Text, Write, Writer, builtin};
-use jumplabel::{Errno, set_text};
+use jumplabel::platform::{Platform, Write, Writer, builtin};
+use jumplabel::{Refusal, set_platform};
 
 use jumplabel_testing::twin::{Twin, platform};
 
@@ -18,8 +18,8 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 /// The broken twin: what was written is not taken back, although the engine asks for it.
 pub static DROPS_UNDO: AtomicBool = AtomicBool::new(false);
 
-static REFUSING: LazyLock<&'static &'static dyn Text> = LazyLock::new(|| platform(Refusing));
-static BUILTIN: LazyLock<&dyn Text> = LazyLock::new(builtin);
+static REFUSING: LazyLock<&'static &'static dyn Platform> = LazyLock::new(|| platform(Refusing));
+static BUILTIN: LazyLock<&dyn Platform> = LazyLock::new(builtin);
 
 /// Refuses after so many writes from now on.
 pub fn after(writes: i64) {
@@ -29,10 +29,10 @@ pub fn after(writes: i64) {
 /// Calls `flip`, the only one who flips, with this writer in place.
 pub fn during(flip: impl FnOnce()) {
     // SAFETY: nobody else flips; it keeps the contract, unless it is asked to break it.
-    unsafe { set_text(*REFUSING) };
+    unsafe { set_platform(*REFUSING) };
     flip();
     // SAFETY: as above.
-    unsafe { set_text(&BUILTIN) };
+    unsafe { set_platform(&BUILTIN) };
 }
 
 struct Refusing;
@@ -42,7 +42,7 @@ impl Twin for Refusing {
         REFUSED.store(false, Ordering::Relaxed);
     }
 
-    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         if REFUSED.load(Ordering::Relaxed) {
             if DROPS_UNDO.load(Ordering::Relaxed) {
                 return Ok(());
@@ -54,6 +54,6 @@ impl Twin for Refusing {
         // SAFETY: a part of what was asked for.
         unsafe { writer.write(&writes[..refused.unwrap_or(writes.len())]) }?;
         REFUSED.store(refused.is_some(), Ordering::Relaxed);
-        refused.map_or(Ok(()), |at| Err((at, Errno(libc::EPERM))))
+        refused.map_or(Ok(()), |at| Err((at, Refusal::errno(libc::EPERM))))
     }
 }

@@ -11,7 +11,7 @@ pub struct Row {
     pub cell: usize,
     pub flips: u64,
     pub site_flips: u64,
-    pub settled: u64,
+    pub restored: u64,
     pub refused: u64,
     pub transactions: u64,
     pub met: u64,
@@ -28,7 +28,7 @@ impl Row {
             cell,
             flips: tally.flips,
             site_flips: tally.site_flips,
-            settled: tally.settled,
+            restored: tally.restored,
             refused: tally.refused,
             transactions: tally.transactions,
             met: tally.met,
@@ -41,9 +41,9 @@ impl Row {
 
     /// The line that [`Row::parse`] reads.
     pub fn print(&self) {
-        let Row { writer, cell, flips, site_flips, settled, refused, .. } = self;
+        let Row { writer, cell, flips, site_flips, restored, refused, .. } = self;
         let Row { transactions, met, time, met_time, executions, failures, .. } = self;
-        print!("row\t{writer}\t{cell}\t{flips}\t{site_flips}\t{settled}\t{refused}");
+        print!("row\t{writer}\t{cell}\t{flips}\t{site_flips}\t{restored}\t{refused}");
         println!("\t{transactions}\t{met}\t{time}\t{met_time}\t{executions}\t{failures}");
     }
 
@@ -54,7 +54,7 @@ impl Row {
             cell: number(1) as usize,
             flips: number(2),
             site_flips: number(3),
-            settled: number(4),
+            restored: number(4),
             refused: number(5),
             transactions: number(6),
             met: number(7),
@@ -72,12 +72,12 @@ pub fn print(rows: &[Row]) {
     line(HEADER);
     for row in rows {
         let cell = &CELLS[row.cell];
-        let numbers = [row.flips, row.site_flips, row.settled, row.refused, row.executions, row.met].map(grouped);
-        let [flips, site_flips, settled, refused, executions, met] = &numbers;
+        let numbers = [row.flips, row.site_flips, row.restored, row.refused, row.executions, row.met].map(grouped);
+        let [flips, site_flips, restored, refused, executions, met] = &numbers;
         let failures = row.failures.to_string();
         let sites = grouped(cell.sites as u64);
         let name = cell.name;
-        line([&row.writer, name, &sites, flips, site_flips, settled, refused, executions, met, &failures]);
+        line([&row.writer, name, &sites, flips, site_flips, restored, refused, executions, met, &failures]);
     }
 }
 
@@ -86,11 +86,11 @@ pub fn print_sums(of: &str, rows: &[Row]) {
     let sum = |field: fn(&Row) -> u64| rows.iter().map(field).sum::<u64>();
     let percent = |part: fn(&Row) -> u64, whole: fn(&Row) -> u64| 100.0 * sum(part) as f64 / sum(whole).max(1) as f64;
     println!(
-        "{of}: {} key flips, {} site flips, {} sites settled, {} refusals undone, {} executions, {} failures; readers ran \
+        "{of}: {} key flips, {} site flips, {} sites restored, {} refusals undone, {} executions, {} failures; readers ran \
          during {:.1} % of the transactions, which took {:.0} % of the time of all",
         grouped(sum(|row| row.flips)),
         grouped(sum(|row| row.site_flips)),
-        grouped(sum(|row| row.settled)),
+        grouped(sum(|row| row.restored)),
         grouped(sum(|row| row.refused)),
         grouped(sum(|row| row.executions)),
         grouped(sum(|row| row.failures)),
@@ -99,13 +99,23 @@ pub fn print_sums(of: &str, rows: &[Row]) {
     );
 }
 
-const HEADER: [&str; 10] =
-    ["writer", "sites that", "sites", "key flips", "site flips", "settled", "refused", "executions", "met", "failures"];
+const HEADER: [&str; 10] = [
+    "writer",
+    "sites that",
+    "sites",
+    "key flips",
+    "site flips",
+    "restored",
+    "refused",
+    "executions",
+    "met",
+    "failures",
+];
 
 fn line(fields: [&str; 10]) {
-    let [writer, name, sites, flips, site_flips, settled, refused, executions, met, failures] = fields;
+    let [writer, name, sites, flips, site_flips, restored, refused, executions, met, failures] = fields;
     println!(
-        "{writer:<9} {name:<13} {sites:>7} {flips:>13} {site_flips:>17} {settled:>15} {refused:>9} {executions:>18} \
+        "{writer:<9} {name:<13} {sites:>7} {flips:>13} {site_flips:>17} {restored:>15} {refused:>9} {executions:>18} \
          {met:>11} {failures:>8}"
     );
 }

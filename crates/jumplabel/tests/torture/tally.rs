@@ -8,7 +8,7 @@ pub struct Tally {
     /// Sites that were rewritten by these flips.
     pub site_flips: u64,
     /// Sites that were brought back to the pristine nop.
-    pub settled: u64,
+    pub restored: u64,
     /// Transactions.
     pub transactions: u64,
     /// Transactions during which readers executed sites of the cell. A transaction takes longer where it meets readers,
@@ -26,7 +26,7 @@ impl Tally {
     pub fn add(&mut self, other: Tally) {
         self.flips += other.flips;
         self.site_flips += other.site_flips;
-        self.settled += other.settled;
+        self.restored += other.restored;
         self.transactions += other.transactions;
         self.met += other.met;
         self.time += other.time;

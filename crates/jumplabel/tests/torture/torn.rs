@@ -37,11 +37,13 @@ fn short_sites_byte_by_byte_are_found_out() {
 
 #[test]
 fn unaligned_words_are_found_out() {
-    // One store is torn only for a thread on another processor.
-    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
-        return println!("skipped: one processor");
+    let report = twin("torn::unaligned_words_are_found_out", TWIN, Twin { store: Some(word), ..Twin::STEPS });
+    // One store is torn only for a thread on another processor. Threads that had the time of one and a half ran at once.
+    let processors = std::thread::available_parallelism().map_or(1.0, |number| number.get() as f64);
+    if report.is_good() && report.busy * processors < 1.5 {
+        return println!("not shown: the threads hardly ran at once");
     }
-    trapped(&twin("torn::unaligned_words_are_found_out", TWIN, Twin { store: Some(word), ..Twin::STEPS }));
+    trapped(&report);
 }
 
 /// Byte by byte.

@@ -13,8 +13,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jumplabel::arch::{Arch, Native};
-use jumplabel::text::{Body, Extent, Failure, Held, Summary, Text, Write, Writer, Writers, Written, builtin};
-use jumplabel::{Errno, WriterKind, set_text};
+use jumplabel::platform::{
+    Body, Extent, Failure, Held, Platform, Summary, Write, WriteReport, Writer, WriterList, builtin,
+};
+use jumplabel::{Refusal, WriterKind, set_platform};
 
 use jumplabel_testing::twin::{self, platform};
 
@@ -28,7 +30,7 @@ pub struct Twin {
     pub store: Option<fn(usize, &[u8])>,
 }
 
-static TEXT: OnceLock<&'static &'static dyn Text> = OnceLock::new();
+static PLATFORM: OnceLock<&'static &'static dyn Platform> = OnceLock::new();
 
 impl Twin {
     pub const STEPS: Twin = Twin { forgets_slots: false, forgets: false, store: None };
@@ -39,9 +41,9 @@ impl Twin {
     /// Makes all flips from now on go through this writer.
     pub fn install(self) {
         FORGETS.store(self.forgets, Ordering::Relaxed);
-        let text = TEXT.get_or_init(|| platform(self));
+        let platform = PLATFORM.get_or_init(|| platform(self));
         // SAFETY: before the first flip. The contract is broken on purpose, in a process of its own.
-        unsafe { set_text(text) };
+        unsafe { set_platform(platform) };
     }
 }
 
@@ -53,8 +55,8 @@ pub fn is_for_readers() -> bool {
 }
 
 impl twin::Twin for Twin {
-    fn writers(&self, _: &Summary, _: &mut Held) -> Writers {
-        Writers::of(&[WriterKind::Custom])
+    fn writers(&self, _: &Summary, _: &mut Held) -> WriterList {
+        WriterList::of(&[WriterKind::Custom])
     }
 
     fn open(
@@ -63,7 +65,7 @@ impl twin::Twin for Twin {
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         // In all steps: a site that takes a part of them holds nothing that can be run.
         let last = extents.last().map_or(0, |extent| extent.end - Native::SIZE);
         let mut body = |real: &mut dyn Writer| {
@@ -99,7 +101,7 @@ impl Own<'_> {
 }
 
 impl Writer for Own<'_> {
-    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Errno)> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         #[cfg(target_arch = "x86_64")]
         if self.twin.forgets_slots {
             crate::calls::forget_slots();
@@ -115,7 +117,7 @@ impl Writer for Own<'_> {
         unsafe { self.real.write(writes) }
     }
 
-    fn sync(&mut self) -> Result<(), Errno> {
+    fn sync(&mut self) -> Result<(), Refusal> {
         self.real.sync()
     }
 }

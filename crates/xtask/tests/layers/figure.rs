@@ -114,20 +114,20 @@ fn an_import_from_beside_is_found_however_it_is_written() {
         complaints(&rows, &root, &Source { module: module.into(), text: text.into() }).is_empty()
     };
     assert!(!is_right("batch", "use crate::scoped::KeyGuard;"));
-    assert!(!is_right("text::linux::fork", "fn f() { super::super::super::patch::f() }"));
-    assert!(is_right("text::linux::fork", "use super::super::{Held, list::List as L};"));
-    assert!(!is_right("key::raw", "use super::flip;"));
-    assert!(!is_right("key::raw", "use crate::Key;"));
+    assert!(!is_right("platform::linux::fork", "fn f() { super::super::super::patch::f() }"));
+    assert!(is_right("platform::linux::fork", "use super::super::{Held, list::List as L};"));
+    assert!(!is_right("raw::key", "use crate::key::flip;"));
+    assert!(!is_right("raw::key", "use crate::Key;"));
     for text in [
         "use crate::*;",
         "use super::super::super::*;",
         "use crate as root; fn f() { root::batch::f() }",
         "extern crate self as root; fn f() { root::batch::f() }",
         "use super::super::super as root; fn f() { root::batch::f() }",
-        "use crate::{self as root, text};",
+        "use crate::{self as root, platform};",
         "pub use crate::batch::Batch;",
         "pub(crate) use crate::batch::{self};",
-        "pub(in crate::text) use crate ::r#batch::B;",
+        "pub(in crate::platform) use crate ::r#batch::B;",
         "use {crate::batch::B, super::x};",
         "fn f() -> <crate::batch::Batch as T>::U { crate::batch::f() }",
         "const A: &str = \"a\nb\"; fn f() { crate::batch::f(\"c\nd\") }",
@@ -141,7 +141,7 @@ fn an_import_from_beside_is_found_however_it_is_written() {
         "macro_rules! f { () => { $crate::batch::f() } }",
         "macro_rules! f { () => { $crate::Batch::new() } }",
     ] {
-        assert!(!is_right("text::linux::fork", text), "{text}");
+        assert!(!is_right("platform::linux::fork", text), "{text}");
     }
     for text in [
         "/// [`f`](crate::batch)\nfn f() { \"crate::batch\" } // crate::batch",
@@ -149,6 +149,6 @@ fn an_import_from_beside_is_found_however_it_is_written() {
         "macro_rules! f { ($of:ident) => { use super::*; $crate::$of::new(); $crate::WriterKind } }",
         "mod tests { use crate::batch::B; }",
     ] {
-        assert!(is_right("text::linux::fork", text), "{text}");
+        assert!(is_right("platform::linux::fork", text), "{text}");
     }
 }

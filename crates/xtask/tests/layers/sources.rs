@@ -23,13 +23,17 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of a crate, `jumplabel` or another folder of `crates/`. Without its tests, and without programs beside the crate's own.
+/// The files of a crate, `jumplabel` or another folder of `crates/`.
 pub fn sources(name: &str) -> Vec<Source> {
-    let folder = Path::new(super::ROOT).join("crates").join(name).join("src");
+    sources_below(&Path::new(super::ROOT).join("crates").join(name).join("src"))
+}
+
+/// The files of the crate whose `src` this is. Without its tests, and without programs beside the crate's own.
+pub fn sources_below(folder: &Path) -> Vec<Source> {
     let root = if folder.join("lib.rs").exists() { "lib" } else { "main" };
     let mut sources = Vec::new();
-    for file in files(&folder) {
-        let path = file.strip_prefix(&folder).unwrap().with_extension("");
+    for file in files(folder).iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        let path = file.strip_prefix(folder).unwrap().with_extension("");
         let mut names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap()).collect();
         if names[0] == "bin" || names.contains(&"tests") || (names == ["main"] && root == "lib") {
             continue;
@@ -37,10 +41,12 @@ pub fn sources(name: &str) -> Vec<Source> {
         if names == [root] || names.ends_with(&["mod"]) {
             names.pop();
         }
-        sources.push(Source { module: names.join("::"), text: read_to_string(&file).unwrap() });
+        sources.push(Source { module: names.join("::"), text: read_to_string(file).unwrap() });
     }
     for (file, module) in elsewhere(&sources) {
-        sources.iter_mut().filter(|source| source.module == file).for_each(|source| source.module.clone_from(&module));
+        for source in sources.iter_mut().filter(|source| is_in(&source.module, &file)) {
+            source.module = format!("{module}{}", &source.module[file.len()..]);
+        }
     }
     sources
 }
@@ -51,9 +57,9 @@ fn elsewhere(sources: &[Source]) -> Vec<(String, String)> {
     for Source { module, text } in sources {
         for (at, _) in text.match_indices("path = \"") {
             let mut rest = text[at..].split('"').skip(1);
-            let file = rest.next().unwrap().trim_end_matches(".rs");
+            let file = rest.next().unwrap().trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
             let declared = text[at..].split("mod ").nth(1).unwrap().split(';').next().unwrap();
-            found.push((within(module, file), within(module, declared)));
+            found.push((within(module, &file), within(module, declared)));
         }
     }
     found

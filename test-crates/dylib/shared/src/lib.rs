@@ -1,6 +1,8 @@
 //! A dynamic library whose keys are checked in other objects too.
 
-use jumplabel::{StaticKeyTrue, naked_key, static_branch_likely, static_branch_unlikely, static_key};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use jumplabel::{Error, RawKey, StaticKeyTrue, naked_key, static_branch_likely, static_branch_unlikely, static_key};
 
 static_key! {
     pub static PLAIN: false;
@@ -19,6 +21,23 @@ pub struct Config {
     pub key: StaticKeyTrue,
 }
 pub static CONFIG: Config = Config { before: [0; 5], key: StaticKeyTrue::new() };
+
+/// A key of the program, whose constructors have not run.
+pub static PROGRAM_KEY: AtomicPtr<RawKey> = AtomicPtr::new(std::ptr::null_mut());
+/// This library's constructor could not change it, and could change its own.
+pub static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn constructor() {
+    // SAFETY: null, or the program's.
+    let Some(key) = (unsafe { PROGRAM_KEY.load(Ordering::Relaxed).as_ref() }) else { return };
+    let refused = [key.enable(), key.inc(), key.verify()].map(|result| result == Err(Error::TooEarly));
+    let own = PLAIN.enable().is_ok() && check() && PLAIN.disable().is_ok() && !check();
+    IS_REFUSED.store(refused == [true; 3] && !key.is_enabled() && own, Ordering::Relaxed);
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
 
 /// Sites in the library itself.
 #[inline(never)]

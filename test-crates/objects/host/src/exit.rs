@@ -36,7 +36,7 @@ pub fn exit() {
 /// Children of fork end by `exit` while another thread of their parent loads and unloads: what the loader knows is copied in the
 /// middle of that. Nothing of ours may ask it for anything then. glibc itself reads that copy at its end, in `dl-fini.c`: now and
 /// then it hangs, and is ended, or ends the child by an assertion of its own. No other assertion passes. On i686 it also meets a bad
-/// address there, in 1 of 100 children of a program in C that has no copy of the library.
+/// address there, in 1 of 100 children of a program in C that has no instance of the library.
 pub fn exit_in_children() {
     let plugin = Plugin::load("plugin");
     plugin.flip(true);

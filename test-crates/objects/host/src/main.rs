@@ -1,4 +1,4 @@
-//! A program without the library, whose plugins have copies of it. Each case is a process of its own: `host <case>`. Prints
+//! A program without the library, whose plugins have instances of it. Each case is a process of its own: `host <case>`. Prints
 //! `ok`, or dies.
 
 mod exit;
@@ -60,7 +60,7 @@ fn fork_beside_dlclose(names: &'static [&str]) {
     });
 }
 
-/// The first copy has the handlers of fork and stays. One that comes later finds it, and goes.
+/// The first instance has the handlers of fork and stays. One that comes later finds it, and goes.
 fn only_the_first_stays() {
     assert!(!Plugin::load("plugin").unload(), "the plugin with the handlers of fork goes");
     let mappings = || {

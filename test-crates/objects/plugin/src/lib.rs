@@ -1,4 +1,4 @@
-//! A plugin with its own copy of the library: what a C-like host can ask of it.
+//! A plugin with its own instance of the library: what a C-like host can ask of it.
 //!
 //! `plugin_own_lock` and `plugin_pin` break on purpose what the host checks, so that the host's checks are seen to fail.
 
@@ -65,7 +65,7 @@ pub extern "C" fn plugin_sites(first: &mut usize) -> usize {
     .unwrap_or(0)
 }
 
-/// Calls `inside` while this copy's lock is held; its result, or -1.
+/// Calls `inside` while this instance's lock is held; its result, or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_locked(inside: extern "C" fn() -> i32) -> i32 {
     let result = spy::locked(&SPIED, inside);
@@ -85,7 +85,7 @@ pub extern "C" fn plugin_flip_key(key: &RawKey, on: bool) -> i32 {
     code(if on { key.enable() } else { key.disable() })
 }
 
-/// Broken on purpose: from now on this copy has a lock of its own.
+/// Broken on purpose: from now on this instance has a lock of its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_own_lock() {
     spy::use_own_lock();

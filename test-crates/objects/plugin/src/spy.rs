@@ -6,10 +6,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use jumplabel::text::{
-    self, Body, Callbacks, Extent, Failure, Held, Image, Place, Runtime, Summary, Text, Token, Writers, Written,
+use jumplabel::platform::{
+    self, Body, Callbacks, Extent, Failure, Held, Image, Place, Runtime, Summary, Platform, Token, WriterList, WriteReport,
 };
-use jumplabel::{Errno, Error, RawKey, WriterKind, set_text};
+use jumplabel::{Refusal, Error, RawKey, WriterKind, set_platform};
 
 struct Spy {
     /// The function, 0 where there is none.
@@ -26,12 +26,12 @@ static SPY: Spy = Spy {
     own_lock: AtomicBool::new(false),
     locked: AtomicBool::new(false),
 };
-static TEXT: &dyn Text = &SPY;
+static PLATFORM: &dyn Platform = &SPY;
 
 /// Flips `key` there and back. What `inside` returned in the middle of it, -1 where it was not called.
 pub fn locked(key: &RawKey, inside: extern "C" fn() -> i32) -> i32 {
     // SAFETY: nobody flips now, and the lock is the built-in one, or broken on purpose.
-    unsafe { set_text(&TEXT) };
+    unsafe { set_platform(&PLATFORM) };
     SPY.result.store(-1, Ordering::Relaxed);
     SPY.inside.store(inside as usize, Ordering::Relaxed);
     let on = key.is_enabled();
@@ -44,17 +44,17 @@ pub fn locked(key: &RawKey, inside: extern "C" fn() -> i32) -> i32 {
     result
 }
 
-/// From now on this copy has a lock of its own: two patchers without a common lock are what the other must notice.
+/// From now on this instance has a lock of its own: two patchers without a common lock are what the other must notice.
 #[allow(dead_code)]
 pub fn use_own_lock() {
     SPY.own_lock.store(true, Ordering::Relaxed);
 }
 
 // SAFETY: the built-in platform. The function runs before anything is written.
-unsafe impl Text for Spy {
+unsafe impl Platform for Spy {
     fn lock(&self) -> Result<Token, Error> {
         if !self.own_lock.load(Ordering::Relaxed) {
-            return text::builtin().lock();
+            return platform::builtin().lock();
         }
         if self.locked.swap(true, Ordering::Acquire) { Err(Error::Reentrant) } else { Ok([0; 2]) }
     }
@@ -64,34 +64,34 @@ unsafe impl Text for Spy {
             return self.locked.store(false, Ordering::Release);
         }
         // SAFETY: passed on; so below.
-        unsafe { text::builtin().unlock(token) };
+        unsafe { platform::builtin().unlock(token) };
     }
 
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
-        text::builtin().allocate(bytes)
+        platform::builtin().allocate(bytes)
     }
 
     fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
-        text::builtin().allocate_wiped(bytes)
+        platform::builtin().allocate_wiped(bytes)
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
         // SAFETY: passed on.
-        unsafe { text::builtin().release(memory, bytes) };
+        unsafe { platform::builtin().release(memory, bytes) };
     }
 
     fn page_size(&self) -> usize {
-        text::builtin().page_size()
+        platform::builtin().page_size()
     }
 
-    fn writers(&self, summary: &Summary, held: &mut Held) -> Writers {
+    fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList {
         let inside = self.inside.load(Ordering::Relaxed);
         if inside != 0 {
             // SAFETY: stored by `locked`.
             let inside: extern "C" fn() -> i32 = unsafe { std::mem::transmute(inside) };
             self.result.store(inside(), Ordering::Relaxed);
         }
-        text::builtin().writers(summary, held)
+        platform::builtin().writers(summary, held)
     }
 
     unsafe fn open(
@@ -100,63 +100,67 @@ unsafe impl Text for Spy {
         extents: &[Extent],
         held: &mut Held,
         body: &mut Body<'_>,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WriteReport, Failure> {
         // SAFETY: passed on.
-        unsafe { text::builtin().open(kind, extents, held, body) }
+        unsafe { platform::builtin().open(kind, extents, held, body) }
     }
 
     fn now(&self) -> Duration {
-        text::builtin().now()
+        platform::builtin().now()
     }
 
-    fn core_sync(&self, held: &mut Held) -> Result<(), Errno> {
-        text::builtin().core_sync(held)
+    fn core_sync(&self, held: &mut Held) -> Result<(), Refusal> {
+        platform::builtin().core_sync(held)
     }
 
     fn left_writable(&self, held: &mut Held) -> bool {
-        text::builtin().left_writable(held)
+        platform::builtin().left_writable(held)
     }
 
     fn is_synced(&self) -> bool {
-        text::builtin().is_synced()
+        platform::builtin().is_synced()
     }
 
     unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         // SAFETY: passed on.
-        unsafe { text::builtin().start(in_program, callbacks) };
+        unsafe { platform::builtin().start(in_program, callbacks) };
     }
 
     fn place(&self, record: usize) -> Place {
-        text::builtin().place(record)
+        platform::builtin().place(record)
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
         // SAFETY: passed on.
-        unsafe { text::builtin().image(words) }
+        unsafe { platform::builtin().image(words) }
+    }
+
+    fn has_record(&self, address: usize) -> bool {
+        platform::builtin().has_record(address)
     }
 
     fn is_code(&self, address: usize) -> bool {
-        text::builtin().is_code(address)
+        platform::builtin().is_code(address)
     }
 
     fn symbol(&self, address: usize) -> Option<&'static CStr> {
-        text::builtin().symbol(address)
+        platform::builtin().symbol(address)
     }
 
     fn unload(&self, addresses: &Range<usize>, held: &mut Held) {
-        text::builtin().unload(addresses, held);
+        platform::builtin().unload(addresses, held);
     }
 
     unsafe fn stop(&self, held: &mut Held) {
         // SAFETY: passed on.
-        unsafe { text::builtin().stop(held) };
+        unsafe { platform::builtin().stop(held) };
     }
 
     fn runtimes(&self) -> *const Runtime {
-        text::builtin().runtimes()
+        platform::builtin().runtimes()
     }
 
-    fn was_copied(&self, held: &mut Held) -> bool {
-        text::builtin().was_copied(held)
+    fn was_forked(&self, held: &mut Held) -> bool {
+        platform::builtin().was_forked(held)
     }
 }

@@ -21,7 +21,7 @@ static void counts(void)
 	STEP(static_branch_dec(&counted));
 	CHECK(static_key_count(&counted) == 1 && counted_is_on() && static_key_enabled(&counted));
 #ifdef BREAK_A_COUNT
-	counted.key.enabled = 2;
+	counted.key._enabled = 2;
 #endif
 	STEP(static_key_slow_dec(&counted.key));
 	CHECK(static_key_count(&counted) == 0 && !counted_is_on() && !static_key_enabled(&counted));
@@ -61,7 +61,7 @@ static void misuse(void)
 
 	/* At INT_MAX: inc fails, and does not wrap. */
 	STEP(CHECK(static_branch_inc(&counted)));
-	counted.key.enabled = INT_MAX;
+	counted.key._enabled = INT_MAX;
 	WARNS("maximum", CHECK(!static_branch_inc(&counted)));
 	CHECK(!static_key_fast_inc_not_disabled(&counted.key));
 	CHECK(static_key_count(&counted) == INT_MAX && counted_is_on());
@@ -69,7 +69,7 @@ static void misuse(void)
 	CHECK(static_key_count(&counted) == INT_MAX - 1);
 	STEP(CHECK(static_key_fast_inc_not_disabled(&counted.key)));
 	CHECK(static_key_count(&counted) == INT_MAX);
-	counted.key.enabled = 1;
+	counted.key._enabled = 1;
 
 	/* fast_inc: only where the key is on. */
 	STEP(CHECK(static_key_fast_inc_not_disabled(&counted.key)));

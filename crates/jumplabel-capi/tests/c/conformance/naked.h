@@ -6,9 +6,10 @@ DEFINE_STATIC_NAKED_KEY_TRUE(naked_on);
 /* In elsewhere.c. */
 DECLARE_STATIC_NAKED_KEY(naked_elsewhere);
 
+/* By their names, and by their addresses. */
 static int naked_state(void)
 {
-	return static_naked_key(naked_off) | static_naked_key(naked_on) << 1 | static_naked_key(naked_elsewhere) << 2;
+	return static_naked_key(naked_off) | static_naked_key(&naked_on) << 1 | static_naked_key(&naked_elsewhere) << 2;
 }
 
 static void *come_and_go_naked(void *failures)

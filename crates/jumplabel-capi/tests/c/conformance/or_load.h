@@ -90,7 +90,7 @@ static void or_load(void)
 		expect(expected, i, jumps, jump_entry_target(entry), found);
 		CHECK(memcmp(found, expected, (size_t)jump_entry_size(entry)) == 0);
 	}
-	CHECK(jumplabel_settle(&load_on.key) == 0);
+	CHECK(jumplabel_restore_pristine(&load_on.key) == 0);
 	for (size_t i = 0; i < site_count(); i++)
 		if (jump_entry_key(&jump_table_start[i]) == &load_on.key)
 			has_jumped[i] = 0;

@@ -95,9 +95,9 @@ static void results(void)
 #else
 	CHECK(jumplabel_for_each_site(&first.key, list_site, &listed) == listed.sites);
 	CHECK(listed.sites >= 2 && listed.jumps == listed.sites);
-	/* settle: sites that fall through are again what the compiler emitted. */
+	/* restore_pristine: sites that fall through are again what the compiler emitted. */
 	STEP(CHECK(jumplabel_dec(&first.key) == 0 && jumplabel_dec(&first.key) == 0));
-	CHECK(jumplabel_settle(&first.key) == 0);
+	CHECK(jumplabel_restore_pristine(&first.key) == 0);
 	for (size_t i = 0; i < site_count(); i++)
 		if (jump_entry_key(&jump_table_start[i]) == &first.key) {
 			has_jumped[i] = 0;
@@ -114,14 +114,14 @@ static void results(void)
 
 	CHECK(jumplabel_set_writer("no such writer") == -ENOENT);
 	for (int i = 0; i < 5; i++) {
-		static const char *const writers[] = { "procmem", "mprotect", "swap", "auto", NULL };
+		static const char *const writers[] = { "procmem", "mprotect", "remap", "auto", NULL };
 
 		int result;
 
 		CHECK(jumplabel_set_writer(writers[i]) == 0);
 		STEP(result = jumplabel_enable(&second.key));
 #if !defined(__x86_64__) && !defined(REAL_KERNEL)
-		/* Under an emulator that does not see what is written to /proc/self/mem, the canary refuses. */
+		/* Under an emulator that does not see what is written to /proc/self/mem, the self-test refuses. */
 		if (result == -EACCES && i == 0)
 			continue;
 #endif

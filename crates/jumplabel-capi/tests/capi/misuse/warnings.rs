@@ -1,7 +1,7 @@
 //! The headers stand warnings that the tests do not ask for otherwise.
 
 use crate::compiler::{Compiler, Language};
-use crate::prefix::{scratch, succeeds};
+use crate::prefix::{file, printed, scratch, succeeds};
 
 /// The headers have no cast of C in C++, and stand warnings that the tests do not ask for otherwise.
 #[test]
@@ -52,6 +52,41 @@ fn strict_warnings_in_c() {
             // gcc is pedantic about the compound literals of ported code.
             let mut command = compiler.command(Language::C, &format!("{flags} {mode} {names} -Wno-pedantic"));
             succeeds(command.arg(&source));
+        }
+    }
+}
+
+/// What users may ask gcc for. The rest is about whole programs, other languages, what the optimiser decides (-Winline), or (-Wpadded, -Wtraditional-conversion) about what nobody wants.
+const GCC: &str = "-Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align=strict -Wundef -Wswitch-default -Wswitch-enum -Wunused-macros \
+    -Wredundant-decls -Wmissing-declarations -Wformat=2 -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wnull-dereference \
+    -Wdouble-promotion -Wfloat-equal -Wdate-time -Wvla -Walloca -Wstack-protector -Warith-conversion";
+const GCC_C: &str = "-Wbad-function-cast -Wjump-misses-init -Wnested-externs -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wc++-compat \
+    -Wdeclaration-after-statement";
+const GCC_CXX: &str = "-Wzero-as-null-pointer-constant -Wuseless-cast -Wold-style-cast -Wextra-semi -Weffc++ -Wsuggest-override -Wcomma-subscript -Wnoexcept \
+    -Wsign-promo -Wstrict-null-sentinel -Wctor-dtor-privacy -Woverloaded-virtual -Wconditionally-supported -Wnon-virtual-dtor";
+/// All of clang's but: names and layouts that are Linux's (reserved, padded), older standards, C's own arrays and function pointers, and functions
+/// that are unused in one file and used in the next.
+const CLANG: &str = "-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-pre-c11-compat -Wno-padded -Wno-reserved-identifier \
+    -Wno-reserved-macro-identifier -Wno-missing-variable-declarations -Wno-unsafe-buffer-usage -Wno-cast-function-type-strict \
+    -Wno-used-but-marked-unused -Wno-unknown-warning-option";
+
+/// tests/c/words.c, which has all macros: the headers are not those of the system, whose warnings compilers keep to themselves.
+#[test]
+fn every_warning() {
+    let object = scratch("strict").join("words.o");
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        let is_gcc = compiler.c.starts_with("gcc");
+        for language in [Language::C, Language::Cxx] {
+            let more = match (is_gcc, language) {
+                (true, Language::C) => [GCC, GCC_C].join(" "),
+                (true, Language::Cxx) => [GCC, GCC_CXX].join(" "),
+                (false, _) => CLANG.into(),
+            };
+            for mode in ["-O0", "-O2 -fPIC", "-O0 -DJUMPLABEL_FALLBACK", "-O2 -DJUMPLABEL_FALLBACK"] {
+                let mut command = compiler.command(language, &format!("{more} {mode} -c"));
+                let output = succeeds(command.arg(file("tests/c/words.c")).arg("-o").arg(&object));
+                assert_eq!(printed(&output), "", "{compiler:?} {language:?} {mode}");
+            }
         }
     }
 }

@@ -68,12 +68,12 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline. `hint #34` is `bti c`, on which a branch by way of x16 may land.
+/// A static call's trampoline. `hint #34` is `bti c`, on which a branch through x16 may land.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "hint #34\n2: b {default}\nadrp x16, {key}\nldr x16, [x16, :lo12:{key}]\nbr x16"
+        "hint #34\n2: b .L{key}.default\nadrp x16, {key}\nldr x16, [x16, :lo12:{key}]\nbr x16"
     };
 }
 

@@ -62,7 +62,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "2: b {default}\nldr r12, 5f\n4: ldr pc, [pc, r12]\n5: .long {key} - (4b + 8)"
+        "2: b .L{key}.default\nldr r12, 5f\n4: ldr pc, [pc, r12]\n5: .long {key} - (4b + 8)"
     };
 }
 

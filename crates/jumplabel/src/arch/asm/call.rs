@@ -1,5 +1,14 @@
 //! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's:
-//! `__trampoline!`.
+//! `__trampoline!`. They name the default `.L{key}.default`, which the function `__define` equates with the function that a pointer
+//! to the default leads to.
+//!
+//! ```text
+//!   in naked_asm!   sym f    f itself. If f is #[track_caller], f takes one more argument than its type says.
+//!   in asm!         sym f    what `f as fn(..)` leads to: f, or the compiler's shim that hands on that argument
+//! ```
+//!
+//! The compiler puts an `inline(always)` function into the object that mentions it, so that both texts meet in one file. If they
+//! did not, the linker would miss a symbol. Nobody calls `__define`, and the linker drops it.
 
 /// The trampoline `$function` of `$call`, with its table entry, and `$record` of its declaration.
 #[doc(hidden)]
@@ -8,6 +17,19 @@ macro_rules! __trampoline_asm {
     ($function:ident, $call:ident, $default:expr, [$($record:tt)*]) => {
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $function() {
+            #[inline(always)]
+            fn __define() {
+                #[allow(clippy::undocumented_unsafe_blocks)]
+                // SAFETY: one directive, and no instruction.
+                unsafe {
+                    ::core::arch::asm!(
+                        ".set .L{key}.default, {default}",
+                        key = sym $call,
+                        default = sym $default,
+                        options(nomem, nostack, preserves_flags),
+                    );
+                }
+            }
             ::core::arch::naked_asm!(
                 $crate::__once_asm!(),
                 ".cfi_startproc",
@@ -22,23 +44,24 @@ macro_rules! __trampoline_asm {
                 ".long {meta}",
                 ".popsection",
                 $($record)*,
+                "// {definition}",
                 declaration = sym __JUMPLABEL_DECLARATION,
                 function = sym $function,
                 key = sym $call,
-                default = sym $default,
+                definition = sym __define,
                 meta = const $crate::format::meta(false, $crate::format::JUMP, 0),
             )
         }
     };
 }
 
-/// Where the site of a trampoline leads at first: to the default, as its jump names that. On riscv64, to a stub behind it.
+/// Where the site of a trampoline leads at first: to the default, as its jump names that. On riscv64, to a stub after it.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(not(any(target_arch = "x86_64", target_arch = "riscv64")))]
 macro_rules! __trampoline_leads_to {
     () => {
-        "{default}"
+        ".L{key}.default"
     };
 }
 #[cfg(target_arch = "x86_64")]
@@ -46,7 +69,7 @@ macro_rules! __trampoline_leads_to {
 #[macro_export]
 macro_rules! __trampoline_leads_to {
     () => {
-        "{default}@PLT"
+        ".L{key}.default@PLT"
     };
 }
 #[cfg(target_arch = "riscv64")]

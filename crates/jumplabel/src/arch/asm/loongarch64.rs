@@ -63,7 +63,7 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "2: b {default}\npcalau12i $t8, %pc_hi20({key})\nld.d $t8, $t8, %pc_lo12({key})\njr $t8"
+        "2: b .L{key}.default\npcalau12i $t8, %pc_hi20({key})\nld.d $t8, $t8, %pc_lo12({key})\njr $t8"
     };
 }
 

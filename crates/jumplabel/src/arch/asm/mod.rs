@@ -6,27 +6,28 @@
 //! | macro | meaning |
 //! |---|---|
 //! | `__site_options` | a site and its table entry: the options of the inline assembly, the jump and the nop in one line each |
-//! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, behind a label |
-//! | `__jump_asm` | the site as a jump to a target, aligned, behind a label |
+//! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, after a label |
+//! | `__jump_asm` | the site as a jump to a target, aligned, after a label |
 //! | `__return_asm` | a C function's return of a number |
 //! | `__constructor_asm` | a constructor: calls a function of one argument with the object's record |
-//! | `__naked_asm` | the function of a naked key: its site, behind a label, and what it returns |
-//! | `__trampoline` | a static call's trampoline: its site behind label 2, and the way by the slot |
-//! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is behind the site |
+//! | `__naked_asm` | the function of a naked key: its site, after a label, and what it returns |
+//! | `__trampoline` | a static call's trampoline: its site after label 2, and the way by the slot |
+//! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is after the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
 //! What is the same for all of them is in files beside them: a site and its table entry in `site` (built as plain jumps: `short`), the object's record in `object`, the
-//! table entry of a naked key's function in `naked`, the function on which writers prove themselves in `canary`. What is the same for
+//! table entry of a naked key's function in `naked`, the byte in front of a site in `site_prefix`, the function of the self-test in `self_test`. What is the same for
 //! several is there, too. `word` has the first three macros for instruction sets with a `nop` and a `b` of one word; `naked` has
 //! `__naked_asm` for those whose manual lets only a site change.
 
 mod call;
-pub(crate) mod canary;
 mod naked;
 mod object;
 pub(crate) mod op;
+pub(crate) mod self_test;
 mod short;
 mod site;
+mod site_prefix;
 mod switch;
 #[cfg(all(
     jumplabel_sites,

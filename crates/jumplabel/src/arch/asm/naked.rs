@@ -35,7 +35,7 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// The function as a site like any other, with a return behind it and a return where it jumps to: label 2, label 3. For all
+/// The function as a site like any other, with a return after it and a return where it jumps to: label 2, label 3. For all
 /// instruction sets that have no other.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
 #[doc(hidden)]
@@ -89,7 +89,7 @@ macro_rules! __naked_callee_asm {
     };
 }
 
-/// What a check calls that may be in another object: by way of the GOT, because what a lazily bound function goes through
+/// What a check calls that may be in another object: through the GOT, because what a lazily bound function goes through
 /// writes more registers.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]

@@ -63,8 +63,30 @@ macro_rules! __object_asm {
             ".pushsection .fini_array.00000, \"aGwR\", %fini_array, __jumplabel_object, comdat\n",
             $crate::__pointer_asm!("__jumplabel_object_fini"),
             ".popsection\n",
+            $crate::__record_note_asm!(),
             ".endif",
         )
+    };
+}
+
+/// The note that says, before any constructor runs, that the object has a record.
+#[cfg(jumplabel_linux)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record_note_asm {
+    () => {
+        ".pushsection .note.jumplabel, \"aG\", %note, __jumplabel_object, comdat\n\
+         .balign 4\n.long 10, 0, 1\n.asciz \"jumplabel\"\n.balign 4\n.popsection\n"
+    };
+}
+
+/// A platform that never asks.
+#[cfg(not(jumplabel_linux))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record_note_asm {
+    () => {
+        ""
     };
 }
 
@@ -144,7 +166,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Each object calls the copy of this library that is linked into it, whatever other objects export.
+/// Each object calls the instance of this library that is linked into it, whatever other objects export.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -154,7 +176,7 @@ macro_rules! __runtime_asm {
     };
 }
 
-/// The copy of this library may be in a Rust `dylib`.
+/// The instance of this library may be in a Rust `dylib`.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -33,7 +33,7 @@ macro_rules! __site_options {
     };
 }
 
-/// A pristine site behind `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that
+/// A pristine site after `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that
 /// it has to keep the alignment when it deletes code before it.
 #[doc(hidden)]
 #[macro_export]
@@ -43,7 +43,7 @@ macro_rules! __nop_asm {
     };
 }
 
-/// A site behind `$label` that jumps.
+/// A site after `$label` that jumps.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jump_asm {
@@ -70,8 +70,8 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, behind label 2. It jumps nowhere. Not compressed, so that the site is one word; it
-/// returns by way of t0, so that its caller's own return address stays where it is.
+/// The function of a naked key: its site, after label 2. It jumps nowhere. Not compressed, so that the site is one word; it
+/// returns through t0, so that its caller's own return address stays where it is.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -91,7 +91,7 @@ macro_rules! __trampoline {
     () => {
         ::core::concat!(
             ".option push\n.option norvc\n.option norelax\n.p2align 2\n2: jal zero, 3f\n1: auipc t1, %pcrel_hi({key})\n",
-            "ld t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail {default}\n.option pop"
+            "ld t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail .L{key}.default\n.option pop"
         )
     };
 }

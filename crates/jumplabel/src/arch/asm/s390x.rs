@@ -33,7 +33,7 @@ macro_rules! __site_options {
     };
 }
 
-/// A pristine site behind `$label`.
+/// A pristine site after `$label`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
@@ -42,7 +42,7 @@ macro_rules! __nop_asm {
     };
 }
 
-/// A site behind `$label` that jumps.
+/// A site after `$label` that jumps.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jump_asm {
@@ -74,11 +74,11 @@ macro_rules! __constructor_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "2: brcl 15, {default}\nlgrl %r1, {key}\nbr %r1\n.balign 8"
+        "2: brcl 15, .L{key}.default\nlgrl %r1, {key}\nbr %r1\n.balign 8"
     };
 }
 
-/// A switch. Where a mask of 0 goes on behind the site, a jump leads to the stub, which compares the mode with the number of each arm,
+/// A switch. Where a mask of 0 goes on after the site, a jump leads to the stub, which compares the mode with the number of each arm,
 /// and then again, because the mode may change between two of them. It saves its register; the condition changes.
 #[doc(hidden)]
 #[macro_export]

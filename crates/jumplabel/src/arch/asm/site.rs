@@ -15,12 +15,13 @@
 //!    __once_asm!                           refers to the object's record, so that there is one
 //!    .macro jumplabel_site n, m, t, k      a site and the beginning of its entry: number, word, target, key
 //!      .if \m & 64                           of a key declared `or_load`:
-//!        .subsection 1                          behind the function
-//!        .Ljump_load_\n: load, test,            the stub: to the target, or back behind the site
+//!        .subsection 1                          after the function
+//!        .Ljump_load_\n: load, test,            the stub: to the target, or back after the site
 //!        .previous
 //!        jumplabel_site, with that as target
 //!        .exitm
 //!      .endif
+//!      __site_prefix_asm!                    x86: the byte in front, which nobody writes
 //!      .if \m & 128                          the first state
 //!        .Ljump_site_\n: jump \t
 //!      .else
@@ -59,6 +60,8 @@ macro_rules! __site_text {
     ) => { 'site: {
         // Outside of the unsafe block: the place is the caller's.
         $($outside)*
+        // No code, and to clippy a call, so that it does not take a loop with this condition for one that never ends.
+        let _ = ::core::option::Option::Some(());
         // SAFETY: falls through or jumps to the label; writes nothing but flags, if the arch's options allow it.
         unsafe {
             ::core::arch::asm!(
@@ -66,7 +69,11 @@ macro_rules! __site_text {
                 $($once)*,
                 ".macro jumplabel_site n,m,t,k;.if (\\m)&64;.subsection 1",
                 $load,
-                ".previous;jumplabel_site \\n,\\m-64,.Ljump_load_\\n;.exitm;.endif;.if (\\m)&128",
+                ::core::concat!(
+                    ".previous;jumplabel_site \\n,\\m-64,.Ljump_load_\\n;.exitm;.endif;",
+                    $crate::__site_prefix_asm!(),
+                    ".if (\\m)&128"
+                ),
                 $jump,
                 ".else",
                 $nop,
@@ -123,7 +130,7 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// The table entry's word for the key, by way of the GOT: in a `dylib`, another object's symbol may take precedence.
+/// The table entry's word for the key, through the GOT: in a `dylib`, another object's symbol may take precedence.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

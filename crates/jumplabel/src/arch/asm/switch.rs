@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  jumplabel_switch n, c           begins the site and its arms: number, how many
-//!    .subsection 2                   behind the function, and behind the stub
+//!    .subsection 2                   after the function, and after the stub
 //!    .Ljump_arms_\n: c
 //!    .Ljump_switch_\n:
 //!  jumplabel_arm i, t, d, k        one for each arm: mode, label, the default mode, the static
@@ -11,7 +11,7 @@
 //!    .subsection 1                   of the stub, where there is one: if \k is \i, jump \t
 //!    .subsection 2
 //!      i, t
-//!  jumplabel_switched n            behind the site: a jump to the stub, where there is one; and the beginning of the entry:
+//!  jumplabel_switched n            after the site: a jump to the stub, where there is one; and the beginning of the entry:
 //!    code, arms
 //!  key, meta
 //! ```
@@ -20,7 +20,7 @@
 //! [`site`](super::site).
 
 /// A switch of `$mode`, which is `$default` at first, and one of `$count`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
-/// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is behind the site and the stub. `$once` and `$key`
+/// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is after the site and the stub. `$once` and `$key`
 /// are what is different in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
@@ -38,6 +38,7 @@ macro_rules! __switch_text {
                 ".macro jumplabel_switch n,c;.subsection 2;.balign 4;.Ljump_arms_\\n\\():.long \\c;.previous;\
                 .subsection 1;.Ljump_stub_\\n\\():.previous",
                 $align,
+                $crate::__site_prefix_asm!(),
                 ".Ljump_switch_\\n\\():;.endm;.macro jumplabel_arm i,t,d,k;.if (\\i)==(\\d)",
                 $jump,
                 ".endif;.subsection 1",

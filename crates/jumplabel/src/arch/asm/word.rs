@@ -1,7 +1,7 @@
 //! The assembler of sites of one word, for instruction sets whose assemblers call the two `nop` and `b`. (A check has them
 //! in one line with the stub, which each has of its own.)
 
-/// A pristine site behind `$label`.
+/// A pristine site after `$label`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
@@ -10,7 +10,7 @@ macro_rules! __nop_asm {
     };
 }
 
-/// A site behind `$label` that jumps.
+/// A site after `$label` that jumps.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jump_asm {

@@ -15,7 +15,7 @@ impl Machine for Native {
 
 /// A site. A jump changes no flags; a primed site does, and so does a stub.
 ///
-/// The stub: test dword ptr [key], 0x7fffffff; jnz, or, where falling through means on, jz to the target; jmp behind the site.
+/// The stub: test dword ptr [key], 0x7fffffff; jnz, or, where falling through means on, jz to the target; jmp after the site.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -27,7 +27,7 @@ macro_rules! __site_options {
     };
 }
 
-/// The same where the key may be in another object: by way of the GOT, in a register that is saved behind the red zone.
+/// The same where the key may be in another object: through the GOT, in a register that is saved behind the red zone.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -52,7 +52,7 @@ macro_rules! __site_options {
     };
 }
 
-/// A pristine site behind `$label`.
+/// A pristine site after `$label`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
@@ -61,7 +61,7 @@ macro_rules! __nop_asm {
     };
 }
 
-/// A site behind `$label` that jumps.
+/// A site after `$label` that jumps.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jump_asm {
@@ -110,7 +110,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, behind label 2. It jumps nowhere.
+/// The function of a naked key: its site, after label 2. It jumps nowhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -126,7 +126,7 @@ macro_rules! __naked_asm {
 #[macro_export]
 macro_rules! __trampoline {
     () => {
-        "endbr64\n2: .byte 0xe9\n.long {default}@PLT - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
+        "endbr64\n2: .byte 0xe9\n.long .L{key}.default@PLT - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
     };
 }
 
@@ -137,7 +137,7 @@ macro_rules! __trampoline {
 macro_rules! __trampoline {
     () => {
         ::core::concat!(
-            "2: .byte 0xe9\n.long {default} - . - 4\n",
+            "2: .byte 0xe9\n.long .L{key}.default - . - 4\n",
             "push eax\n.cfi_adjust_cfa_offset 4\npush eax\n.cfi_adjust_cfa_offset 4\n",
             "call 4f\n.cfi_adjust_cfa_offset 4\n4: pop eax\n.cfi_adjust_cfa_offset -4\n",
             ".byte 0x8b, 0x80\n.long {key} - 4b\n", // mov eax, [eax + disp32]
@@ -146,7 +146,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. Where `a9` goes on behind the site, a jump leads to the stub: for each arm, cmp byte ptr [mode], number; je to the arm; and
+/// A switch. Where `a9` goes on after the site, a jump leads to the stub: for each arm, cmp byte ptr [mode], number; je to the arm; and
 /// then again, because the mode may change between two of them.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]

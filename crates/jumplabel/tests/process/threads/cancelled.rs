@@ -72,7 +72,7 @@ mod broken_twin {
     use crate::scenario::Scenario;
     use crate::twin::{Twin, install};
     use jumplabel::Error;
-    use jumplabel::text::{Token, builtin};
+    use jumplabel::platform::{Token, builtin};
 
     /// Takes the lock and lets the thread be cancelled.
     struct Cancellable;

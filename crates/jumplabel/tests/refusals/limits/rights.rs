@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::os::unix::process::CommandExt;
 
-use super::{MPROTECT, PROCMEM, SWAP, refuses, sites};
+use super::{MPROTECT, PROCMEM, REMAP, refuses, sites};
 use crate::scenario::passes;
 
 fn is_root() -> bool {
@@ -37,7 +37,7 @@ fn no_proc() {
             call(libc::fchdir(std::os::fd::AsRawFd::as_raw_fd(&root)));
             call(libc::chroot(c".".as_ptr()));
         };
-        refuses(&[(PROCMEM, libc::ENOENT), (SWAP, libc::ENOENT)], MPROTECT, begin, Some(&end));
+        refuses(&[(PROCMEM, libc::ENOENT), (REMAP, libc::ENOENT)], MPROTECT, begin, Some(&end));
         std::fs::remove_dir(&empty).unwrap();
     });
 }
@@ -62,7 +62,7 @@ fn not_dumpable() {
             assert_eq!(libc::setresuid(NOBODY, NOBODY, NOBODY), 0);
         }
         dumpable(1);
-        // The program's file may lie where nobody may look: then `swap` cannot work afterwards either.
+        // The program's file may lie where nobody may look: then `remap` cannot work afterwards either.
         let file = std::fs::File::open(std::env::current_exe().unwrap());
         let end = || dumpable(1);
         let end: Option<&dyn Fn()> = if file.is_ok() { Some(&end) } else { None };

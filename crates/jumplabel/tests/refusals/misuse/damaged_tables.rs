@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use jumplabel::text::builtin;
+use jumplabel::platform::builtin;
 use jumplabel::{Error, RawKey, for_each_key, for_each_site, text_reserved};
 
 use super::sites;

@@ -31,7 +31,7 @@ fn foreign_bytes() {
             for &(state, on) in STATES {
                 pages.set(on).unwrap();
                 if state == State::NOP {
-                    pages.settle();
+                    pages.restore_pristine();
                 }
                 for number in [0, 5, 7] {
                     let address = pages.site(number);
@@ -125,7 +125,7 @@ fn foreign_bytes_on_two_pages() {
     passes(|| {
         let pages = crossing();
         let watch = Watch::new(pages.raw());
-        let page_size = jumplabel::text::builtin().page_size();
+        let page_size = jumplabel::platform::builtin().page_size();
         assert_eq!(pages.site(1) % page_size, page_size - 2);
         // SAFETY: the bytes of a function of ours.
         let good = unsafe { *(pages.site(1) as *const [u8; Native::SIZE]) };

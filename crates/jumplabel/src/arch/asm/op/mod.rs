@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  8802: native   8803:                     the site
-//!    .subsection 1                          behind the function
+//!    .subsection 1                          after the function
 //!    8807: native  8808:                      the instruction once more: what the site may hold
 //!    8809: name                               of the operation
 //!    8811: a backend's body  jmp 8803         its stub
@@ -28,15 +28,19 @@ mod x86_64;
 #[macro_export]
 macro_rules! __op_begin_asm {
     () => {
-        ".ifndef .Ljump_ops\n.set .Ljump_ops,0\n.macro jumplabel_op n\n.Ljump_op_\\n\\():\n.endm\n.macro jumplabel_op_entry n\n\
+        ::core::concat!(
+            ".ifndef .Ljump_ops\n.set .Ljump_ops,0\n.macro jumplabel_op n\n.Ljump_op_\\n\\():\n.endm\n.macro jumplabel_op_entry n\n\
         .reloc .Ljump_op_\\n,BFD_RELOC_NONE,.Ljump_op_entry_\\n\n\
         .pushsection __jump_table,\"ao?\",%progbits,.Ljump_op_\\n\n.balign 4\n\
         .Ljump_op_entry_\\n\\(): .long .Ljump_op_\\n-.,8804b-.\n.endm\n.endif\n\
-        .set .Ljump_ops,.Ljump_ops+1\n.altmacro\njumplabel_op %.Ljump_ops\n.noaltmacro\n"
+        .set .Ljump_ops,.Ljump_ops+1\n",
+            $crate::__op_prefix_asm!(),
+            ".altmacro\njumplabel_op %.Ljump_ops\n.noaltmacro\n",
+        )
     };
 }
 
-/// Behind the site: its entry, but for the key.
+/// After the site: its entry, but for the key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_entry_asm {
@@ -61,7 +65,7 @@ macro_rules! __op_native_asm {
     };
 }
 
-/// The row of a backend whose stub is behind label 8811.
+/// The row of a backend whose stub is after label 8811.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_row_asm {

@@ -5,7 +5,7 @@
 //! that is not holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
 //!
 //! ```text
-//!  in use before the call          kept by                  behind the call
+//!  in use before the call          kept by                  after the call
 //!  SSE                             movups                   ┐ what else is in use now becomes initial again by xrstor,
 //!  SSE, opmask, zmm16 to zmm31     movups, vmovups, kmovq   ┘ which is skipped if nothing is
 //!  x87, upper halves, any other    xsave                    xrstor
@@ -32,7 +32,7 @@
 use core::sync::atomic::AtomicU32;
 
 /// The components that are kept (0xe7), of those that the system has enabled, and [`BY_HAND`]; or [`NONE`]. 0 until the first call, of each
-/// copy of the library. Asked once: a hypervisor answers slowly.
+/// instance of the library. Asked once: a hypervisor answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// A sign: the processor has no `xsave`.
@@ -47,7 +47,7 @@ const WIDE: u32 = 1 << 5 | 1 << 7;
 /// What may be in use if registers are kept by hand: SSE, `WIDE`, and the protection keys (bit 9), which no function writes by the way.
 const MOVED: u32 = 1 << 1 | WIDE | 1 << 9;
 
-/// What is kept by hand, as ebx says it: what must be initial behind the call.
+/// What is kept by hand, as ebx says it: what must be initial after the call.
 const NARROW: u32 = 1 << BY_HAND | 0xe7 & !(1 << 1);
 
 /// The line for each `i`: of the opmask registers; of xmm0 to xmm15; of zmm16 to zmm31.
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn __op_thunk() {
         "5: lea rsp,[rbp-72]",
         "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         ".cfi_remember_state\npop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_restore_state",
-        // Not by hand: before the call, and behind it.
+        // Not by hand: before the call, and after it.
         "61: mov eax,ebx\nxor edx,edx\nxsave64 [rsp]\njmp 4b\n62: fxsave64 [rsp]\njmp 4b",
         "71: mov eax,ebx\nxor edx,edx\nxrstor64 [rsp]\njmp 5b\n72: fxrstor64 [rsp]\njmp 5b",
         // The first call: whether the system has enabled `xsave` (OSXSAVE), and for what; XGETBV1; for kmovq, AVX-512BW.

@@ -50,7 +50,7 @@ macro_rules! __op_operands {
     ([$($then:tt)*] $($operands:tt)*) => { $($then)*! { $($operands)* } };
 }
 
-/// What is before an instruction of a site, and its label, and what is behind it; the way back from a stub. Aligned before compressed
+/// What is before an instruction of a site, and its label, and what is after it; the way back from a stub. Aligned before compressed
 /// instructions are forbidden: as at a check's site.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]

@@ -31,7 +31,7 @@ macro_rules! __op_operands {
     };
 }
 
-/// What is before an instruction of a site, and its label, and what is behind it.
+/// What is before an instruction of a site, and its label, and what is after it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_instruction_asm {
@@ -124,7 +124,7 @@ macro_rules! __op_result_asm {
 }
 
 /// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
-/// was called from behind the site: where its last jump leads, which the expression reads from the stub. `$mask`: of its alignment.
+/// was called from after the site: where its last jump leads, which the expression reads from the stub. `$mask`: of its alignment.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_unwind_asm {

@@ -1,0 +1,74 @@
+//! Looks at sites, which something outside the library may have changed, and brings them back.
+
+use std::time::{Duration, Instant};
+
+use jumplabel_selector::Selector;
+
+use super::event::Event;
+use super::verbs::{self, Refused};
+use crate::protocol::Verified;
+use crate::subject::Kind;
+
+/// When the agent looks by itself.
+pub struct Looks {
+    interval: Option<Duration>,
+    next: Option<Instant>,
+    /// Why the last look failed; empty if it did not.
+    trouble: String,
+}
+
+impl Looks {
+    /// Never, if there is no interval.
+    pub fn every(interval: Option<Duration>) -> Looks {
+        let next = interval.and_then(|interval| Instant::now().checked_add(interval));
+        Looks { interval, next, trouble: String::new() }
+    }
+
+    /// When it is time for the next look.
+    pub fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Looks at all sites, if it is time; what there is to tell. A look that fails as the last one did tells nothing new.
+    pub fn look(&mut self, now: Instant) -> Option<Event> {
+        self.next.filter(|&next| next <= now)?;
+        // Counted from now: a look that takes longer than the interval leaves a pause, too.
+        self.next = self.interval.and_then(|interval| now.checked_add(interval));
+        let (event, trouble) = match verify(&[]) {
+            Ok(Verified { sites: 0 }) => (None, String::new()),
+            Ok(Verified { sites }) => (Some(Event::Repaired { sites, by: None }), String::new()),
+            Err((_, why)) => (Some(Event::Trouble(format!("some sites do not do what their keys say: {why}"))), why),
+        };
+        let is_old = !trouble.is_empty() && trouble == self.trouble;
+        self.trouble = trouble;
+        event.filter(|_| !is_old)
+    }
+}
+
+/// `verify`. Of what the selectors choose, keys are looked at; without a selector, everything is.
+pub fn verify(items: &[Selector]) -> Result<Verified, Refused> {
+    if items.is_empty() {
+        let outcome = jumplabel::verify().map_err(|error| (4, error.to_string()))?;
+        return Ok(Verified { sites: outcome.sites });
+    }
+    let all = verbs::all()?;
+    let (mut sites, mut other) = (0, None);
+    let mut looked_at = false;
+    for subject in verbs::chosen(&all, items)? {
+        match subject.kind {
+            Kind::Key(info) => {
+                let outcome = info.key.verify().map_err(|error| (4, format!("{}: {error}", subject.name)))?;
+                sites += outcome.sites;
+                looked_at = true;
+            }
+            _ => other = Some(subject),
+        }
+    }
+    match other {
+        Some(subject) if !looked_at => {
+            let (name, word) = (&subject.name, subject.word());
+            Err((2, format!("{name} is a {word}: verify looks at keys, or, without a selector, at everything")))
+        }
+        _ => Ok(Verified { sites }),
+    }
+}

@@ -1,0 +1,157 @@
+//! Keys of a shared library that a program uses as if they were its own.
+//!
+//! ```text
+//!   program, not -fPIC                      libnet.so
+//!   site of `trace` ──► copy of `trace`     trace   ◄── site of `trace`, if libnet.so was linked with -Bsymbolic
+//!                       ▲ R_X86_64_COPY               ◄─ otherwise by a slot, which leads to the copy, too
+//! ```
+//!
+//! Compilers let a program refer to a variable of a library by its distance, which is not known. So the linker gives the program a copy, and all
+//! objects use that: but those that were told to use their own. Then there are two keys, and a flip of one says nothing to the sites of the other.
+//! If the linker may make no copy, GNU ld asks the loader to write the distance, which does not fit, into the code or the table.
+//!
+//! Both are found when the constructor of an object runs, by the relocations of the program; and end the process, because it would take wrong arms
+//! and no error would tell. x86-64: elsewhere nobody has tried it.
+
+use core::ffi::{CStr, c_void};
+use core::fmt::{Display, Write};
+use core::ops::Range;
+
+use elf::{Loaded, Relocation, each};
+
+mod elf;
+
+/// Relocations of type `R_X86_64_COPY`, and `_PC32`, `_32` and `_32S`, which have no room for the distance of another object.
+const COPY: u32 = 5;
+const NEAR: [u32; 3] = [2, 10, 11];
+
+/// `struct jump_entry`.
+#[repr(C)]
+struct Entry {
+    _code: i32,
+    _target: i32,
+    key: i32,
+    meta: u32,
+}
+
+/// The table of the object with this record.
+///
+/// # Safety
+/// It is one: docs/table-format.md.
+unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
+    let bounds = record.cast::<i32>().wrapping_add(14);
+    // SAFETY: by the contract.
+    let [start, stop] = [0, 1].map(|number| unsafe {
+        let word = bounds.add(number);
+        (word as usize).wrapping_add_signed(word.read() as isize)
+    });
+    if start >= stop {
+        return &[]; // There may be none, and then no bounds.
+    }
+    // SAFETY: the same.
+    unsafe { core::slice::from_raw_parts(start as *const Entry, (stop - start) / size_of::<Entry>()) }
+}
+
+impl Entry {
+    /// The address of the key, if it can be told.
+    fn key(&self, object: &Loaded) -> Option<usize> {
+        let word = (&raw const self.key as usize).wrapping_add_signed(self.key as isize);
+        if self.meta & 2 == 0 {
+            return Some(word);
+        }
+        // SAFETY: mapped for reading.
+        object
+            .holds(word, 8)
+            .then(|| unsafe { (word as *const usize).read_unaligned() }.wrapping_add((self.meta >> 8) as usize))
+    }
+}
+
+/// Ends the process if the sites of this object follow a key of which there are two, or which the program cannot reach.
+///
+/// # Safety
+/// `record` is that of an object whose constructor runs.
+pub(crate) unsafe fn refuse(record: *const c_void) {
+    // SAFETY: by the contract.
+    let entries = unsafe { table(record) };
+    let (mut is_program, mut is_suspect) = (true, false);
+    each(|object| {
+        let is_it = object.holds(record as usize, 1);
+        if core::mem::take(&mut is_program) {
+            is_suspect = object.relocations.iter().any(is_foreign);
+            table_is_relocated(object, entries);
+        }
+        if is_it && is_suspect {
+            each(|program| {
+                for relocation in program.relocations.iter().filter(|relocation| is_foreign(relocation)) {
+                    look(program, relocation, object, entries);
+                }
+                true
+            });
+        }
+        is_it
+    });
+}
+
+fn is_foreign(relocation: &Relocation) -> bool {
+    relocation.kind == COPY || is_near(relocation)
+}
+
+fn is_near(relocation: &Relocation) -> bool {
+    NEAR.contains(&relocation.kind) && relocation.symbol != 0
+}
+
+/// Words of a table lead to what is near. The loader has nothing to do there.
+fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
+    let Range { start, end } = entries.as_ptr_range();
+    let table = start as usize..end as usize;
+    let inside = |near: &&Relocation| is_near(near) && table.contains(&program.base.wrapping_add(near.offset));
+    if let Some(near) = program.relocations.iter().find(inside) {
+        out_of_reach(program.symbol(near.symbol).1, c"a shared library");
+    }
+}
+
+/// What the program takes from a library in this way, if the sites of `object` follow it.
+fn look(program: &Loaded, relocation: &Relocation, object: &Loaded, entries: &[Entry]) {
+    let (symbol, name) = program.symbol(relocation.symbol);
+    let copy = program.base.wrapping_add(relocation.offset);
+    let copy = copy..copy.saturating_add(symbol.size);
+    let mut is_program = true;
+    each(|library| {
+        if core::mem::take(&mut is_program) {
+            return false;
+        }
+        let Some(own) = library.definition(name) else { return false };
+        let is_copied = relocation.kind == COPY;
+        let follows = |key: usize| own.contains(&key) || (is_copied && library.symbolic && copy.contains(&key));
+        if entries.iter().any(|entry| entry.key(object).is_some_and(follows)) {
+            if is_copied { two_keys(name, library.name) } else { out_of_reach(name, library.name) }
+        }
+        true
+    });
+}
+
+fn out_of_reach(name: &CStr, library: &CStr) -> ! {
+    abort(format_args!(
+        "`{}` is in {}; the program was compiled as if it were in the program, and linked without a copy of it (-z nocopyreloc, \
+         -mno-direct-extern-access). Compile the program's files that use it with -fPIC",
+        name.to_string_lossy(),
+        library.to_string_lossy(),
+    ))
+}
+
+fn two_keys(name: &CStr, library: &CStr) -> ! {
+    abort(format_args!(
+        "there are two of `{}`: the program has a copy, and {} uses its own (it was linked with -Bsymbolic, or compiled with \
+         -DJUMPLABEL_LOCAL_KEYS). Compile the program's files that use it with -fPIC",
+        name.to_string_lossy(),
+        library.to_string_lossy(),
+    ))
+}
+
+#[cold]
+fn abort(why: impl Display) -> ! {
+    let mut line = String::new();
+    let _ = writeln!(line, "jumplabel: {why}");
+    crate::system::print(line.as_bytes());
+    std::process::abort()
+}

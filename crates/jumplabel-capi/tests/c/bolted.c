@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What llvm-bolt makes of sites: compiled as C and as C++.
+ *
+ *     bolted               as it was built: all flips work
+ *     bolted copied        its sites are where nobody runs them: flips are refused, and checks say what keys say
+ */
+#include "checked.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <jumplabel.h>
+
+static DEFINE_STATIC_KEY_FALSE(off);
+static DEFINE_STATIC_KEY_TRUE(on);
+
+__attribute__((noinline)) static int first(void)
+{
+	return 1;
+}
+
+__attribute__((noinline)) static int second(void)
+{
+	return 2;
+}
+
+DEFINE_STATIC_CALL(call, first);
+
+__attribute__((noinline)) static bool is_off_on(void)
+{
+	if (static_branch_unlikely(&off))
+		return true;
+	return false;
+}
+
+__attribute__((noinline)) static bool is_on_on(void)
+{
+	if (static_branch_likely(&on))
+		return true;
+	return false;
+}
+
+static int warnings;
+
+static void warned(const char *message, void *data)
+{
+	(void)data;
+	warnings += strstr(message, "BOLT") != NULL;
+}
+
+static void agree(void)
+{
+	CHECK(is_off_on() == static_key_enabled(&off) && is_on_on() == static_key_enabled(&on));
+}
+
+int main(int argc, char **argv)
+{
+	int expected = argc > 1 && !strcmp(argv[1], "copied") ? -ENOEXEC : 0;
+
+	jumplabel_set_warn(warned, NULL);
+	agree();
+	CHECK(jumplabel_prepare() == expected);
+	CHECK(jumplabel_enable(jumplabel_key(&off)) == expected);
+	agree();
+	CHECK(jumplabel_disable(jumplabel_key(&on)) == expected);
+	agree();
+	CHECK(static_call(call)() == 1);
+	static_call_update(call, second);
+	CHECK(warnings == !!expected);
+	CHECK(static_call(call)() == (expected ? 1 : 2));
+	CHECK(static_key_enabled(&off) == !expected && static_key_enabled(&on) == !!expected);
+	puts("ok");
+	return 0;
+}

@@ -1,0 +1,45 @@
+//! The words that the headers are for.
+
+/// How names of Linux, and those after its fashion, begin.
+const FAMILIES: [&str; 19] = [
+    "static_key",
+    "static_call",
+    "static_mode",
+    "static_naked_key",
+    "jump_entry",
+    "jump_label",
+    "JUMP_LABEL",
+    "tracepoint",
+    "tp_func_",
+    "trace_",
+    "register_trace_",
+    "unregister_trace_",
+    "check_trace_callback_type_",
+    "pv_ops",
+    "pv_hooks",
+    "pv_thread",
+    "up_",
+    // Of the file's own functions in tests/c/words.c.
+    "w_",
+    "W_",
+];
+
+/// Members that are there to be used, by header; the operand %[ret] of `<jumplabel/pv_ops.h>`.
+const MEMBERS: &str = "key enable address target arm size bytes state sites \
+    name name_length path path_length module module_length file file_length line column element \
+    call mode number arms \
+    code meta \
+    cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean patience code_end start end \
+    init thread_start thread_exit ret";
+
+/// `namespace jumplabel`, and what it takes from the standard library.
+const CXX: &str = "enabled_scope lock_scope change set_all error std initializer_list begin";
+
+/// What `<jumplabel/up_threads.h>` defines in place of the system, and takes from it.
+const SYSTEM: &str = "pthread_create thrd_create pthread_t pthread_attr_t dlsym RTLD_NEXT";
+
+pub fn is_interface(word: &str) -> bool {
+    let lists = [MEMBERS, CXX, SYSTEM];
+    FAMILIES.iter().any(|family| word.starts_with(family))
+        || lists.iter().any(|list| list.split_whitespace().any(|known| known == word))
+}

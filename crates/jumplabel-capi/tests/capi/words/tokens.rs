@@ -1,0 +1,93 @@
+//! A lexer for the headers.
+
+/// The words of a header.
+#[derive(Default)]
+pub struct Tokens {
+    /// Names of macros.
+    pub defined: Vec<String>,
+    /// Words of the code: not of comments and texts, no parameters of macros, no parts of words (`a##b`), nothing of #include and #error.
+    pub code: Vec<String>,
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// All words of a text, comments included.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !is_of_word(character))
+        .filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// The text with blanks for comments, texts and characters, and each directive in one line.
+fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let skipped = if rest.starts_with("\\\n") {
+            2
+        } else if rest.starts_with("/*") {
+            rest.find("*/").unwrap() + 2
+        } else if rest.starts_with("//") {
+            rest.find('\n').unwrap()
+        } else if first == '"' || first == '\'' {
+            let mut escaped = false;
+            let end = rest[1..].find(|character| {
+                let ends = character == first && !escaped;
+                escaped = character == '\\' && !escaped;
+                ends
+            });
+            end.unwrap() + 2
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        out.push(' ');
+        rest = &rest[skipped..];
+    }
+    out
+}
+
+/// Words of a line that are whole: neither numbers nor pasted to others.
+fn whole(line: &str) -> impl Iterator<Item = &str> {
+    let bytes = line.as_bytes();
+    words(line).filter(move |word| {
+        let start = word.as_ptr() as usize - line.as_ptr() as usize;
+        let end = start + word.len();
+        let before = line[..start].trim_end();
+        !word.is_empty()
+            && !before.ends_with('#')
+            && !line[end..].trim_start().starts_with("##")
+            && (start == 0
+                || bytes[start - 1] != b'.'
+                || !before[..before.len() - 1].ends_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+pub fn of(text: &str) -> Tokens {
+    let mut tokens = Tokens::default();
+    for line in bare(text).lines() {
+        let mut parameters: Vec<&str> = Vec::new();
+        let mut body = line;
+        if let Some(directive) = line.trim_start().strip_prefix('#') {
+            let (verb, rest) = directive.trim_start().split_once([' ', '\t']).unwrap_or((directive.trim(), ""));
+            match verb {
+                "if" | "elif" => body = rest,
+                "define" => {
+                    let name = rest.trim_start();
+                    let end = name.find(|character| !is_of_word(character)).unwrap_or(name.len());
+                    tokens.defined.push(name[..end].to_string());
+                    body = &name[end..];
+                    if let Some((list, rest)) = body.strip_prefix('(').and_then(|body| body.split_once(')')) {
+                        parameters.extend(list.split(',').map(str::trim));
+                        body = rest;
+                    }
+                }
+                _ => continue,
+            }
+        }
+        tokens.code.extend(whole(body).filter(|word| !parameters.contains(word)).map(str::to_string));
+    }
+    tokens
+}

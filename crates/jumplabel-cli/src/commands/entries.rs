@@ -1,0 +1,67 @@
+//! `check --entries`: functions whose first instruction is a site. Who probes a function probes that.
+
+use std::collections::BTreeMap;
+
+use jumplabel::format::{BRANCH, OP, SHORT};
+
+use crate::image::Image;
+use crate::machine::Machine;
+use crate::report::{Report, Side};
+use crate::selection::Chosen;
+use crate::table::Site;
+
+/// By address: the function, the key, what a probe does there.
+#[derive(Default)]
+pub struct Entries(BTreeMap<u64, [String; 3]>);
+
+impl Entries {
+    /// Notes those of the sites that were chosen.
+    pub fn of(&mut self, chosen: &[Chosen<'_>]) {
+        for one in chosen {
+            for &(_, site) in &one.sites {
+                let (image, site) = (&one.object.image, &one.object.table.sites[site]);
+                let front = site.front(image);
+                let begins = site.address - u64::from(front.is_some());
+                if let Some(function) = image.symbols().beginning_at(begins) {
+                    let probed = site.probed(image, front).to_owned();
+                    self.0.insert(begins, [function, one.subject.name.clone(), probed]);
+                }
+            }
+        }
+    }
+
+    pub fn print(self, report: &mut Report) {
+        let left = |title| (title, Side::Left);
+        let heading = [("ADDRESS", Side::Right), left("KEY"), left("FUNCTION"), left("A PROBE OR BREAKPOINT THERE")];
+        let row = |(address, [function, key, probed]): (u64, [String; 3])| {
+            [format!("{address:#x}").into(), key.into(), function.into(), probed.into()]
+        };
+        if !self.0.is_empty() {
+            report.columns(heading, self.0.into_iter().map(row).collect());
+        }
+    }
+}
+
+impl Site {
+    /// The byte in front of it, which nobody writes, if the program was built with one.
+    fn front(&self, image: &Image) -> Option<u8> {
+        let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
+        let wanted: &[u8] = if self.kind.number() == OP { &[0x2e] } else { &[0x40, 0x65] };
+        let byte = image.slice(self.address.checked_sub(1)?, 1)?;
+        // An instruction of the function in front may end with such a byte: then no symbol is there.
+        let is_one = |byte: &u8| wanted.contains(byte) && image.symbols().beginning_at(self.address - 1).is_some();
+        byte.first().copied().filter(|byte| is_x86 && is_one(byte))
+    }
+
+    /// What becomes of a uprobe or a breakpoint there.
+    fn probed(&self, image: &Image, front: Option<u8>) -> &'static str {
+        let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
+        match (front, self.kind.number()) {
+            (Some(0x2e), _) => "is in front of the site; Linux refuses a uprobe",
+            (Some(_), _) => "is in front of the site",
+            (None, BRANCH | SHORT | OP) if is_x86 => "a uprobe that is removed breaks the site",
+            (None, _) if is_x86 => "no flip until it is gone",
+            (None, _) => "a uprobe that is removed leaves the state of the file",
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What keys and their sites are now: counts, and what is in memory where the sites are.
+
+use jumplabel::arch::{Code, State};
+use jumplabel::format::{BRANCH, NAKED, SHORT};
+
+use super::live::{Key, Live};
+use super::memory::Pages;
+use crate::failure::Failure;
+use crate::machine::Machine;
+use crate::table::Site;
+
+/// What a site holds now.
+pub struct Contents {
+    pub address: u64,
+    pub target: u64,
+    pub code: Code,
+    pub state: Option<State>,
+}
+
+/// Bits of a key's flags: a deferred decrement is due (docs/table-format.md, "Key").
+const DUE: u32 = 1 << 1;
+
+impl Live {
+    /// The word of a key, which begins with its count.
+    pub fn count(&self, pages: &Pages<'_>, key: &Key) -> Result<i32, Failure> {
+        pages.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
+    }
+
+    /// Whether a deferred decrement is due.
+    pub fn is_due(&self, pages: &Pages<'_>, key: &Key) -> Result<bool, Failure> {
+        pages.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
+    }
+
+    pub fn site(&self, (object, site): (usize, usize)) -> &Site {
+        &self.target.objects[object].table.sites[site]
+    }
+
+    /// What a site holds.
+    pub fn contents(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Contents, Failure> {
+        let (site, bias) = (self.site(at), self.loaded[at.0].bias);
+        let (address, target) = (site.address.wrapping_add(bias), site.target.wrapping_add(bias));
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..site.bytes.len()];
+        pages.read(address, bytes).map_err(|error| self.lost(&error))?;
+        let code = Code::new(site.kind.number(), bytes);
+        Ok(Contents { address, target, code, state: Machine::X86_64.decode(site.kind, code, address, target) })
+    }
+
+    /// What a site that does something else than its key says does: nothing, if all is well.
+    pub fn difference(
+        &self,
+        pages: &Pages<'_>,
+        key: &Key,
+        at: (usize, usize),
+        on: bool,
+    ) -> Result<Option<String>, Failure> {
+        let (site, contents) = (self.site(at), self.contents(pages, at)?);
+        let name = &key.name;
+        let Some(state) = contents.state else {
+            return Ok(match site.kind.number() {
+                BRANCH | NAKED | SHORT => Some(format!(
+                    "{name}: the site at {:#x} holds foreign bytes {:02x?}",
+                    contents.address,
+                    &contents.code[..]
+                )),
+                _ => None, // What the others hold, their own tables say.
+            });
+        };
+        let is_so = action(site, on).is_none_or(|action| Machine::X86_64.action(state) == action)
+            || site.loads && Machine::X86_64.action(state) == 1;
+        let state = state.name();
+        let is = if on { "on" } else { "off" };
+        Ok((!is_so).then(|| format!("{name}: the site at {:#x} is `{state}`, and the key is {is}", contents.address)))
+    }
+}
+
+/// What a site does if its key is on or off, as a number; `None` if it is not changed from outside.
+pub fn action(site: &Site, on: bool) -> Option<usize> {
+    match site.kind.number() {
+        BRANCH | SHORT => Some(usize::from(on != site.arm)),
+        NAKED => Some(usize::from(on)),
+        _ => None,
+    }
+}

@@ -1,0 +1,156 @@
+//! A process as a target of commands that read: all that its tables know of, as its memory has it now.
+//!
+//! ```text
+//!   key                     its count
+//!   mode                    its number
+//!   static call             its target; 0: the default, which the entry of its trampoline has, in whichever object that is
+//!   alternatives            their key; if it is on, the last feature that this processor has
+//!   site                    its bytes, which the table looks at as at those of a file (`Site::look`)
+//! ```
+
+use std::collections::HashMap;
+
+use jumplabel::format::JUMP;
+use jumplabel::key::count;
+
+use super::live::{Live, resolve};
+use super::memory::Pages;
+use crate::failure::Failure;
+use crate::table::{Is, Now, Site, function_at};
+use crate::target::{Object, Target};
+
+/// What is known of all objects.
+struct Present<'live> {
+    live: &'live Live,
+    pages: Pages<'live>,
+    /// Declared names, by addresses.
+    names: HashMap<u64, String>,
+    /// Of static calls, by their addresses: where the file leads them.
+    defaults: HashMap<u64, u64>,
+}
+
+/// What a subject is, with what decides what its sites are to hold.
+struct Subject {
+    is: Is,
+    name: Option<String>,
+    now: Now,
+    sites: Vec<usize>,
+}
+
+impl Live {
+    /// The objects, with keys, static calls and modes as they are now; and so are their sites.
+    pub fn into_target(mut self) -> Result<Target, Failure> {
+        let mut objects = std::mem::take(&mut self.target.objects);
+        for (object, loaded) in objects.iter_mut().zip(&self.loaded) {
+            object.bias = loaded.bias;
+        }
+        let mut present =
+            Present { live: &self, pages: Pages::of(&self.memory), names: HashMap::new(), defaults: HashMap::new() };
+        objects.iter().for_each(|object| present.know(object));
+        for number in 0..objects.len() {
+            let subjects: Result<Vec<_>, _> =
+                (0..objects[number].table.subjects.len()).map(|at| present.subject(&objects[number], at)).collect();
+            let subjects = subjects?;
+            let elsewhere = subjects.iter().filter_map(|one| present.elsewhere(&objects, number, one.is)).collect();
+            let object = &mut objects[number];
+            object.elsewhere = elsewhere;
+            for (at, Subject { is, name, now, sites }) in subjects.into_iter().enumerate() {
+                let subject = &mut object.table.subjects[at];
+                subject.is = is;
+                subject.name = name.unwrap_or_else(|| subject.name.clone());
+                for site in sites {
+                    present.look(object, site, is, now)?;
+                }
+            }
+            object.judge();
+        }
+        Ok(Target { name: self.pid.to_string(), objects })
+    }
+}
+
+impl Present<'_> {
+    /// Names and defaults that an object has.
+    fn know(&mut self, object: &Object) {
+        let resolve = |place, slot| resolve(&self.live.memory, object.bias, place, slot);
+        for subject in object.table.subjects.iter().filter(|subject| subject.declared.is_some()) {
+            if let Some(there) = resolve(&subject.place, subject.slot) {
+                self.names.insert(there, subject.name.clone());
+            }
+        }
+        for site in object.table.sites.iter().filter(|site| site.kind.number() == JUMP) {
+            if let Some(there) = resolve(&site.place, site.slot) {
+                self.defaults.insert(there, function_at(&object.image, site.home).wrapping_add(object.bias));
+            }
+        }
+    }
+
+    /// What a subject of an object is now; what it is in the file, if nobody has it here.
+    fn subject(&self, object: &Object, number: usize) -> Result<Subject, Failure> {
+        let subject = &object.table.subjects[number];
+        let mut now = Now { is_live: true, ..Now::default() };
+        let there = resolve(&self.live.memory, object.bias, &subject.place, subject.slot);
+        let sites = subject.sites.clone();
+        let Some(there) = there else {
+            let is = match subject.is {
+                Is::Key(_) => Is::Key(None),
+                Is::Tracepoint(_) => Is::Tracepoint(None),
+                Is::Call(_) => Is::Call(None),
+                Is::Mode { .. } => Is::Mode { mode: 0, count: 0 },
+            };
+            return Ok(Subject { is, name: None, now, sites });
+        };
+        let lost = |error| self.live.lost(&error);
+        let is = match subject.is {
+            Is::Key(_) | Is::Tracepoint(_) => {
+                let on = count::users(self.pages.word(there).map_err(lost)?.cast_signed()) > 0;
+                if let Is::Key(_) = subject.is { Is::Key(Some(on)) } else { Is::Tracepoint(Some(on)) }
+            }
+            Is::Mode { .. } => {
+                let [_, mode, count, _] = self.pages.word(there).map_err(lost)?.to_le_bytes();
+                now.mode = Some(mode.into());
+                Is::Mode { mode, count }
+            }
+            Is::Call(_) => {
+                let pointer = |number: u64| self.pages.pointer(there.wrapping_add(number * 8)).map_err(lost);
+                let (slot, target, default) = (pointer(0)?, pointer(1)?, pointer(2)?);
+                let of_file = || self.defaults.get(&there).copied();
+                let target = [target, default].into_iter().find(|&there| there != 0).or_else(of_file);
+                let here = |address: u64| address.wrapping_sub(object.bias);
+                now.by_slot = Some(if slot == 0 { 0 } else { here(slot) });
+                Is::Call(target.map(|target| function_at(&object.image, here(target))))
+            }
+        };
+        Ok(Subject { is, name: self.names.get(&there).cloned(), now, sites })
+    }
+
+    /// The name of a function of another object to which a call leads.
+    fn elsewhere(&self, objects: &[Object], number: usize, is: Is) -> Option<(u64, String)> {
+        let Is::Call(Some(target)) = is else { return None };
+        let there = target.wrapping_add(objects[number].bias);
+        let other = self.live.loaded.iter().position(|loaded| loaded.bounds.contains(&there));
+        if other == Some(number) {
+            return None;
+        }
+        let name = other.map(|other| objects[other].function(there.wrapping_sub(objects[other].bias)));
+        Some((target, name.unwrap_or_else(|| format!("{there:#x}"))))
+    }
+
+    /// Looks at a site of what is this, as the memory has it.
+    fn look(&self, object: &mut Object, number: usize, is: Is, now: Now) -> Result<(), Failure> {
+        let site = &mut object.table.sites[number];
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..site.bytes.len()];
+        self.pages.read(site.address.wrapping_add(object.bias), bytes).map_err(|error| self.live.lost(&error))?;
+        let mode =
+            if let (Is::Key(Some(on)), true) = (is, site.is_alternative) { Some(feature(site, on)) } else { now.mode };
+        site.look(&object.image, bytes, Now { mode, ..now });
+        site.is_unlinked = false;
+        Ok(())
+    }
+}
+
+/// The number of the arm that an alternative is to hold.
+fn feature(site: &Site, on: bool) -> u32 {
+    let is_present = |mode: &u32| on && *mode != 0 && jumplabel::alternatives::has_number(*mode);
+    site.arms.iter().map(|arm| arm.mode).rfind(is_present).unwrap_or(0)
+}

@@ -1,0 +1,21 @@
+//! Whether a post-link optimizer (BOLT) has copied the code of a file (docs/table-format.md, "Post-link optimizers").
+
+use object::{Object, ReadCache, elf};
+
+use super::{Reader, Segment};
+
+/// Where the copies begin, by the program headers: an executable segment behind the linker's that holds the table for unwinders, or the
+/// program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/segments.rs).
+pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, has_stack: bool) -> Option<u64> {
+    let holds_headers = |segment: &Segment| headers.checked_sub(segment.offset).is_some_and(|at| at < segment.in_file);
+    let holds_unwinders = |segment: &Segment| unwinders.is_some_and(|address| segment.place(address, 1).is_some());
+    let mut code = segments.iter().filter(|segment| segment.flags & elf::PF_X != 0).skip(1);
+    let copies = code.find(|segment| !has_stack || holds_headers(segment) || holds_unwinders(segment));
+    copies.map(|segment| segment.address)
+}
+
+/// Whether a section has a name of BOLT's: all that shows new code in the place of old code, until it is stripped.
+pub(super) fn is_named(file: Reader<'_>) -> bool {
+    let cache = ReadCache::new(file);
+    object::File::parse(&cache).is_ok_and(|file| file.section_by_name(".note.bolt_info").is_some())
+}

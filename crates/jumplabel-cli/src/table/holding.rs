@@ -1,0 +1,157 @@
+//! What a site holds: its state, where that leads, and whether it is right for what its subject is. The same for the bytes of a file and for
+//! those in the memory of a process.
+//!
+//! ```text
+//!   kind                             the state depends on        and leads to
+//!   check, naked function, prefix    the bytes                   the entry's target
+//!   trampoline                       the bytes                   where its jump goes, or where the slot leads
+//!   call that a table lists          the bytes                   where the displacement goes
+//!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are: of several, the one that it is to hold
+//! ```
+
+use jumplabel::arch::{Code, State};
+use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SHORT, SWITCH};
+
+use super::entry::{Arm, Place, Site};
+use super::{Is, function_at};
+use crate::image::Image;
+use crate::machine::Machine;
+
+/// What decides what a site is to hold, beside its key.
+#[derive(Clone, Copy, Default)]
+pub struct Now {
+    /// The number of the mode; of alternatives, that of the feature.
+    pub mode: Option<u32>,
+    /// Where the slot of a static call leads.
+    pub by_slot: Option<u64>,
+    /// It is that of a process, which may have been forked in the middle of a change.
+    pub is_live: bool,
+}
+
+impl Site {
+    /// Looks what it holds in a file. An error says what is wrong with its arms.
+    pub(super) fn look_at_file(&mut self, image: &Image) -> Result<(), String> {
+        let mode = match &self.place {
+            Place::Here(key) => image.array::<8>(*key).map(|[_, mode, ..]| u32::from(mode)),
+            Place::Import(..) => None,
+        };
+        if !self.arms.is_empty() && !self.arms.iter().any(|arm| mode.is_none_or(|mode| mode == arm.mode)) {
+            return Err(format!("has no arm for mode {}", mode.unwrap_or_default()));
+        }
+        let bytes = self.bytes;
+        self.look(image, &bytes, Now { mode, ..Now::default() });
+        Ok(())
+    }
+
+    /// Looks what these bytes are. They are as many as it has that change.
+    pub fn look(&mut self, image: &Image, bytes: &[u8], now: Now) {
+        (self.bytes, self.instruction) = (Code::new(self.kind.number(), bytes), bytes.to_vec());
+        (self.wanted, self.by_slot, self.holds) = (now.mode, now.by_slot, None);
+        self.target = self.home;
+        match self.kind.number() {
+            SWITCH | OP => return self.look_at_arms(image, bytes),
+            // In a file, a trampoline leads to the default, maybe by a stub.
+            JUMP if !now.is_live => {}
+            CALL_SITE | JUMP => self.target = self.leads_straight(image).unwrap_or(self.home),
+            _ => {}
+        }
+        let is_torn = |state: &State| matches!(*state, State::TORN | State::SHORT_TORN);
+        let state = image.machine.decode(self.kind, self.bytes, self.address, self.target);
+        self.state = state.filter(|state| now.is_live || !is_torn(state));
+        if let (Some(State::INDIRECT), Some(there)) = (self.state, now.by_slot) {
+            self.target = there;
+        }
+    }
+
+    /// On x86, where the jump or the call leads, wherever that is.
+    fn leads_straight(&self, image: &Image) -> Option<u64> {
+        let is_call = self.kind.number() == CALL_SITE;
+        let is_jump = matches!(image.machine, Machine::X86 | Machine::X86_64) && self.bytes.first() == Some(&0xe9);
+        let displacement = self.bytes.last_chunk().filter(|_| is_call || is_jump)?;
+        let end = self.address.wrapping_add(self.bytes.len() as u64);
+        Some(image.address(end.wrapping_add_signed(i32::from_le_bytes(*displacement).into())))
+    }
+
+    fn look_at_arms(&mut self, image: &Image, bytes: &[u8]) {
+        let is_wanted = |arm: &&Arm| self.wanted.is_none_or(|mode| mode == arm.mode);
+        let wanted = self.arms.iter().find(is_wanted).copied();
+        let mut all = wanted.iter().chain(&self.arms).copied();
+        let found = all.find_map(|arm| Some((arm, self.by_arm(image, arm)?)));
+        // Of other instruction sets, a linker may have put a veneer between.
+        let has_veneers = !matches!(image.machine, Machine::X86 | Machine::X86_64);
+        let by_veneer = || {
+            let arm = wanted.filter(|arm| has_veneers && arm.bytes == 0)?;
+            Some((arm, image.machine.decode(self.kind, self.bytes, self.address, arm.code)?))
+        };
+        let found = found.or_else(by_veneer);
+        let arm = found.map(|(arm, _)| arm).or(wanted);
+        (self.holds, self.state) = (found.map(|(arm, _)| arm.mode), found.map(|(_, state)| state));
+        let Some(arm) = arm else { return };
+        self.target = arm.code;
+        if !self.is_alternative {
+            self.instruction = self.whole(image, bytes, arm.bytes);
+        }
+    }
+
+    /// The whole of an instruction of so many bytes, of which these change.
+    pub fn whole(&self, image: &Image, bytes: &[u8], length: usize) -> Vec<u8> {
+        let rest = length.saturating_sub(bytes.len());
+        let rest = image.slice(self.address.wrapping_add(bytes.len() as u64), rest);
+        [bytes, rest.unwrap_or_default()].concat()
+    }
+
+    /// The state of a site that does what an arm says; `None` if it does not.
+    fn by_arm(&self, image: &Image, arm: Arm) -> Option<State> {
+        if arm.bytes > 0 && !(self.is_far && arm.mode != 0) {
+            return (self.in_place(image, arm)? == self.bytes).then_some(State::IN_PLACE);
+        }
+        image.machine.decode_exactly(self.kind, self.bytes, self.address, arm.code)
+    }
+
+    /// What it holds if the instructions of an arm are in place.
+    pub fn in_place(&self, image: &Image, arm: Arm) -> Option<Code> {
+        let native = image.slice(arm.code, arm.bytes).filter(|native| !native.is_empty())?;
+        let (machine, to) = (image.machine, self.address);
+        match self.is_alternative {
+            true => machine.alternative(native, arm.code, to, self.bytes.len()),
+            false => Some(machine.moved(native, arm.code, to)),
+        }
+    }
+
+    /// Whether it does what it must if its subject is like that; `None` if that cannot be known.
+    pub fn agrees(&self, image: &Image, is: Is) -> Option<bool> {
+        let Some(state) = self.state else { return Some(false) };
+        let does = image.machine.action(state) != 0;
+        let leads = |to: u64| to == self.target || to == function_at(image, self.target);
+        match (is, self.kind.number()) {
+            (Is::Key(on) | Is::Tracepoint(on), NAKED | PREFIX) => Some(does == on?),
+            // Behind it, a stub looks at the mode.
+            (Is::Mode { .. }, SWITCH) if state == State::TO_STUB => Some(true),
+            (Is::Mode { .. }, SWITCH | OP) | (Is::Key(_), OP) => self.wanted.map(|mode| self.holds == Some(mode)),
+            // A jump to a stub is right whatever the key is.
+            (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
+            // Its constructor turns it.
+            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
+            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) => Some(does == (on? != self.arm)),
+            (Is::Call(target), JUMP) => {
+                let is_lost = state == State::INDIRECT && self.by_slot.is_none_or(|there| there == 0);
+                Some(!is_lost && target.is_none_or(leads))
+            }
+            // To the trampoline, or where that leads.
+            (Is::Call(target), CALL_SITE) => Some(leads(self.home) || target.is_none_or(leads)),
+            _ => Some(false),
+        }
+    }
+
+    /// What the compiler took for the default of the key, by what the site does.
+    pub(super) fn emitted_default(&self, image: &Image) -> Option<bool> {
+        let does = image.machine.action(self.state?) != 0;
+        match self.kind.number() {
+            NAKED | PREFIX => Some(does),
+            OP => Some(false),
+            _ if self.loads => None,
+            _ if self.is_unlinked => Some(self.arm),
+            _ => Some(does != self.arm),
+        }
+    }
+}

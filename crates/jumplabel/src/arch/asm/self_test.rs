@@ -1,0 +1,55 @@
+//! The function of the self-test: a C function of our own with one site, at which a writer shows that it works. Returns 0 if the site falls
+//! through and 1 if it jumps.
+
+#[cfg(jumplabel_sites)]
+core::arch::global_asm!(
+    ".pushsection .text.__jumplabel_self_test,\"ax\",%progbits",
+    ".balign 16",
+    ".globl __jumplabel_self_test",
+    ".hidden __jumplabel_self_test",
+    ".type __jumplabel_self_test,%function",
+    crate::__nop_asm!("__jumplabel_self_test:", "__jumplabel_self_test_target"),
+    crate::__return_asm!("0"),
+    ".globl __jumplabel_self_test_target",
+    ".hidden __jumplabel_self_test_target",
+    "__jumplabel_self_test_target:",
+    crate::__return_asm!("1"),
+    ".size __jumplabel_self_test, . - __jumplabel_self_test",
+    ".popsection",
+);
+
+#[cfg(jumplabel_sites)]
+unsafe extern "C" {
+    fn __jumplabel_self_test() -> u32;
+    fn __jumplabel_self_test_target();
+}
+
+/// Without sites there is no self-test, and nobody asks for it.
+#[cfg(not(jumplabel_sites))]
+extern "C" fn __jumplabel_self_test() -> u32 {
+    0
+}
+#[cfg(not(jumplabel_sites))]
+extern "C" fn __jumplabel_self_test_target() {}
+
+/// Runs the function: whether its site jumped.
+#[must_use]
+pub(crate) fn jumps() -> bool {
+    #[allow(unused_unsafe)] // Not a foreign function where there are no sites.
+    // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
+    unsafe {
+        __jumplabel_self_test() != 0
+    }
+}
+
+/// Address of the function's site.
+#[must_use]
+pub(crate) fn site() -> usize {
+    __jumplabel_self_test as *const () as usize
+}
+
+/// Address that the function's site jumps to.
+#[must_use]
+pub(crate) fn target() -> usize {
+    __jumplabel_self_test_target as *const () as usize
+}

@@ -1,0 +1,160 @@
+//! Features of x86-64 processors, by the names that rustc has for them, or Linux.
+
+use core::arch::x86_64::{__cpuid, __cpuid_count};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+const ECX: usize = 0;
+const EDX: usize = 1;
+const EBX: usize = 2;
+
+/// Writes the table, and the macro that makes the number of a name, for the text of an assembler.
+macro_rules! features {
+    ($($number:literal $name:ident: $leaf:literal $register:ident $bit:literal $keeps:literal,)*) => {
+        /// The number of a feature, as an alternative's arm has it.
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! __alternative_feature {
+            $(($name) => { $number };)*
+        }
+
+        const FEATURES: &[Feature] = &[
+            $(Feature { number: $number, name: stringify!($name), leaf: $leaf, register: $register, bit: $bit, keeps: $keeps },)*
+        ];
+    };
+}
+
+/// A feature: where `cpuid` has it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that tell that the system keeps its registers.
+struct Feature {
+    number: u32,
+    name: &'static str,
+    leaf: u32,
+    register: usize,
+    bit: u32,
+    keeps: u32,
+}
+
+// Number, name, leaf, register, bit, bits of XCR0. A number stays what it is: several versions of the library may be in a process.
+features! {
+    1 sse3: 0x1 ECX 0 0x0,
+    2 pclmulqdq: 0x1 ECX 1 0x0,
+    3 ssse3: 0x1 ECX 9 0x0,
+    4 fma: 0x1 ECX 12 0x6,
+    5 cmpxchg16b: 0x1 ECX 13 0x0,
+    6 sse4_1: 0x1 ECX 19 0x0,
+    7 sse4_2: 0x1 ECX 20 0x0,
+    8 movbe: 0x1 ECX 22 0x0,
+    9 popcnt: 0x1 ECX 23 0x0,
+    10 aes: 0x1 ECX 25 0x0,
+    11 avx: 0x1 ECX 28 0x6,
+    12 f16c: 0x1 ECX 29 0x6,
+    13 rdrand: 0x1 ECX 30 0x0,
+    14 fsgsbase: 0x7 EBX 0 0x0,
+    15 bmi1: 0x7 EBX 3 0x0,
+    16 avx2: 0x7 EBX 5 0x6,
+    17 bmi2: 0x7 EBX 8 0x0,
+    18 erms: 0x7 EBX 9 0x0,
+    19 avx512f: 0x7 EBX 16 0xe6,
+    20 avx512dq: 0x7 EBX 17 0xe6,
+    21 rdseed: 0x7 EBX 18 0x0,
+    22 adx: 0x7 EBX 19 0x0,
+    23 clflushopt: 0x7 EBX 23 0x0,
+    24 clwb: 0x7 EBX 24 0x0,
+    25 avx512cd: 0x7 EBX 28 0xe6,
+    26 sha: 0x7 EBX 29 0x0,
+    27 avx512bw: 0x7 EBX 30 0xe6,
+    28 avx512vl: 0x7 EBX 31 0xe6,
+    29 gfni: 0x7 ECX 8 0x0,
+    30 vaes: 0x7 ECX 9 0x6,
+    31 vpclmulqdq: 0x7 ECX 10 0x6,
+    32 rdpid: 0x7 ECX 22 0x0,
+    33 movdiri: 0x7 ECX 27 0x0,
+    34 movdir64b: 0x7 ECX 28 0x0,
+    35 fsrm: 0x7 EDX 4 0x0,
+    36 serialize: 0x7 EDX 14 0x0,
+    37 lzcnt: 0x80000001 ECX 5 0x0,
+    38 prefetchw: 0x80000001 ECX 8 0x0,
+    39 rdtscp: 0x80000001 EDX 27 0x0,
+}
+
+/// What the processor has: bit 0 once it was asked, and a bit for each feature.
+static PRESENT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the processor has a feature by its number. 0 is what all have; none has one that is not known here.
+pub(crate) fn is_present(number: u32) -> bool {
+    let mut present = PRESENT.load(Ordering::Relaxed);
+    if present == 0 {
+        present = ask();
+        PRESENT.store(present, Ordering::Relaxed);
+    }
+    present.checked_shr(number).is_some_and(|bits| bits & 1 != 0)
+}
+
+/// The number of a feature by its name.
+pub(crate) fn number(name: &str) -> Option<u32> {
+    FEATURES.iter().find(|feature| feature.name == name).map(|feature| feature.number)
+}
+
+fn ask() -> u64 {
+    let state = state();
+    let mut present = 1;
+    for feature in FEATURES {
+        let has_bit = word(feature.leaf, feature.register) >> feature.bit & 1 != 0;
+        present |= u64::from(has_bit && state & feature.keeps == feature.keeps) << feature.number;
+    }
+    present
+}
+
+#[allow(unused_unsafe)] // `cpuid` is safe in newer compilers.
+fn word(leaf: u32, register: usize) -> u32 {
+    // SAFETY: every x86-64 has the instruction.
+    let most = unsafe { __cpuid(leaf & 0x8000_0000) }.eax;
+    if most < leaf {
+        return 0;
+    }
+    // SAFETY: the same.
+    let found = unsafe { __cpuid_count(leaf, 0) };
+    [found.ecx, found.edx, found.ebx][register]
+}
+
+/// Which registers the system keeps for each thread: XCR0, or nothing beyond SSE.
+#[allow(unused_unsafe)]
+fn state() -> u32 {
+    const OSXSAVE: u32 = 27;
+    if word(1, ECX) >> OSXSAVE & 1 == 0 {
+        return 0;
+    }
+    let low: u32;
+    // SAFETY: allowed where OSXSAVE is set.
+    unsafe { core::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") _, options(nomem, nostack)) };
+    low
+}
+
+const _: () = assert!(FEATURES.len() < 64);
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    /// What the standard library says, of those that it knows by the same name.
+    #[test]
+    fn as_std_says() {
+        macro_rules! same {
+            ($($name:tt)*) => {$(
+                assert_eq!(is_present(number($name).unwrap()), std::is_x86_feature_detected!($name), $name);
+            )*};
+        }
+        same! {
+            "sse3" "pclmulqdq" "ssse3" "fma" "cmpxchg16b" "movbe" "popcnt" "aes" "avx" "f16c" "rdrand" "bmi1" "avx2" "bmi2" "avx512f"
+            "avx512dq" "rdseed" "adx" "avx512cd" "sha" "avx512bw" "avx512vl" "gfni" "vaes" "vpclmulqdq" "lzcnt"
+        }
+        assert!(is_present(0) && !is_present(63) && !is_present(64) && !is_present(1000));
+    }
+
+    #[test]
+    fn numbers() {
+        assert!(FEATURES.iter().map(|feature| feature.number).eq(1..=39));
+        assert!(FEATURES.iter().all(|feature| number(feature.name) == Some(feature.number)));
+        assert_eq!(number("coffee"), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! A decoder of instructions of x86-64, as far as sites of operations and alternatives need one: the length, the part that is relative to
+//! its own place, and what makes an instruction unfit for an operation (Intel SDM volume 2, chapter 2 and appendix A).
+//!
+//! ```text
+//!   prefixes                              Reader::behind_prefixes
+//!   opcode; VEX or EVEX with it           Reader::form
+//!   ModRM byte, SIB byte, displacement    Reader::memory; displacement of a jump: Reader::jump
+//!   immediate operand                     Reader::end
+//! ```
+
+use super::op::Fault;
+
+/// The longest instruction.
+pub const MAX: usize = 15;
+
+/// What a decoder of lengths says of an instruction.
+pub struct Instruction {
+    pub len: usize,
+    /// The offset of a displacement of four bytes that counts from the instruction's end.
+    relative: Option<usize>,
+    /// A displacement of one byte that does.
+    pub short: Option<i8>,
+    /// What makes it unfit for an operation.
+    pub fault: Option<Fault>,
+}
+
+/// What follows an opcode.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// Nothing, but bytes of an immediate operand.
+    Plain(u8),
+    /// A ModRM byte and what belongs to it, and an immediate operand.
+    Memory(u8),
+    /// The displacement of a jump: how many bytes it has.
+    Relative(u8),
+    /// None of those, or not known.
+    Unknown,
+}
+use Form::{Memory, Plain, Relative, Unknown};
+
+/// A form, and what makes an instruction of it unfit.
+type Unfit = (Form, Option<Fault>);
+
+const fn fit(form: Form) -> Unfit {
+    (form, None)
+}
+
+const fn jumps(form: Form) -> Unfit {
+    (form, Some(Fault::Jumps))
+}
+
+const fn stack(form: Form) -> Unfit {
+    (form, Some(Fault::Stack))
+}
+
+impl Instruction {
+    /// The instruction that `bytes` begin with.
+    pub fn of(bytes: &[u8]) -> Result<Instruction, Fault> {
+        let mut reader = Reader::behind_prefixes(bytes)?;
+        let opcode = reader.byte()?;
+        let (form, fault) = reader.form(opcode)?;
+        match form {
+            Plain(immediate) => Ok(reader.end(immediate, fault)),
+            Memory(immediate) => reader.memory(opcode, immediate, fault),
+            // With a short operand, processors differ.
+            Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
+            Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
+        }
+    }
+
+    /// Adjusts it in `bytes`, so that it means the same when the instruction is so much farther on. False if it does
+    /// not reach; within one object it always does.
+    pub fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
+        let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
+        let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
+        let there = i64::from(distance).wrapping_add(by.cast_signed() as i64);
+        place.copy_from_slice(&(there as i32).to_le_bytes());
+        i64::from(there as i32) == there
+    }
+}
+
+/// Reads the bytes of an instruction, in order.
+struct Reader<'bytes> {
+    bytes: &'bytes [u8],
+    /// The offset of the next one.
+    next: usize,
+    /// The prefix REX; of VEX and EVEX, the bits that mean the same.
+    rex: u8,
+    /// Whether the operands have eight bytes, by REX.
+    is_wide: bool,
+    /// Whether there is a prefix that makes operands two bytes.
+    is_short: bool,
+}
+
+impl<'bytes> Reader<'bytes> {
+    /// One that has read the prefixes in front of the opcode.
+    fn behind_prefixes(bytes: &'bytes [u8]) -> Result<Reader<'bytes>, Fault> {
+        let mut reader = Reader { bytes, next: 0, rex: 0, is_wide: false, is_short: false };
+        while let prefix @ (0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3) = reader.peek()? {
+            reader.is_short |= prefix == 0x66;
+            reader.next += 1;
+        }
+        if let prefix @ 0x40..=0x4f = reader.peek()? {
+            (reader.rex, reader.is_wide) = (prefix, prefix & 8 != 0);
+            reader.next += 1;
+        }
+        Ok(reader)
+    }
+
+    fn peek(&self) -> Result<u8, Fault> {
+        self.bytes.get(self.next).copied().ok_or(Fault::Length)
+    }
+
+    fn byte(&mut self) -> Result<u8, Fault> {
+        let byte = self.peek()?;
+        self.next += 1;
+        Ok(byte)
+    }
+
+    /// The field of the next byte, a ModRM byte, that names a register or has three more bits of the opcode.
+    fn reg(&self) -> Result<u8, Fault> {
+        self.peek().map(|modrm| modrm >> 3 & 7)
+    }
+
+    /// What follows an opcode whose first byte has been read. Reads the rest of the opcode.
+    fn form(&mut self, opcode: u8) -> Result<Unfit, Fault> {
+        let word = if self.is_short && !self.is_wide { 2 } else { 4 };
+        Ok(match opcode {
+            0x0f => self.escaped()?,
+            0xc4 | 0xc5 => self.vex(opcode)?,
+            0x62 => self.evex()?,
+            0xf6 => fit(Memory(u8::from(self.reg()? < 2))),
+            0xf7 => fit(Memory(if self.reg()? < 2 { word } else { 0 })),
+            0xc6 | 0xc7 if self.reg()? != 0 => jumps(Unknown),
+            0xff if matches!(self.reg()?, 2..=5) => jumps(Memory(0)),
+            0xff if self.reg()? == 6 => stack(Memory(0)),
+            0xff if self.reg()? == 7 => stack(Unknown),
+            // The stack pointer in the opcode's lowest bits.
+            0x94 if self.rex & 1 == 0 => stack(Plain(0)),
+            0xbc if self.rex & 1 == 0 => stack(Plain(if self.is_wide { 8 } else { word })),
+            0xb8..=0xbf if self.is_wide => fit(Plain(8)),
+            _ => of_first_map(opcode, word),
+        })
+    }
+
+    /// An opcode of two or three bytes, the first of which is 0f.
+    fn escaped(&mut self) -> Result<Unfit, Fault> {
+        Ok(match self.byte()? {
+            // `movdir64b`, `enqcmd`: they write to where the register leads that the ModRM byte names as an operand.
+            0x38 if self.byte()? == 0xf8 => {
+                if self.reg()? == 4 && self.rex & 4 == 0 {
+                    stack(Memory(0))
+                } else {
+                    fit(Memory(0))
+                }
+            }
+            0x38 => fit(Memory(0)),
+            0x3a => {
+                self.byte()?;
+                fit(Memory(1))
+            }
+            // Of the system; some do not come back.
+            0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
+            second => of_second_map(second),
+        })
+    }
+
+    /// VEX: three bytes or two; `rex` as if it were one, its bits inverted.
+    fn vex(&mut self, prefix: u8) -> Result<Unfit, Fault> {
+        let first = self.byte()?;
+        let map = if prefix == 0xc4 {
+            self.rex = (first ^ 0xe0) >> 5 & 7;
+            self.byte()?;
+            first & 0x1f
+        } else {
+            self.rex = (first ^ 0x80) >> 5 & 4;
+            1
+        };
+        Ok(match (map, self.byte()?) {
+            (1, second) => of_second_map(second),
+            (2, _) => fit(Memory(0)),
+            (3, _) => fit(Memory(1)),
+            _ => fit(Unknown),
+        })
+    }
+
+    /// EVEX: as VEX. Maps 5 and 6 have no immediate operands; map 4 is not known.
+    fn evex(&mut self) -> Result<Unfit, Fault> {
+        let first = self.byte()?;
+        self.rex = (first ^ 0xe0) >> 5 & 7;
+        self.next += 2;
+        Ok(match (first & 7, self.byte()?) {
+            (1, second) => of_second_map(second),
+            (2 | 5 | 6, _) => fit(Memory(0)),
+            (3, _) => fit(Memory(1)),
+            _ => fit(Unknown),
+        })
+    }
+
+    /// An instruction of which nothing is left to read but an immediate operand.
+    fn end(&self, immediate: u8, fault: Option<Fault>) -> Instruction {
+        Instruction { len: self.next + usize::from(immediate), relative: None, short: None, fault }
+    }
+
+    /// A jump, of which its displacement is left.
+    fn jump(&self, bytes: u8, fault: Option<Fault>) -> Result<Instruction, Fault> {
+        let short = if bytes == 1 { Some(self.peek()?.cast_signed()) } else { None };
+        let relative = (bytes == 4).then_some(self.next);
+        Ok(Instruction { relative, short, ..self.end(bytes, fault) })
+    }
+
+    /// An instruction of which a ModRM byte is left, what that asks for, and an immediate operand.
+    fn memory(&mut self, opcode: u8, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
+        let modrm = self.byte()?;
+        let (mode, base) = (modrm >> 6, modrm & 7);
+        if is_stack_operand(opcode, modrm, self.rex) {
+            fault = fault.or(Some(Fault::Stack));
+        }
+        let (mut displacement, mut relative) = ([0_u8, 1, 4, 0][usize::from(mode)], None);
+        if mode != 3 && base == 4 {
+            match self.byte()? & 7 {
+                4 if self.rex & 1 == 0 => fault = fault.or(Some(Fault::Stack)),
+                5 if mode == 0 => displacement = 4,
+                _ => {}
+            }
+        } else if mode == 0 && base == 5 {
+            (relative, displacement) = (Some(self.next), 4);
+        }
+        Ok(Instruction { relative, ..self.end(displacement + immediate, fault) })
+    }
+}
+
+/// Whether a ModRM byte names the stack pointer as an operand. Only opcodes of one byte with operands of a word can.
+fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
+    let names_stack =
+        |register: u8, bit: u8| (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0;
+    let has_register = matches!(opcode, 0x01..=0x3b | 0x63 | 0x69 | 0x6b | 0x85..=0x8d);
+    let is_word = has_register || matches!(opcode, 0x81 | 0x8e | 0x83 | 0xc1 | 0xc7 | 0xd1 | 0xd3 | 0xf7 | 0xff);
+    opcode != 0x0f
+        && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && modrm >> 6 == 3 && names_stack(modrm & 7, 1))
+}
+
+/// Opcodes of one byte. `word`: bytes of an immediate operand of the operand's size.
+fn of_first_map(opcode: u8, word: u8) -> Unfit {
+    match opcode {
+        0x00..=0x3f => fit(match opcode & 7 {
+            0..=3 => Memory(0),
+            4 => Plain(1),
+            5 => Plain(word),
+            _ => Unknown,
+        }),
+        0x50..=0x5f | 0x9c | 0x9d | 0xc9 => stack(Plain(0)),
+        0x68 => stack(Plain(word)),
+        0x6a => stack(Plain(1)),
+        0x8f => stack(Memory(0)),
+        0xc8 => stack(Plain(3)),
+        0x70..=0x7f | 0xe0..=0xe3 | 0xeb => jumps(Relative(1)),
+        0xe8 | 0xe9 => jumps(Relative(4)),
+        0xc2 | 0xca => jumps(Plain(2)),
+        0xc3 | 0xcb | 0xcc | 0xcf | 0xf1 | 0xf4 => jumps(Plain(0)),
+        0xcd => jumps(Plain(1)),
+        0xce => jumps(Unknown),
+        0x63 | 0x84..=0x8e | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => fit(Memory(0)),
+        0x69 | 0x81 | 0xc7 => fit(Memory(word)),
+        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => fit(Memory(1)),
+        0x6c..=0x6f
+        | 0x90..=0x99
+        | 0x9b
+        | 0x9e
+        | 0x9f
+        | 0xa4..=0xa7
+        | 0xaa..=0xaf
+        | 0xd7
+        | 0xec..=0xef
+        | 0xf5
+        | 0xf8..=0xfd => fit(Plain(0)),
+        0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
+        0xa9 | 0xb8..=0xbf => fit(Plain(word)),
+        0xa0..=0xa3 => fit(Plain(8)),
+        // What is none in 64-bit mode.
+        _ => fit(Unknown),
+    }
+}
+
+/// Opcodes behind 0f.
+fn of_second_map(opcode: u8) -> Unfit {
+    match opcode {
+        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0xaa => jumps(Plain(0)),
+        0x80..=0x8f => jumps(Relative(4)),
+        0xb9 | 0xff => jumps(Memory(0)),
+        0xa0 | 0xa1 | 0xa8 | 0xa9 => stack(Plain(0)),
+        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xc8..=0xcf => fit(Plain(0)),
+        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => fit(Memory(1)),
+        _ => fit(Memory(0)),
+    }
+}

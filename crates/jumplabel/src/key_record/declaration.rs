@@ -1,0 +1,278 @@
+//! What `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program, so that keys and calls can be
+//! listed and found.
+//!
+//! ```text
+//!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
+//!   ┌────────────────────┐                       ┌─────────────────────────────────────────┐
+//!   │ key         - here ├──► the static         │ line  column  count  shape  offset      │
+//!   │ declaration - here ├──────────────────────►│ four lengths                            │
+//!   │ meta        - here ├──► a function, or 0   │ path, which begins with the module      │
+//!   └────────────────────┘                       │ name, if the declaration gives one      │
+//!                                                │ file                                    │
+//!                                                └─────────────────────────────────────────┘
+//! ```
+//!
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses, and no number,
+//! because each operand costs the compiler as much as a function. Without sites there is no assembler, and a constructor
+//! links a node with the same three into a list: see `key_record`.
+
+use crate::format::{Declaration, shape};
+
+/// One key, or an array of keys; or a static call.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a static key",
+    label = "this is not a static key, nor an array of them",
+    note = "record_key! takes a place in a static: NAME.field, NAME[CONSTANT], with a key there or an array of keys"
+)]
+pub trait Keys {
+    const COUNT: usize;
+    const STRIDE: usize;
+    const DEFAULT: bool;
+    /// Flags of the shape that say what it is: none for keys.
+    const WHAT: u32 = 0;
+}
+
+/// The texts of a declaration.
+pub struct Texts {
+    /// They make up the path, without the spaces in them.
+    path: [&'static str; 3],
+    module_len: usize,
+    /// Empty if the declaration gives none.
+    name: &'static str,
+    file: &'static str,
+}
+
+impl Texts {
+    /// Of a static in a module of the same name, whose path is `path`.
+    #[must_use]
+    pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
+        let mut module_len = path.len();
+        while module_len > 0 && path.as_bytes()[module_len - 1] != b':' {
+            module_len -= 1;
+        }
+        let name = if let &[name] = name { checked(name) } else { "" };
+        Texts { path: [path, "", ""], module_len: module_len.saturating_sub(2), name, file }
+    }
+
+    /// Of a static, by the parts of its path, which begins with the module.
+    #[must_use]
+    pub const fn of_path(path: [&'static str; 3], module_len: usize, file: &'static str) -> Texts {
+        Texts { path, module_len, name: "", file }
+    }
+
+    /// Of `place`, as it is written in the module around `inner`.
+    #[must_use]
+    pub const fn of_place(
+        inner: &'static str,
+        place: &'static str,
+        name: &[&'static str],
+        file: &'static str,
+    ) -> Texts {
+        let Texts { module_len, name, .. } = Texts::of_static(inner, name, file);
+        Texts { path: [inner.split_at(module_len).0, "::", place], module_len, name, file }
+    }
+
+    const fn path_len(&self) -> usize {
+        let mut len = 0;
+        let mut part = 0;
+        while part < self.path.len() {
+            len = copy(self.path[part], false, &mut [], len);
+            part += 1;
+        }
+        len
+    }
+
+    /// Bytes of all of them.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub const fn len(&self) -> usize {
+        self.path_len() + self.name.len() + self.file.len()
+    }
+}
+
+/// Copies `part` to `text`, if there is one, from `at` on, with its spaces or without. Where that ends.
+const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> usize {
+    let bytes = part.as_bytes();
+    let mut from = 0;
+    while from < bytes.len() {
+        if with_spaces || bytes[from] != b' ' {
+            if !text.is_empty() {
+                text[at] = bytes[from];
+            }
+            at += 1;
+        }
+        from += 1;
+    }
+    at
+}
+
+/// A name that a declaration gives: what an operator types.
+const fn checked(name: &'static str) -> &'static str {
+    assert!(!name.is_empty(), "the name of a key is empty");
+    let mut at = 0;
+    while at < name.len() {
+        assert!(!name.as_bytes()[at].is_ascii_control(), "the name of a key is one line of text");
+        at += 1;
+    }
+    name
+}
+
+/// What is known of `keys`, which lie `offset` bytes into their static.
+#[must_use]
+pub const fn declare<K: Keys, const TEXT: usize>(
+    texts: &Texts,
+    [line, column]: [u32; 2],
+    _keys: &K,
+    offset: usize,
+) -> Declaration<TEXT> {
+    assert!(TEXT == texts.len() && TEXT <= u16::MAX as usize, "path, name and file of a key have at most 65535 bytes");
+    assert!(offset <= u32::MAX as usize, "a key lies at most 4 GiB into its static");
+    let mut text = [0; TEXT];
+    let at = copy(texts.path[0], false, &mut text, 0);
+    let at = copy(texts.path[1], false, &mut text, at);
+    let at = copy(texts.path[2], false, &mut text, at);
+    let at = copy(texts.name, true, &mut text, at);
+    copy(texts.file, true, &mut text, at);
+    Declaration {
+        line,
+        column,
+        count: K::COUNT as u32,
+        shape: shape(K::DEFAULT, K::STRIDE) | K::WHAT,
+        offset: offset as u32,
+        module_len: texts.module_len as u16,
+        path_len: texts.path_len() as u16,
+        name_len: texts.name.len() as u16,
+        file_len: texts.file.len() as u16,
+        text,
+    }
+}
+
+/// Where `key` lies in `symbol`.
+///
+/// # Safety
+/// It does. In a constant, anything else does not evaluate.
+#[must_use]
+pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
+    // SAFETY: by the contract.
+    let offset = unsafe { core::ptr::from_ref(key).byte_offset_from(core::ptr::from_ref(symbol)) };
+    assert!(offset >= 0);
+    offset as usize
+}
+
+/// Leaves the record of `$keys`, which lie `$offset` bytes into `$symbol`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record {
+    ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
+        $crate::__declaration!($keys, $offset, $texts);
+        // The linker takes the object file of what is marked as used, also if nobody uses anything else of it. Not the declaration itself:
+        // a Rust `dylib` shows what is marked to other objects, and then the record, whose words are relative, cannot lead to it.
+        #[used]
+        static __JUMPLABEL_ANCHOR: () = ();
+        $crate::__key_meta!($symbol, $($meta)?);
+    };
+}
+
+/// The constant part of a record.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declaration {
+    ($keys:expr, $offset:expr, $texts:expr) => {
+        const __JUMPLABEL_TEXTS: $crate::key_record::declaration::Texts = $texts;
+        static __JUMPLABEL_DECLARATION: $crate::format::Declaration<{ __JUMPLABEL_TEXTS.len() }> =
+            $crate::key_record::declaration::declare(
+                &__JUMPLABEL_TEXTS,
+                [::core::line!(), ::core::column!()],
+                &$keys,
+                $offset,
+            );
+    };
+}
+
+/// A record in `__jump_keys`.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link {
+    ($symbol:path, [$($meta:ident)?]) => {
+        ::core::arch::global_asm!(
+            $crate::__once_asm!(),
+            $crate::__key_record_asm!($($meta)?),
+            key = sym $symbol,
+            declaration = sym __JUMPLABEL_DECLARATION,
+            $($meta = sym $meta,)?
+        );
+    };
+}
+
+/// The same in a function, which is linked if anybody uses what it is of: no instruction.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link_in_function {
+    ($symbol:path, [$($meta:ident)?]) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__once_asm!(),
+                $crate::__key_record_asm!($($meta)?),
+                key = sym $symbol,
+                declaration = sym __JUMPLABEL_DECLARATION,
+                $($meta = sym $meta,)?
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// The record in the assembler's words.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_record_asm {
+    ($($meta:ident)?) => {
+        ::core::concat!(
+            ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
+            $crate::__key_word_asm!("key"),
+            "\n.long {declaration} - .\n.long 0" $(, "+{", ::core::stringify!($meta), "} - .")?,
+            "\n.popsection"
+        )
+    };
+}
+
+/// A node of the list of records, and the constructor that puts it there.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link {
+    ($symbol:path, [$($meta:ident)?]) => {
+        $crate::__constructor!($crate::key_record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
+    };
+}
+
+/// Without sites, no function has to have it.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __key_link_in_function {
+    ($($record:tt)*) => {
+        $crate::__key_link!($($record)*);
+    };
+}
+
+/// Parts the attributes of a declaration: `#[cfg]` is for all of it, the others are for its static. `$then!` gets the ones, the others, and
+/// what else there is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __cfg_apart {
+    ($then:ident [$($cfg:tt)*] $attr:tt [#[cfg $condition:tt] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__cfg_apart! { $then [$($cfg)* #[cfg $condition]] $attr [$($head)*] $($rest)* }
+    };
+    ($then:ident $cfg:tt [$($attr:tt)*] [#[$($one:tt)*] $($head:tt)*] $($rest:tt)*) => {
+        $crate::__cfg_apart! { $then $cfg [$($attr)* #[$($one)*]] [$($head)*] $($rest)* }
+    };
+    ($then:ident $cfg:tt $attr:tt $vis:tt $($rest:tt)*) => {
+        $crate::$then! { $cfg $attr $vis $($rest)* }
+    };
+}

@@ -1,0 +1,50 @@
+//! What a plan has for all sites of an object, whosever they are.
+
+use super::patchable::{Comparison, in_fork, nothing, of};
+use super::plan::Plan;
+use super::purpose::Purpose;
+use super::site_change;
+use crate::error::Error;
+use crate::format::Object;
+use crate::platform::{Held, Objects};
+use crate::site::{index, readable};
+
+impl Plan {
+    /// The changes for the sites of `object`, whose patchables do what they did. If a site cannot be brought to that, the others still are;
+    /// the next change of its patchable reports the error.
+    pub(super) fn collect_object(
+        &mut self,
+        object: &Object,
+        purpose: Purpose,
+        held: &Held<Objects>,
+    ) -> Result<(), Error> {
+        self.lenient = true;
+        self.changes.reserve(object.table().len(), held.platform())?;
+        let otherwise = if purpose == Purpose::CatchUp { in_fork } else { nothing };
+        for (entry, address) in index::sound(object, held) {
+            if readable::hidden(entry).is_some() {
+                self.skipped = true;
+                continue;
+            }
+            // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
+            let Some(patchable) = (unsafe { of(entry, address) }) else { continue };
+            // SAFETY: the same.
+            let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, otherwise) };
+            let Ok(compared) = compared else {
+                self.skipped = true;
+                continue;
+            };
+            // The next change of its patchable takes a shortcut.
+            let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
+            #[cfg(jumplabel_alternatives)]
+            if entry.is_alternative() && purpose != Purpose::RepairAll {
+                self.alternatives |= compared.change.is_some();
+                continue;
+            }
+            if let Some(change) = compared.change.filter(|_| due) {
+                self.changes.push(change, held.platform())?;
+            }
+        }
+        Ok(())
+    }
+}

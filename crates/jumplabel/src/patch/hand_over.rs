@@ -1,0 +1,91 @@
+//! Hands a step to a writer: the changes of sites become [`Write`]s. A writer knows nothing of steps.
+
+use super::site_change::SiteChange;
+use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
+use crate::error::Refusal;
+use crate::platform::{Write, Writer};
+
+/// How many writes a writer is given at once: few, because they are on the stack, which may be a signal handler's.
+const BLOCK: usize = 16;
+
+/// What a change writes in a step, or on the way back from it.
+#[inline(never)] // Most changes of a large batch write what the one before does.
+fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
+    if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
+}
+
+/// A bit for each step that a change takes.
+pub(super) fn steps_of(change: CodeChange) -> u8 {
+    steps_and_demand(change).0
+}
+
+/// The same, and what they need.
+#[inline(never)]
+pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
+    let (mut steps, mut demand) = (0, Demand::Nothing);
+    for number in 0..Native::STEPS {
+        if let Some(step_bytes) = step_bytes(change, number, false) {
+            steps |= 1 << number;
+            demand = demand.max(step_bytes.demand);
+        }
+    }
+    (steps, demand)
+}
+
+/// Hands what `changes` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
+pub(super) fn hand_over(
+    changes: &[SiteChange],
+    number: u8,
+    back: bool,
+    writer: &mut dyn Writer,
+) -> Result<(), (usize, Refusal)> {
+    let mut block = [Write::NONE; BLOCK];
+    let mut done = 0;
+    // The last change's pattern, if others may write the same, and what it wrote, at address 0, if anything.
+    let (mut like, mut template, mut count) = (0, Write::NONE, 0);
+    for edits_here in changes.chunks(BLOCK) {
+        let mut len = 0;
+        for (change, ahead) in edits_here.iter().zip(done + BLOCK..) {
+            // While this block is made and stored, the lines of the next one come.
+            if let Some(later) = changes.get(ahead) {
+                arch::prefetch_to_write(later.address);
+            }
+            let pattern = change.code.pattern();
+            if like == 0 || pattern != like {
+                // A whole word has other bytes, too.
+                like = if !Native::SINGLE_STORE && CodeChange::is_of_first_byte(pattern) { pattern } else { 0 };
+                let step_bytes = step_bytes(change.code, number, back);
+                count = usize::from(step_bytes.is_some());
+                template = step_bytes.map_or(Write::NONE, |StepBytes { offset, len, bytes, demand }| {
+                    Write::short(offset.into(), bytes, len, demand == Demand::SingleStore)
+                });
+            }
+            if let Some(place) = block.get_mut(len) {
+                *place = template.at(change.address);
+                len += count;
+            }
+        }
+        let writes = block.get(..len).filter(|writes| !writes.is_empty());
+        // SAFETY: the writer was opened for the extents of these changes.
+        if let Some(Err((at, refusal))) = writes.map(|writes| unsafe { writer.write(writes) }) {
+            return Err((done + nth_that_writes(edits_here, at, number, back), refusal));
+        }
+        done += edits_here.len();
+    }
+    Ok(())
+}
+
+/// The place of the change that has the write number `nth`.
+#[cold]
+fn nth_that_writes(changes: &[SiteChange], nth: usize, number: u8, back: bool) -> usize {
+    let mut writes = 0;
+    for (at, change) in changes.iter().enumerate() {
+        if step_bytes(change.code, number, back).is_some() {
+            if writes == nth {
+                return at;
+            }
+            writes += 1;
+        }
+    }
+    changes.len()
+}

@@ -1,0 +1,186 @@
+//! Static calls as patchables: a change is the address of the new target, or 0 for the default, and so is a setting.
+
+use super::{Effect, Patchable};
+#[cfg(jumplabel_sites)]
+use super::{Lock, OptionalKind};
+use crate::error::Error;
+use crate::format::{Entry, JUMP};
+use crate::platform::{Held, Objects};
+use crate::raw::call::RawCall;
+#[cfg(jumplabel_sites)]
+use crate::raw::call::UNLOADED;
+use crate::site::object;
+#[cfg(jumplabel_sites)]
+use {
+    super::Literal,
+    super::{Comparison, Wanted},
+    crate::arch::{Arch, Code, Kind, Native, State},
+    crate::format::{CALL_SITE, Runtime},
+    crate::patch::{Request, commit_locked},
+    crate::site::index,
+    core::ops::Range,
+};
+
+impl Patchable for RawCall {
+    fn address(&self) -> usize {
+        self.address()
+    }
+
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error> {
+        // As 0, and of a sealed call, too, because it would lead nowhere.
+        #[cfg(jumplabel_sites)]
+        let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
+        #[cfg(not(jumplabel_sites))]
+        let is_sealed = self.is_sealed();
+        let address = self.function(change);
+        let is_new = change != self.target();
+        if is_new && is_sealed {
+            return Err(Error::Sealed);
+        }
+        if is_new && address != 0 && !object::is_code(address, held) {
+            return Err(Error::NotCode { address });
+        }
+        #[cfg(jumplabel_sites)]
+        {
+            know();
+            if let Some(trampoline) = trampoline(self.address(), held)? {
+                self.set_default(trampoline.target());
+                if is_new && trampoline.code().wrapping_sub(address) <= LANDING_PAD {
+                    return Err(Error::Circular { address });
+                }
+            }
+        }
+        Ok(if is_new { Effect::New(change) } else { Effect::Same(change) })
+    }
+
+    fn setting(&self) -> usize {
+        self.target()
+    }
+
+    fn action(&self, setting: usize, entry: &Entry) -> usize {
+        match entry.kind() {
+            _ if setting != 0 => setting,
+            JUMP => entry.target(),
+            _ => self.default(),
+        }
+    }
+
+    /// A call that a table lists, if it leads to the trampoline.
+    #[cfg(jumplabel_sites)]
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
+        let home = home(wanted.entry)?;
+        // On x86, four bytes that change lie on one page, and so does a trampoline.
+        Some(wanted.compare_among(code, || core::iter::once(home), None))
+    }
+
+    /// A trampoline leads to the default, and so does a call that a tool has led straight there (`jumplabel link`).
+    fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
+        let default = if entry.kind() == JUMP { entry.target() } else { self.default() };
+        (number == 0 && default != 0).then_some(default)
+    }
+
+    fn expose(&self, setting: usize) {
+        self.expose(setting);
+    }
+
+    fn publish(&self, _change: usize, setting: Option<usize>) {
+        if let Some(target) = setting {
+            self.publish(target);
+        }
+    }
+
+    fn abandon(&self) {
+        self.expose(self.target());
+    }
+
+    fn is_eventual(&self) -> bool {
+        self.is_eventual()
+    }
+
+    fn set_eventual(&self, eventual: bool) {
+        self.set_eventual(eventual);
+    }
+}
+
+#[cfg(jumplabel_sites)]
+// SAFETY: what the macro emits for this kind.
+static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::leads_somewhere::<Native>) };
+#[cfg(jumplabel_sites)]
+// SAFETY: what a tool lists as this kind.
+static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
+
+/// Makes these kinds known.
+#[cfg(jumplabel_sites)]
+pub(super) fn know() {
+    TRAMPOLINES.register();
+    CALL_SITES.register();
+}
+
+/// Tells all calls their defaults, which an update does for one: without it, a call that was never updated does not know where the file
+/// leads those that a table lists.
+#[cfg(jumplabel_sites)]
+pub(super) fn know_defaults(held: &Held<Objects>) {
+    let entries = object::all(held).flat_map(|object| index::sound(object, held));
+    for (entry, address) in entries.filter(|(entry, _)| entry.kind() == JUMP) {
+        // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+        let call = unsafe { &*(address as *const RawCall) };
+        // Looked at first: a sealed call may lie in read-only memory.
+        if call.default() != entry.target() {
+            call.set_default(entry.target());
+        }
+    }
+}
+
+/// # Safety
+/// The patchable of an entry of these kinds.
+#[cfg(jumplabel_sites)]
+unsafe fn of(address: usize) -> &'static dyn Patchable {
+    // SAFETY: by the contract.
+    unsafe { &*(address as *const RawCall) }
+}
+
+/// A call that a table lists, as the compiler made it: it leads to the trampoline.
+#[cfg(jumplabel_sites)]
+fn home(entry: &Entry) -> Option<Literal> {
+    let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
+    let home = Native::displacement(address as u64, entry.target() as u64).filter(|home| *home != 0)?;
+    let literal = Literal { state: State::CALLS, code: State::CALLS.encode::<Native>(home), action: entry.target() };
+    (entry.kind() == CALL_SITE).then_some(literal)
+}
+
+/// The trampoline of the call at `call`, if anybody calls it.
+#[cfg(jumplabel_sites)]
+fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error> {
+    for object in object::all(held) {
+        let found = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Bytes from the beginning of a trampoline to its site, at the most.
+#[cfg(jumplabel_sites)]
+const LANDING_PAD: usize = 4;
+
+/// Leads static calls that lead into an object to their defaults, because the object goes. If that is refused, a call is left as it
+/// is: there is no caller to tell.
+#[cfg(jumplabel_sites)]
+pub(super) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
+    let mut refused = 0;
+    // Few calls ever lead into another object: one after the other.
+    while let Some(call) = leading_into(addresses, refused, &lock.objects) {
+        refused += usize::from(commit_locked(&mut [Request::new(call, UNLOADED)], lock).is_err());
+    }
+}
+
+/// Number `behind` of those calls.
+#[cfg(jumplabel_sites)]
+fn leading_into(addresses: &Range<usize>, behind: usize, held: &Held<Objects>) -> Option<&'static RawCall> {
+    let entries = object::runtimes(held).flat_map(Runtime::objects).flat_map(|object| index::sound(object, held));
+    // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+    let call =
+        |(entry, address): (&Entry, usize)| (entry.kind() == JUMP).then(|| unsafe { &*(address as *const RawCall) });
+    entries.filter_map(call).filter(|call| addresses.contains(&call.target())).nth(behind)
+}

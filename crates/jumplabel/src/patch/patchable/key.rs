@@ -1,0 +1,60 @@
+//! Keys as patchables: a change is one of [`Change`], a setting is 1 for on.
+
+use super::{Effect, Patchable};
+use crate::error::Error;
+use crate::format::Entry;
+use crate::platform::{Held, Objects};
+use crate::raw::count::{self, Change, Transition};
+use crate::raw::key::RawKey;
+
+impl Patchable for RawKey {
+    fn address(&self) -> usize {
+        self.address()
+    }
+
+    fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Effect, Error> {
+        let change = Change::of(change);
+        Ok(match count::begin(self.word(), change)? {
+            Transition::Done if change.names_a_state() => Effect::Same(Patchable::setting(self)),
+            Transition::Done => Effect::None,
+            Transition::TurnOff => Effect::New(0),
+            Transition::TurnOn => Effect::New(1),
+        })
+    }
+
+    fn setting(&self) -> usize {
+        usize::from(self.is_enabled())
+    }
+
+    fn action(&self, setting: usize, entry: &Entry) -> usize {
+        usize::from(entry.jumps(setting != 0))
+    }
+
+    fn publish(&self, change: usize, setting: Option<usize>) {
+        let transition = match setting {
+            None => Transition::Done,
+            Some(0) => Transition::TurnOff,
+            Some(_) => Transition::TurnOn,
+        };
+        let change = Change::of(change);
+        if setting.is_some() || change.names_a_state() {
+            self.set_lent(false);
+        }
+        count::publish(self.word(), transition);
+        if count::clears_due(change, transition) {
+            self.set_due(false);
+        }
+    }
+
+    fn abandon(&self) {
+        count::abandon(self.word());
+    }
+
+    fn is_eventual(&self) -> bool {
+        self.is_eventual()
+    }
+
+    fn set_eventual(&self, eventual: bool) {
+        self.set_eventual(eventual);
+    }
+}

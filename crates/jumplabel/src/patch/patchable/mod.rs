@@ -1,0 +1,289 @@
+//! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
+//! [`Patchable`] has a file here. The entries of keys are in every program: [`of`] knows their kinds. For others, the file has an
+//! [`OptionalKind`], and its `begin` makes that known.
+//!
+//! ```text
+//!   Patchable      key          call            mode, table of operations   alternatives
+//!   its setting    1: on        the target      the number of the mode      1: applied
+//!                  0: off       0: the default
+//!      │
+//!      ▼ for each entry
+//!   the action     1: jump      the address     the address of the arm      the address of the instructions
+//!   of one site    0: fall on   to lead to
+//!      │
+//!      ▼ arch::Kind             arch::State::action has the same numbers
+//!   the State      what the kind's site holds so that it does that: nop, test, jump, ...
+//!      │
+//!      ▼ Wanted                 beside states, a site may hold a Literal: an instruction of the program's, or a call as it was compiled
+//!   Comparison     what the site holds, what it shall hold, and the change from the one to the other
+//! ```
+//!
+//! In a transaction, these are asked in this order:
+//!
+//! ```text
+//!   begin     the Effect of the change: none, a new setting, or the setting that there is
+//!   action    what the site of an entry is to do then
+//!   compare   what it holds, if it may hold a Literal
+//!   expose    the sites are about to be patched
+//!   publish   the sites are patched: the patchable says so from now on
+//!   abandon   the sites are as they were
+//! ```
+
+#[cfg(jumplabel_alternatives)]
+mod alternatives;
+mod call;
+mod comparison;
+mod key;
+mod lent;
+mod ops;
+mod switch;
+#[cfg(jumplabel_sites)]
+mod torn;
+
+use core::fmt;
+
+use crate::arch::Code;
+use crate::error::Error;
+use crate::format::Entry;
+use crate::platform::{Held, Objects, Visibility};
+pub(crate) use comparison::{Comparison, Wanted};
+pub(super) use comparison::{complaint, nothing};
+pub(crate) use lent::{LENT, LentKey, RETURNED};
+#[cfg(jumplabel_sites)]
+use {
+    super::Lock,
+    crate::arch::{Kind, State},
+    crate::format::{BRANCH, NAKED, PREFIX},
+    crate::platform::RUNTIME,
+    crate::site::{index, object},
+    comparison::Literal,
+    core::ptr::null_mut,
+    core::sync::atomic::{AtomicPtr, Ordering},
+};
+
+/// What a change means for the sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// No site has to change: a count did, or nothing.
+    None,
+    /// The setting is what it was. The sites are looked at all the same, because something outside the library may have changed them.
+    Same(usize),
+    /// The setting changes to this.
+    New(usize),
+}
+
+/// What entries of a table name, and what a transaction changes: a key, a call, a mode, a table of operations.
+pub(crate) trait Patchable: Sync {
+    /// By what entries name it.
+    fn address(&self) -> usize;
+
+    /// Under the lock: begins `change`, a number of the patchable's own.
+    fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
+
+    /// The setting after the last change: its sites do what that says.
+    fn setting(&self) -> usize;
+
+    /// The action of the site of `entry` for a setting. If sites of its kind lead to the entry's target, it is the same for all those with
+    /// one arm: a run of changes relies on it.
+    fn action(&self, setting: usize, entry: &Entry) -> usize;
+
+    /// The comparison of a site that holds `code`, if it may hold a [`Literal`] beside the states of its kind.
+    fn compare(&self, _wanted: &Wanted<'_>, _code: Code) -> Option<Result<Comparison, usize>> {
+        None
+    }
+
+    /// The literal that does `action` at the site of `entry`, if there is one.
+    fn literal(&self, _entry: &Entry, _goal: usize) -> Option<Code> {
+        None
+    }
+
+    /// Action number `number` of those that the compiler may have emitted the site for, if the site leads to its action. (The emitted bytes
+    /// of other kinds are states of theirs, whatever their patchable says.)
+    fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
+        None
+    }
+
+    /// Under the lock: nothing but a writer can refuse any more. Shows the setting to whoever executes a site in between.
+    fn expose(&self, _aim: usize) {}
+
+    /// Under the lock: the sites are patched, for `setting` if that is new. Does nothing the second time.
+    fn publish(&self, change: usize, setting: Option<usize>);
+
+    /// Under the lock: the sites are as they were. Does nothing if nothing was begun.
+    fn abandon(&self);
+
+    /// Whether other threads may still execute what the sites were before the last change.
+    fn is_eventual(&self) -> bool;
+
+    /// Under the lock, and before `publish`.
+    fn set_eventual(&self, eventual: bool);
+}
+
+/// The patchable of `entry`, which is at `address`; `None` if this instance of the library never changed one of its kind.
+///
+/// # Safety
+/// The index found the entry sound; the patchable's object is loaded.
+#[cfg(jumplabel_sites)]
+pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Patchable> {
+    match entry.kind() {
+        // SAFETY: what the macros emit for these kinds.
+        #[cfg(jumplabel_short_engine)]
+        crate::format::SHORT => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
+        // SAFETY: what the macros emit for these kinds.
+        BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
+        // SAFETY: the same.
+        _ if entry.is_alternative() => Some(unsafe { (OptionalKind::of_kind(ALTERNATIVE)?.of)(address) }),
+        // SAFETY: the same.
+        kind => Some(unsafe { (OptionalKind::of_kind(kind)?.of)(address) }),
+    }
+}
+
+/// In the list of those below, an alternative, whose entries are of the kind of operations. No kind has this number.
+#[cfg(jumplabel_sites)]
+const ALTERNATIVE: u8 = u8::MAX;
+
+/// A kind whose code is linked only into programs that change patchables of the kind.
+#[cfg(jumplabel_sites)]
+pub(super) struct OptionalKind {
+    kind: u8,
+    next: AtomicPtr<OptionalKind>,
+    /// The patchable at an address.
+    of: unsafe fn(usize) -> &'static dyn Patchable,
+    /// The state of a site in a process that was forked in mid-change; `None` if the kind's `decode` knows all that the
+    /// site can hold then.
+    in_fork: fn(Kind, Code) -> Option<State>,
+}
+
+/// Those that this instance has changed.
+#[cfg(jumplabel_sites)]
+static OPTIONAL: AtomicPtr<OptionalKind> = AtomicPtr::new(null_mut());
+
+#[cfg(jumplabel_sites)]
+impl OptionalKind {
+    /// # Safety
+    /// The macros emit such a patchable at the address of an entry of this kind.
+    const unsafe fn new(
+        kind: u8,
+        of: unsafe fn(usize) -> &'static dyn Patchable,
+        in_fork: fn(Kind, Code) -> Option<State>,
+    ) -> OptionalKind {
+        OptionalKind { kind, next: AtomicPtr::new(null_mut()), of, in_fork }
+    }
+
+    fn all() -> impl Iterator<Item = &'static OptionalKind> {
+        let mut at = &OPTIONAL;
+        core::iter::from_fn(move || {
+            // SAFETY: null, or from a reference for ever.
+            let optional = unsafe { at.load(Ordering::Acquire).as_ref() }?;
+            at = &optional.next;
+            Some(optional)
+        })
+    }
+
+    /// Under the lock: puts it on the list.
+    fn register(&'static self) {
+        if OptionalKind::all().all(|other| other.kind != self.kind) {
+            self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
+            OPTIONAL.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
+            RUNTIME.set_tell(told);
+        }
+    }
+
+    fn of_kind(kind: u8) -> Option<&'static OptionalKind> {
+        OptionalKind::all().find(|optional| optional.kind == kind)
+    }
+}
+
+/// From now on this instance knows the patchables of all kinds, as if it had changed one of each.
+#[cfg(jumplabel_sites)]
+pub(super) fn know_all(held: &Held<Objects>) {
+    call::know();
+    call::know_defaults(held);
+    switch::know();
+    ops::know();
+    #[cfg(jumplabel_alternatives)]
+    alternatives::know();
+}
+
+/// The state of a site that holds none that its patchable says, in a process that was forked in mid-change.
+#[cfg(jumplabel_sites)]
+pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
+    (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
+}
+
+/// Under the lock: refuses a patchable that has an entry which is not fit.
+#[cfg(jumplabel_sites)]
+fn examine_all(
+    patchable: &dyn Patchable,
+    held: &Held<Objects>,
+    examine: fn(&Entry) -> Result<(), Error>,
+) -> Result<(), Error> {
+    object::all(held)
+        .try_for_each(|object| index::entries(object, patchable.address(), held)?.iter().try_for_each(examine))
+}
+
+/// For another instance of the library, which calls it by [`Runtime::tell`](crate::format::Runtime). The lock is held.
+#[cfg(jumplabel_sites)]
+extern "C" fn told(start: usize, end: usize) {
+    // SAFETY: whoever tells has borrowed nothing that the lock stands for.
+    let mut lock = unsafe { Lock::borrowed() };
+    if end != 0 {
+        return call::unload(&(start..end), &mut lock);
+    }
+    super::catch_up_all(&mut lock);
+}
+
+/// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
+pub trait Settable {
+    /// What it can be set to.
+    type Value;
+    #[doc(hidden)]
+    fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
+}
+
+/// A change of one patchable in a transaction.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub(super) patchable: &'a dyn Patchable,
+    change: usize,
+    pub(super) effect: Effect,
+    pub(super) order: u32,
+}
+
+impl<'a> Request<'a> {
+    /// A request to be committed.
+    pub(crate) const fn new(patchable: &'a dyn Patchable, change: usize) -> Self {
+        Request { patchable, change, effect: Effect::None, order: 0 }
+    }
+
+    /// Asks the patchable.
+    pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
+        self.effect = self.patchable.begin(self.change, held)?;
+        Ok(())
+    }
+
+    /// Nothing but a writer can refuse any more.
+    pub(super) fn expose(&self) {
+        if let Effect::New(setting) | Effect::Same(setting) = self.effect {
+            self.patchable.expose(setting);
+        }
+    }
+
+    /// The sites are patched, and other threads see them as `visibility` says; `None` if that is not known.
+    #[inline(never)]
+    pub(super) fn publish(&self, visibility: Option<Visibility>) {
+        match visibility {
+            Some(Visibility::Immediate) => self.patchable.set_eventual(false),
+            Some(Visibility::Eventual) if self.effect != Effect::None => self.patchable.set_eventual(true),
+            _ => {}
+        }
+        let new = if let Effect::New(setting) = self.effect { Some(setting) } else { None };
+        self.patchable.publish(self.change, new);
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({:#x}, {})", self.patchable.address(), self.change)
+    }
+}

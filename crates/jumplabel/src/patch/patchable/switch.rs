@@ -1,0 +1,99 @@
+//! Static modes as patchables: a change is the number of a mode, and so is a setting.
+
+#[cfg(jumplabel_sites)]
+use super::{Comparison, OptionalKind, Wanted, torn};
+use super::{Effect, Patchable, lent};
+use crate::error::Error;
+use crate::format::{Arm, Entry};
+use crate::platform::{Held, Objects};
+use crate::raw::mode::RawMode;
+#[cfg(jumplabel_sites)]
+use crate::{
+    arch::{Code, Kind, Native},
+    format::SWITCH,
+};
+
+impl Patchable for RawMode {
+    fn address(&self) -> usize {
+        self.address()
+    }
+
+    fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Effect, Error> {
+        if self.is_table() {
+            return Err(Error::IsTable);
+        }
+        if lent::is_over(change, self.is_lent()) {
+            return Ok(Effect::None);
+        }
+        let effect = self.effect_of(lent::number(change))?;
+        #[cfg(jumplabel_sites)]
+        know();
+        Ok(effect)
+    }
+
+    fn setting(&self) -> usize {
+        self.get().into()
+    }
+
+    /// The arm. 0 if the table has none for that mode.
+    fn action(&self, setting: usize, entry: &Entry) -> usize {
+        entry.arms().iter().find(|arm| arm.mode() as usize == setting).map_or(0, |arm| arm.address())
+    }
+
+    #[cfg(jumplabel_sites)]
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
+        torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
+    }
+
+    /// One of the arms: no entry says which.
+    fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
+        entry.arms().get(number).map(Arm::address)
+    }
+
+    fn expose(&self, setting: usize) {
+        self.expose(setting as u8);
+    }
+
+    fn publish(&self, change: usize, setting: Option<usize>) {
+        let takes = setting.is_some_and(|setting| setting != self.setting());
+        self.set_lent(lent::is_lent(change, self.is_lent(), takes, true));
+        if let Some(mode) = setting {
+            self.publish(mode as u8);
+        }
+    }
+
+    fn abandon(&self) {
+        self.expose(self.get());
+    }
+
+    fn is_eventual(&self) -> bool {
+        self.is_eventual()
+    }
+
+    fn set_eventual(&self, eventual: bool) {
+        self.set_eventual(eventual);
+    }
+}
+
+impl RawMode {
+    /// The effect of a change to a mode.
+    pub(super) fn effect_of(&self, change: usize) -> Result<Effect, Error> {
+        match change {
+            same if same == self.setting() => Ok(Effect::Same(same)),
+            none if none >= usize::from(self.count()) => Err(Error::NoSuchMode { count: self.count() }),
+            _ if self.is_sealed() => Err(Error::Sealed),
+            other => Ok(Effect::New(other)),
+        }
+    }
+}
+
+/// Makes this kind known.
+#[cfg(jumplabel_sites)]
+pub(super) fn know() {
+    MODES.register();
+}
+
+#[cfg(jumplabel_sites)]
+// SAFETY: what the macro emits for this kind.
+static MODES: OptionalKind =
+    unsafe { OptionalKind::new(SWITCH, |address| &*(address as *const RawMode), Kind::leads_somewhere::<Native>) };

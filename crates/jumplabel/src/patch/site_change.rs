@@ -1,0 +1,120 @@
+//! The change of one site, and of many sites that change alike.
+
+use crate::arch::{self, Arch, Code, CodeChange, Native, State, Template};
+use crate::format::Entry;
+use crate::platform::list::List;
+use crate::site::index::Entries;
+use crate::site::readable;
+
+/// A change of one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SiteChange {
+    pub(super) address: usize,
+    pub(super) code: CodeChange,
+}
+
+impl SiteChange {
+    /// Whether the site can be read. A plan is made of such sites, but one that is kept from a flip that failed may be old.
+    #[cold]
+    pub(super) fn can_be_read(&self) -> bool {
+        readable::can_read(self.address, self.code.old.len())
+    }
+
+    /// The change begins at what the site holds now.
+    #[cold]
+    pub(super) fn look_again(&mut self) {
+        let old = self.code.old;
+        // SAFETY: a site that was verified, of an object that the lock keeps loaded.
+        self.code.old = unsafe { Code::read(old.kind(), self.address, old.len()) };
+    }
+}
+
+/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, so it does what its patchable says, whatever
+/// that is.
+pub(super) fn loads(entry: &Entry, state: State) -> bool {
+    entry.loads() && state == State::JUMP
+}
+
+/// Sites of one kind and arm that go from one state to another, or stay in one.
+pub(super) struct Run {
+    traits: u32,
+    from: Template,
+    to: Template,
+    stays: bool,
+}
+
+impl Run {
+    /// As `entry` does; `None` if it has an unusual number of bytes.
+    #[inline(never)]
+    pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
+        if entry.bytes() != Native::SIZE {
+            return None;
+        }
+        let stays = from == to;
+        let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
+        Some(Run { traits: entry.traits(), from, to, stays })
+    }
+
+    /// Whether all sites have one [`pattern`](CodeChange::pattern).
+    pub(super) fn is_alike(&self) -> bool {
+        self.from.is_like(self.to)
+    }
+
+    /// Adds the changes of the entries from `at` on that are of the run and in order, for which there is room in `changes`. Returns where
+    /// the first one is that is not.
+    ///
+    /// Nothing here may cost more than the site itself: other processors execute it, so to read it is slow.
+    ///
+    /// # Safety
+    /// As for [`Comparison::at`](super::patchable::Comparison::at).
+    #[inline(never)]
+    pub(super) unsafe fn add(self, entries: Entries<'_>, mut at: usize, changes: &mut List<SiteChange>) -> usize {
+        let kind = self.from.kind().number();
+        let mut last = 0;
+        changes.extend(!self.stays, || {
+            let entry = entries.get(at)?;
+            if let Some(later) = entries.get(at + arch::AHEAD) {
+                arch::prefetch_to_read(later.code());
+            }
+            let address = entry.code();
+            let displacement = Native::displacement(address as u64, entry.target() as u64)?;
+            let old = self.from.fill::<Native>(displacement);
+            if address <= last || entry.traits() != self.traits {
+                return None;
+            }
+            // SAFETY: by the contract, the site is mapped.
+            if unsafe { Code::read(kind, address, Native::SIZE) } != old {
+                return None;
+            }
+            (at, last) = (at + 1, address);
+            Some(SiteChange { address, code: CodeChange { old, new: self.to.fill::<Native>(displacement) } })
+        });
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeChange, State, Template};
+
+    type X86 = crate::arch::x86::X86<64>;
+
+    /// A jump of one length differs from the nop in the first byte alone, by chance. The others of its run do not.
+    #[test]
+    fn one_site_does_not_speak_for_sites_that_change_in_another_way() {
+        let template = |state| Template::of::<X86>(state).unwrap();
+        let pattern = |from, to, displacement| {
+            let [old, new] = [from, to].map(|state| template(state).fill::<X86>(displacement));
+            CodeChange { old, new }.pattern()
+        };
+        assert!(CodeChange::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441f)));
+        assert!(!CodeChange::is_of_first_byte(pattern(State::NOP, State::JUMP, 0x441e)));
+        let states = [State::NOP, State::PRIMING, State::TEST, State::JUMP];
+        for (from, to) in states.iter().flat_map(|from| states.iter().map(move |to| (*from, *to))) {
+            let displacements = [0, 1, -1, 0x441f, i32::MIN, i32::MAX];
+            let alike = displacements.iter().all(|&other| pattern(from, to, other) == pattern(from, to, 0x441f));
+            assert_eq!(template(from).is_like(template(to)), alike, "{from:?} to {to:?}");
+        }
+        assert!(template(State::TEST).is_like(template(State::JUMP)));
+    }
+}

@@ -1,0 +1,125 @@
+//! Transactions in which no key, call or mode changes: sites are brought back to what their patchables say, or to the states that the
+//! compiler emits.
+
+#[cfg(jumplabel_sites)]
+use super::TRANSACTION;
+use super::purpose::Purpose;
+use super::{Lock, Outcome, Patchable, Request, locked, sync_again, transaction};
+use crate::error::Error;
+use crate::platform::Visibility;
+#[cfg(jumplabel_sites)]
+use {
+    super::patchable::{Comparison, complaint, nothing, of},
+    crate::format::Object,
+    crate::platform::{Held, Objects},
+    crate::site::{index, object, readable},
+};
+
+/// Looks at the sites of all keys, static calls and modes in the process, and brings those back that something outside the library has
+/// changed. [`Outcome::sites`] says how many they were.
+///
+/// A uprobe that is removed, `madvise(MADV_DONTNEED)`, or a new mapping of the same file leaves the file's bytes at a site: what the compiler
+/// emitted. To this library, that is always one of the site's states; if the key has changed since, it is the wrong one. `enable`,
+/// `disable`, `set` and `update` look at the sites of what they change, also if it has the wanted state already. This function is for
+/// those who do not change anything: after such an event, or every now and then.
+///
+/// A site that holds bytes of somebody else (a breakpoint, a uprobe that is still set) is left alone. Sites of keys declared `or_load` that
+/// still load have not strayed, and neither have calls that `jumplabel link` has listed and that lead to their trampoline.
+///
+/// Costs a read of each site, and a flip if there is something to repair. Blocks while another thread flips. Safe in signal handlers,
+/// constructors, and before and after `fork`. Whoever changes the mapping of code holds a [`Lock`] meanwhile: between two steps of a flip,
+/// the bytes of a site may not be replaced.
+///
+/// # Errors
+/// Those of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`], [`Error::CopiedCode`] and
+/// [`Error::MultiThreaded`] (of an operation in place or an alternative, which cannot be brought back beside other threads) are of the first
+/// site that could not be brought back: all others are as they shall be. On any other error nothing has changed.
+pub fn verify() -> Result<Outcome, Error> {
+    let mut lock = Lock::take()?;
+    #[cfg(jumplabel_sites)]
+    {
+        super::patchable::know_all(&lock.objects);
+        let outcome = repair(Purpose::Repair, &mut lock)?;
+        let plan = &TRANSACTION.get(&mut lock.patch).plan;
+        let (left_out, has_skipped) = (plan.left_out(), plan.has_skipped());
+        #[cfg(jumplabel_alternatives)]
+        let (left_out, outcome) = match repair_alternatives(outcome, &mut lock) {
+            Ok(outcome) => (left_out, outcome),
+            Err(error) => (left_out.or(Some(error)), outcome),
+        };
+        let missed = |object| missed_in(object, has_skipped, &lock.objects);
+        left_out.or_else(|| object::all(&lock.objects).find_map(missed)).map_or(Ok(outcome), Err)
+    }
+    #[cfg(not(jumplabel_sites))]
+    Ok(Outcome { visibility: sync_again(&[], &mut lock.platform_state), ..Outcome::default() })
+}
+
+/// Brings back the sites of all objects, as far as it goes.
+#[cfg(jumplabel_sites)]
+fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
+    transaction(&mut [], lock, &|_, plan, held| {
+        object::all(held).try_for_each(|object| plan.collect_object(object, purpose, held))
+    })
+}
+
+/// After all others, of which `outcome` is: alternatives, if some have strayed. Refused beside other threads.
+#[cfg(jumplabel_alternatives)]
+fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
+    if !TRANSACTION.get(&mut lock.patch).plan.is_without_alternatives() {
+        return Ok(outcome);
+    }
+    lock.demand_one_thread()?;
+    let of_alternatives = repair(Purpose::RepairAll, lock)?;
+    Ok(Outcome {
+        sites: outcome.sites + of_alternatives.sites,
+        pages: outcome.pages + of_alternatives.pages,
+        ..of_alternatives
+    })
+}
+
+/// What keeps a site of `object` from what its patchable says: its table; or, if some site was skipped, what that one holds.
+#[cfg(jumplabel_sites)]
+fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
+    let of_table = index::build(object, held).and_then(|()| index::first_damaged(object)).err();
+    of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
+}
+
+/// Why the first one was skipped.
+#[cfg(jumplabel_sites)]
+fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
+    index::sound(object, held).find_map(|(entry, address)| {
+        // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
+        let patchable = unsafe { of(entry, address) }?;
+        if let Some(address) = readable::hidden(entry) {
+            return Some(Error::Unreadable { address });
+        }
+        // SAFETY: the same.
+        let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, nothing) };
+        // SAFETY: the same.
+        compared.err().map(|setting| unsafe { complaint(entry, patchable, setting) })
+    })
+}
+
+/// Brings the sites of a patchable to what it says.
+pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
+    stay(patchable, Purpose::Repair)
+}
+
+/// Brings the sites of a patchable to the states that the compiler emits for what they do.
+pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
+    // None of them was pristine.
+    Ok(Outcome { primed: 0, ..stay(patchable, Purpose::RestorePristine)? })
+}
+
+#[inline(never)]
+fn stay(patchable: &dyn Patchable, purpose: Purpose) -> Result<Outcome, Error> {
+    let mut lock = locked(&[Request::new(patchable, 0)])?;
+    let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_same(patchable, purpose, held))?;
+    match (outcome.writer, outcome.visibility) {
+        (None, _) => outcome.visibility = sync_again(&[Request::new(patchable, 0)], &mut lock.platform_state),
+        (_, Visibility::Immediate) => patchable.set_eventual(false),
+        (_, Visibility::Eventual) if purpose == Purpose::Repair => patchable.set_eventual(true),
+        _ => {}
+    }
+    Ok(outcome)
+}

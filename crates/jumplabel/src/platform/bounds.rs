@@ -1,0 +1,96 @@
+//! Where an object lies in memory.
+
+use crate::format::KEY_BYTES;
+
+/// An object in a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// What [`Platform::image`](super::Platform::image) makes its bounds of.
+    pub words: [usize; 3],
+    /// It is the program, or the kernel, which is never unloaded.
+    pub in_program: bool,
+    /// Its code has something in its protection that a change of protection would take away (aarch64: `PROT_BTI`).
+    pub guarded: bool,
+}
+
+/// How many segments are kept apart. A linker makes four or five.
+pub const SEGMENTS: usize = 8;
+
+/// The bounds of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// From its first segment to its last. There may be holes between them.
+    all: (usize, usize),
+    /// Its segments, and whether each is executable. If there are too many, the rest counts as one.
+    segments: [((usize, usize), bool); SEGMENTS],
+    /// Code that was freed.
+    freed: (usize, usize),
+    /// What runs of the code below this address is a copy, here or above. 0: there are no copies.
+    copies: usize,
+}
+
+impl Image {
+    /// By its segments: where each begins and ends, and whether it is executable. `None` without any.
+    #[must_use]
+    pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
+        let mut all: Option<(usize, usize)> = None;
+        let mut known = [((0, 0), false); SEGMENTS];
+        for (number, (bounds, executable)) in segments.enumerate() {
+            all = Some(all.map_or(bounds, |all| join(all, bounds)));
+            let Some(place) = known.get_mut(number.min(SEGMENTS - 1)) else { continue };
+            *place =
+                if number < SEGMENTS { (bounds, executable) } else { (join(place.0, bounds), place.1 || executable) };
+        }
+        all.map(|all| Image { all, segments: known, freed: (0, 0), copies: 0 })
+    }
+
+    /// The same without the code at these addresses, which was freed (Linux: init text). A site with a byte there is
+    /// not written any more.
+    #[must_use]
+    pub fn without(self, code: core::ops::Range<usize>) -> Image {
+        Image { freed: (code.start, code.end), ..self }
+    }
+
+    /// A tool copied code to where `start` is, and left what it copied.
+    #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
+    pub(super) fn set_copies(&mut self, start: usize) {
+        self.copies = start;
+    }
+
+    /// From its first segment to its last.
+    #[must_use]
+    pub fn bounds(&self) -> core::ops::Range<usize> {
+        self.all.0..self.all.1
+    }
+
+    /// Whether `bytes` bytes of code lie at `address`.
+    #[inline(never)]
+    pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
+        self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
+    }
+
+    /// Whether one of `bytes` bytes at `address` was freed.
+    pub(crate) fn is_freed(&self, address: usize, bytes: usize) -> bool {
+        address < self.freed.1 && address.saturating_add(bytes) > self.freed.0
+    }
+
+    /// Whether what runs of the code at `address` is a copy of it.
+    pub(crate) fn is_copied(&self, address: usize) -> bool {
+        address < self.copies
+    }
+
+    /// Whether a key, or a pointer to one, can lie at `address`.
+    #[inline(never)]
+    pub(crate) fn contains_key(&self, address: usize) -> bool {
+        address.is_multiple_of(KEY_BYTES)
+            && self.segments.iter().any(|&(segment, _)| within(segment, address, KEY_BYTES))
+    }
+}
+
+pub(super) fn join(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+fn within((start, end): (usize, usize), address: usize, bytes: usize) -> bool {
+    start <= address && address.checked_add(bytes).is_some_and(|last| last <= end)
+}

@@ -1,0 +1,176 @@
+//! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has
+//! `PROT_BTI` must meet an instruction that says it is a target. A change of protection takes `PROT_BTI` away unless it asks for it
+//! again. The kernel has no cheap way to say that it was there: neither its map nor `PROCMAP_QUERY` tells, and smaps walks all pages
+//! before those that are asked for.
+//!
+//! But we know who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
+//! interpreter, the kernel then sets `PROT_BTI` for its code (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and
+//! later sets it for every object that it loads; musl does not.
+
+#[cfg(any(target_arch = "aarch64", test))]
+use super::segments::Segments;
+use rustix::mm::MprotectFlags;
+
+/// What the protection of text at `address` has besides. The lock is held.
+#[cfg(all(target_arch = "aarch64", jumplabel_sites))]
+pub(super) fn protection(address: usize) -> MprotectFlags {
+    use crate::format::{GUARDED, Runtime};
+    use crate::platform::instances;
+
+    /// arch/arm64/include/uapi/asm/mman.h.
+    const PROT_BTI: u32 = 0x10;
+    let runtimes = super::process_state::get().map_or(core::ptr::null(), super::process_state::ProcessState::runtimes);
+    // SAFETY: the instances of this process, under the lock.
+    let guarded = unsafe { instances::from(runtimes) }
+        .flat_map(Runtime::objects)
+        .filter(|object| object.has(GUARDED))
+        .any(|object| {
+            // SAFETY: an object of the list is loaded.
+            unsafe { super::segments::image(object.place()) }.is_some_and(|image| image.contains_code(address, 1))
+        });
+    MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
+}
+
+/// What the protection of text at `address` has besides: nothing, on other instruction sets.
+#[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
+pub(super) const fn protection(_address: usize) -> MprotectFlags {
+    MprotectFlags::empty()
+}
+
+/// Whether the code of an object is guarded. Asked once, when it is registered.
+#[cfg(all(target_arch = "aarch64", jumplabel_sites))]
+pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
+    use super::libc::getauxval;
+    const AT_HWCAP2: core::ffi::c_ulong = 26;
+    const HWCAP2_BTI: core::ffi::c_ulong = 1 << 17;
+
+    // SAFETY: a read of the auxiliary vector.
+    let has_bti = || unsafe { getauxval(AT_HWCAP2) } & HWCAP2_BTI != 0;
+    has_bti() && property(segments) && (cfg!(target_feature = "crt-static") || loader_guards())
+}
+
+/// Whether the C library's loader guards what it loads.
+#[cfg(all(target_arch = "aarch64", jumplabel_sites))]
+fn loader_guards() -> bool {
+    #[cfg(target_env = "gnu")]
+    {
+        unsafe extern "C" {
+            safe fn gnu_get_libc_version() -> *const core::ffi::c_char;
+        }
+        // SAFETY: a string that stays.
+        let version = unsafe { core::ffi::CStr::from_ptr(gnu_get_libc_version()) }.to_bytes();
+        let minor =
+            version.strip_prefix(b"2.").map_or(&[][..], |rest| rest.split(|&byte| byte == b'.').next().unwrap_or(rest));
+        core::str::from_utf8(minor).is_ok_and(|minor| minor.parse::<u32>().is_ok_and(|minor| minor >= 32))
+    }
+    #[cfg(not(target_env = "gnu"))]
+    false
+}
+
+/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`, as the kernel reads it (fs/binfmt_elf.c,
+/// `parse_elf_properties`): the first note of the segment PT_GNU_PROPERTY.
+#[cfg(any(target_arch = "aarch64", test))]
+fn property(segments: Segments<'_>) -> bool {
+    const PT_GNU_PROPERTY: u32 = 0x6474_e553;
+    const NT_GNU_PROPERTY_TYPE_0: u32 = 5;
+    const FEATURE_1_AND: u32 = 0xc000_0000;
+    const BTI: u32 = 1;
+    const HEAD: usize = 16;
+    const GNU: u32 = u32::from_ne_bytes(*b"GNU\0");
+
+    let of_segment = |start: usize, bytes: usize| {
+        let word = |at: usize| segments.words(start.checked_add(at)?).map(|[word]| word);
+        if word(0)? != 4 || word(8)? != NT_GNU_PROPERTY_TYPE_0 || word(12)? != GNU {
+            return None;
+        }
+        let end = HEAD.checked_add(word(4)? as usize).filter(|&end| end <= bytes)?;
+        let mut at = HEAD;
+        while at + 8 <= end {
+            let (kind, size) = (word(at)?, word(at + 4)? as usize);
+            let next = (at + 8).checked_add(size)?.checked_next_multiple_of(size_of::<usize>())?;
+            if kind == FEATURE_1_AND {
+                return (size == 4 && at + 12 <= end).then_some(word(at + 8)? & BTI != 0);
+            }
+            at = next;
+        }
+        None
+    };
+    segments
+        .of_type(PT_GNU_PROPERTY)
+        .any(|(header, start, end)| of_segment(start, header.p_filesz.min(end - start)).unwrap_or(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::libc::Phdr;
+    use super::{Segments, property};
+    use proptest::prelude::{any, proptest};
+    use std::vec::Vec;
+
+    const WORD: u32 = size_of::<usize>() as u32;
+
+    fn header(p_type: u32, start: usize, bytes: usize) -> Phdr {
+        let (p_filesz, p_memsz) = (bytes, bytes);
+        Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
+    }
+
+    /// Whether an object that consists of `words` and says that they are its property note has the property.
+    fn says(words: &[u32], bytes: usize) -> bool {
+        // Loaded, and exactly as long as it says: the allocation ends there.
+        let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];
+        // SAFETY: the words are there.
+        property(unsafe { Segments::new(words.as_ptr() as usize, &headers) })
+    }
+
+    /// A property note with one property.
+    fn note(kind: u32, value: u32) -> Vec<u32> {
+        let mut words = std::vec![4, 8 + WORD, 5, u32::from_ne_bytes(*b"GNU\0"), kind, 4, value];
+        words.resize(4 + 2 + WORD as usize / 4, 0);
+        words
+    }
+
+    #[test]
+    fn reads_the_property() {
+        for (kind, value, expected) in [
+            (0xc000_0000, 1, true),
+            (0xc000_0000, 3, true),
+            (0xc000_0000, 2, false), // PAC only
+            (0xc000_0000, 0, false),
+            (0xc000_0001, 1, false),
+            (0xb000_0000, 1, false),
+        ] {
+            let words = note(kind, value);
+            assert_eq!(says(&words, size_of_val(&*words)), expected, "{kind:#x} {value}");
+            // Behind another property.
+            let mut both = note(1, 0x1000);
+            both[1] *= 2;
+            both.extend_from_slice(&words[4..]);
+            assert_eq!(says(&both, size_of_val(&*both)), expected, "{kind:#x} {value}");
+        }
+        let words = note(0xc000_0000, 1);
+        // Cut off, of another kind, of another name, of another size.
+        for bytes in 0..size_of_val(&*words) {
+            assert!(!says(&words, bytes), "{bytes} bytes");
+        }
+        for (place, value) in [(0, 5), (0, u32::MAX), (1, 4), (1, u32::MAX), (2, 1), (3, 0), (5, 8), (5, u32::MAX)] {
+            let mut words = words.clone();
+            words[place] = value;
+            assert!(!says(&words, size_of_val(&*words)), "word {place} is {value:#x}");
+        }
+    }
+
+    proptest! {
+        /// Any words: no loop is endless, no sum overflows, and only what the property's number says is believed.
+        #[test]
+        fn any_words(mut words in proptest::collection::vec(any::<u32>(), 0..40), small: bool, bytes in 0..200_usize) {
+            if small {
+                words.iter_mut().for_each(|word| *word %= 64);
+            }
+            for (word, good) in words.iter_mut().zip(note(0, 0)).take(if small { 4 } else { 0 }) {
+                *word = good;
+            }
+            let said = says(&words, bytes);
+            assert!(!said || words.contains(&0xc000_0000));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The writer that the program asks for by [`set_writer`](crate::platform::set_writer), or its user by the environment.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use super::libc;
+use crate::platform::WriterKind;
+
+const AUTOMATIC: u8 = 0;
+const UNKNOWN: u8 = u8::MAX;
+const BAD: u8 = UNKNOWN - 1;
+/// The number of the writer that is asked for, or one of the three above.
+static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// What stands for a writer in [`FORCED`], and for the automatic choice.
+fn number(kind: Option<WriterKind>) -> u8 {
+    kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
+}
+
+/// Whether the environment names a writer that there is not.
+pub(super) fn is_unknown() -> bool {
+    FORCED.load(Ordering::Relaxed) == BAD
+}
+
+/// The writer that is forced, if one is.
+pub(super) fn writer() -> Option<WriterKind> {
+    WriterKind::ALL.get(usize::from(FORCED.load(Ordering::Relaxed).checked_sub(1)?)).copied()
+}
+
+/// Forces `kind` from now on.
+pub(super) fn set(kind: Option<WriterKind>) {
+    FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
+}
+
+/// Asks the environment, unless the program has said what it wants.
+pub(super) fn read_environment() {
+    if FORCED.load(Ordering::Relaxed) == UNKNOWN {
+        FORCED.store(from_environment(), Ordering::Relaxed);
+    }
+}
+
+/// Read once, in the first constructor: in a program, no other thread can change it at that time.
+fn from_environment() -> u8 {
+    const AT_SECURE: core::ffi::c_ulong = 23;
+    // SAFETY: reads of the auxiliary vector and of the environment, once.
+    let value = unsafe {
+        if libc::getauxval(AT_SECURE) != 0 {
+            return AUTOMATIC;
+        }
+        let value: *const c_char = libc::getenv(c"JUMPLABEL_WRITER".as_ptr());
+        if value.is_null() {
+            return AUTOMATIC;
+        }
+        CStr::from_ptr(value)
+    };
+    match value.to_bytes() {
+        b"" => AUTOMATIC,
+        name => WriterKind::named_by(name).map_or(BAD, number),
+    }
+}

@@ -1,0 +1,94 @@
+//! What the dynamic loader knows, and keeps. A static program has no loader, and unloads nothing.
+
+use core::ffi::CStr;
+
+#[cfg(target_arch = "aarch64")]
+use super::bti;
+use super::libc;
+use super::segments::Segments;
+use crate::platform::Place;
+
+/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept.
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) fn keep_loaded(address: usize) -> bool {
+    use super::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
+    // SAFETY: the name is the loader's own.
+    info(address).is_some_and(|info| unsafe { !dlopen(info.file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE).is_null() })
+}
+
+/// The name of the function at `address`. It goes with the object that the function is in.
+#[cfg(not(target_feature = "crt-static"))]
+pub(super) fn symbol(address: usize) -> Option<&'static CStr> {
+    let info = info(address).filter(|info| info.address == address && !info.symbol.is_null())?;
+    // SAFETY: the loader's own.
+    Some(unsafe { CStr::from_ptr(info.symbol) })
+}
+
+/// The file of the object at `address`, which it goes with.
+#[cfg(all(jumplabel_short_engine, not(target_feature = "crt-static")))]
+pub(super) fn file(address: usize) -> Option<&'static CStr> {
+    let info = info(address).filter(|info| !info.file.is_null())?;
+    // SAFETY: the loader's own.
+    Some(unsafe { CStr::from_ptr(info.file) })
+}
+
+#[cfg(not(target_feature = "crt-static"))]
+fn info(address: usize) -> Option<libc::DlInfo> {
+    let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
+    // SAFETY: the loader finds out whether it knows the address.
+    unsafe { super::libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 }.then_some(info)
+}
+
+#[cfg(target_feature = "crt-static")]
+pub(super) const fn keep_loaded(_address: usize) -> bool {
+    true
+}
+
+#[cfg(all(jumplabel_short_engine, target_feature = "crt-static"))]
+pub(super) const fn file(_address: usize) -> Option<&'static CStr> {
+    None
+}
+
+#[cfg(target_feature = "crt-static")]
+pub(super) const fn symbol(_address: usize) -> Option<&'static CStr> {
+    None
+}
+
+/// The object that `address` lies in. Calls the dynamic loader; of a static program, the C library.
+pub(super) fn place(address: usize) -> Place {
+    use core::ffi::{c_int, c_void};
+
+    struct Search {
+        address: usize,
+        first: bool,
+        found: Place,
+    }
+
+    unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
+        // SAFETY: the loader's argument, and that of the call below.
+        let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+        // SAFETY: during the call.
+        let segments = unsafe { Segments::of(info) };
+        let first = core::mem::take(&mut search.first);
+        if !segments.holds(search.address, 1) {
+            return 0;
+        }
+        // The C library begins with the program. glibc gives it no name; the first object of a namespace of its own
+        // (`dlmopen`) has one.
+        // SAFETY: a string, or nothing.
+        let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
+        let in_program = first && (cfg!(target_env = "musl") || nameless);
+        #[cfg(target_arch = "aarch64")]
+        let guarded = bti::is_guarded(segments);
+        #[cfg(not(target_arch = "aarch64"))]
+        let guarded = false;
+        let words = [info.addr, info.headers as usize, usize::from(info.count)];
+        search.found = Place { words, in_program, guarded };
+        1
+    }
+
+    let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false, guarded: false } };
+    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
+    unsafe { libc::dl_iterate_phdr(look, (&raw mut search).cast()) };
+    search.found
+}

@@ -1,0 +1,194 @@
+//! The ELF notes by which an instance of this library finds another one in the process, and objects that are not registered yet.
+//!
+//! ```text
+//!   .note.jumplabel │ here │ header │        two self-relative words: HERE - .   __ehdr_start - .
+//!                      └─► HERE: pointer ─► Runtime: magic, version
+//!   .note.jumplabel │                        empty: the object has a record
+//! ```
+//!
+//! A tool may have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the
+//! first word leads nowhere. The two words together still say how far `HERE` is from the object's header. The header began a page; it
+//! need not be the first page of the object any more, but it is one of the first.
+//!
+//! The reader believes nothing that a note says. Before it reads an address, it looks it up in the segments that the loader has mapped.
+//! What it finds must end at the magic of a [`Runtime`]; if not, the note leads nowhere.
+
+use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
+
+use super::libc;
+use super::segments::{PT_NOTE, Segments};
+use crate::format::{MAGIC, Runtime, VERSION};
+use crate::platform::instances::RUNTIME;
+
+/// What the note leads to. A Rust `dylib` exports [`RUNTIME`] itself, which then has no address at link time.
+#[cfg(jumplabel_sites)]
+static HERE: &Runtime = &RUNTIME;
+
+#[cfg(jumplabel_sites)]
+core::arch::global_asm!(
+    ".weak __ehdr_start",
+    ".hidden __ehdr_start",
+    ".pushsection .note.jumplabel, \"a\", %note",
+    ".balign 4",
+    ".long 10, 8, {version}",
+    ".asciz \"jumplabel\"",
+    ".balign 4",
+    ".long {here} - .",
+    ".long __ehdr_start - .",
+    ".popsection",
+    version = const VERSION,
+    here = sym HERE,
+);
+
+const NAME: &[u8; 12] = b"jumplabel\0\0\0";
+/// How a note of ours begins: the lengths of its name and of what it says, its type, its name.
+const OURS: [u32; 6] = head(DESCRIPTION as u32);
+
+const fn head(description: u32) -> [u32; 6] {
+    [10, description, VERSION, name_at(0), name_at(4), name_at(8)]
+}
+/// Bytes of the words before the name; and with the name.
+const WORDS: u64 = 12;
+const HEAD: usize = size_of_val(&OURS);
+
+const fn name_at(at: usize) -> u32 {
+    u32::from_ne_bytes([NAME[at], NAME[at + 1], NAME[at + 2], NAME[at + 3]])
+}
+
+/// Bytes of a note of ours behind its head.
+const DESCRIPTION: usize = 8;
+/// A header may be at any multiple of this; every system's page is a multiple of it.
+const PAGE: usize = 4 << 10;
+/// How many pages the reader looks at. What a tool puts in front of a program is a copy of its dynamic symbols at the most.
+const PAGES: usize = 4000;
+
+/// Another instance than this, by the first note that leads to one. Calls the dynamic loader.
+pub(super) fn find_other() -> Option<&'static Runtime> {
+    let mut other: *const Runtime = core::ptr::null();
+    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
+    unsafe { libc::dl_iterate_phdr(look, (&raw mut other).cast()) };
+    // SAFETY: in an object that is loaded; its destructor has not run.
+    unsafe { other.as_ref() }
+}
+
+unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the loader's argument, during the call.
+    let segments = unsafe { Segments::of(&*info) };
+    let (this, mut other) = (&raw const RUNTIME as usize, None);
+    notes(&segments, &mut |note| {
+        if let Some(runtime) = runtime_of(&segments, note).filter(|&runtime| runtime != this) {
+            other.get_or_insert(runtime);
+        }
+    });
+    let Some(other) = other else { return 0 };
+    // SAFETY: `find_other` passes a pointer to a pointer.
+    unsafe { data.cast::<usize>().write(other) };
+    1
+}
+
+/// Whether the object that `address` lies in has a record, registered or not. Calls the dynamic loader.
+#[cfg(jumplabel_sites)]
+pub(super) fn has_record(mut address: usize) -> bool {
+    // SAFETY: as above.
+    unsafe { libc::dl_iterate_phdr(look_for_record, (&raw mut address).cast()) != 0 }
+}
+
+#[cfg(jumplabel_sites)]
+unsafe extern "C" fn look_for_record(info: *const libc::DlPhdrInfo, _size: usize, address: *mut c_void) -> c_int {
+    // SAFETY: the loader's argument, during the call, and that of `has_record`.
+    let (segments, address) = unsafe { (Segments::of(&*info), address.cast::<usize>().read()) };
+    c_int::from(segments.holds(address, 1) && is_of_record(&segments))
+}
+
+/// Whether a note says that the object has a record.
+#[cfg(jumplabel_sites)]
+fn is_of_record(segments: &Segments<'_>) -> bool {
+    let mut is_one = false;
+    notes(segments, &mut |note| is_one |= segments.words(note) == Some(head(0)));
+    is_one
+}
+
+/// Visits the addresses of the notes of an object.
+fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
+    for (header, start, _) in segments.of_type(PT_NOTE) {
+        // Notes in a segment that is 8-aligned are padded to 8 bytes.
+        let alignment = if header.p_align == 8 { 8 } else { 4_u64 };
+        // GNU strip and objcopy forget the address of a segment whose first section they remove, and not its place in the
+        // file.
+        let in_file = segments.address_of(header.p_offset).unwrap_or(start);
+        let mut start = start;
+        loop {
+            let end = start.saturating_add(header.p_filesz.min(header.p_memsz));
+            let mut note = start;
+            while let Some(next) = behind(segments, note, end, alignment) {
+                visit(note);
+                note = next;
+            }
+            if start == in_file {
+                break;
+            }
+            start = in_file;
+        }
+    }
+}
+
+/// Where the note behind the one at `note` begins; `None` if the one at `note` is not whole before `end`.
+#[inline(never)]
+fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> Option<usize> {
+    let [name, description] = segments.words(note)?;
+    // Numbers of 32 bits: no sum of them overflows 64.
+    let padded = |length: u64| (length + alignment - 1) & !(alignment - 1);
+    let name_end = padded(WORDS + u64::from(name));
+    let unpadded = name_end + u64::from(description);
+    let is_whole = note.checked_add(WORDS as usize)? <= end && unpadded <= (end - note) as u64;
+    note.checked_add(padded(unpadded) as usize).filter(|_| is_whole)
+}
+
+/// The runtime that the note at `note` leads to, if it is one of ours.
+#[inline(never)]
+fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
+    let [head @ .., to_here, to_header] = segments.words::<{ (HEAD + DESCRIPTION) / 4 }>(note)?;
+    if head != OURS {
+        return None;
+    }
+    let leads_to = |at: usize, by: u32| at.wrapping_add_signed(by.cast_signed() as isize);
+    let (here, header) = (leads_to(note + HEAD, to_here), leads_to(note + HEAD + 4, to_header));
+    if let Some(runtime) = runtime_at(segments, here) {
+        return Some(runtime);
+    }
+    // The note was moved.
+    let distance = here.wrapping_sub(header);
+    let (start, end) = segments.bounds()?;
+    let mut header = start & !(PAGE - 1);
+    let end = end.min(header.saturating_add(PAGES * PAGE));
+    while header < end {
+        let runtime = runtime_at(segments, header.wrapping_add(distance));
+        if runtime.is_some() {
+            return runtime;
+        }
+        header += PAGE;
+    }
+    None
+}
+
+// Where `runtime_at` looks for them.
+const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
+
+/// The runtime that the pointer at `here` leads to. It must be in the object that has the note; another object's is found by that
+/// object's own note.
+#[inline(never)]
+fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
+    if !here.is_multiple_of(align_of::<usize>()) {
+        return None;
+    }
+    let runtime = segments.pointer(here)?;
+    let [one, two] = MAGIC;
+    let is_one = runtime.is_multiple_of(align_of::<Runtime>())
+        && segments.holds(runtime, size_of::<Runtime>())
+        && segments.words(runtime) == Some([one, two, VERSION]);
+    is_one.then_some(runtime)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c,
+//! `__access_remote_vm` with `FOLL_FORCE`). No protection changes, so nothing has to be put back.
+//!
+//! The writer opens its descriptor for each batch. If it kept one, that would write the parent's memory after a fork. And if somebody
+//! closed it and its number was used again, our bytes would go into another file.
+
+use core::ffi::CStr;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::OFlags;
+use rustix::io::{pread, pwrite};
+
+use super::procfs::open;
+use super::{Open, caches, events, pages, sync};
+use crate::error::Refusal;
+use crate::platform::{Body, Extent, Failure, Held, Write, Writer};
+
+pub(super) struct Procmem {
+    memory: OwnedFd,
+}
+
+impl Open for Procmem {
+    unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
+        let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
+        let mut writer = Procmem { memory };
+        // For a single page, the first write tells as much.
+        if extents.len() > 1 || extents.iter().any(|extent| extent.end > pages::floor(extent.first) + pages::size()) {
+            writer.prepare(extents).map_err(Failure::Refused)?;
+        }
+        body(&mut writer)
+    }
+}
+
+/// The same as /proc/self/mem, by a longer way. If the first thread has ended, that one cannot be opened, or is empty.
+const THREADS: &CStr = c"/proc/thread-self/mem";
+
+fn memory(path: &CStr) -> Result<OwnedFd, Refusal> {
+    Ok(open(path, OFlags::RDWR)?)
+}
+
+/// Whether the file has at `address`, in the function of the self-test, what this program reads there. An emulator (qemu-user) opens the
+/// system's file for the program, and its addresses may be other ones. It is opened by the way on which it is never empty.
+pub(super) fn shows(address: usize) -> Result<(), Refusal> {
+    let mut bytes = [0; 8];
+    pread(&memory(THREADS)?, &mut bytes, address as u64)?;
+    // SAFETY: the function is longer.
+    if u64::from_ne_bytes(bytes) == unsafe { (address as *const u64).read_unaligned() } {
+        Ok(())
+    } else {
+        Err(Refusal::NO_EFFECT)
+    }
+}
+
+impl Procmem {
+    /// Makes this process's own copy of each page: writes a byte of a site, with the value that is there. So a lack of memory or a
+    /// refusal shows before anything has changed.
+    fn prepare(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
+        for extent in extents {
+            let mut address = extent.first;
+            while address < extent.end {
+                // SAFETY: a byte of a site: the first one of the extent, or one that lies across the beginning of a page.
+                let byte = unsafe { (address as *const u8).read_volatile() };
+                self.put(address, &[byte]).map_err(|(_, refusal)| refusal)?;
+                address = pages::floor(address) + pages::size();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of `bytes`, or nothing. If only a part could be written, and not taken back, the error begins with 1: so many writes
+    /// have to be undone.
+    fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), (usize, Refusal)> {
+        let old = bytes_at(address, bytes.len());
+        let nothing = |refusal| (0, refusal);
+        let mut written = self.pwrite(address, bytes).map_err(nothing)?;
+        if written == 0 {
+            self.memory = memory(THREADS).map_err(nothing)?; // Kernels that open /proc/self/mem though it is empty.
+            written = self.pwrite(address, bytes).map_err(nothing)?;
+        }
+        if written == bytes.len() {
+            // The self-test may have met another file than this one: a process can enter another root.
+            let there = bytes_at(address, written);
+            return if there[..written] == *bytes { Ok(()) } else { Err(nothing(Refusal::NO_EFFECT)) };
+        }
+        let is_back = self.pwrite(address, &old[..written]) == Ok(written);
+        Err((usize::from(!is_back), rustix::io::Errno::IO.into()))
+    }
+
+    fn pwrite(&self, address: usize, bytes: &[u8]) -> Result<usize, Refusal> {
+        Ok(pwrite(&self.memory, bytes, address as u64)?)
+    }
+}
+
+/// What is at a site, 15 bytes at the most.
+#[inline(never)]
+fn bytes_at(address: usize, len: usize) -> [u8; 15] {
+    let mut bytes = [0; 15];
+    // SAFETY: of a site; the system call between two of these may change it, as the compiler knows.
+    unsafe { core::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len.min(bytes.len())) };
+    bytes
+}
+
+impl Writer for Procmem {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
+        for (at, write) in writes.iter().enumerate() {
+            self.put(write.address, write.bytes()).map_err(|(begun, refusal)| (at + begun, refusal))?;
+            events::log(events::Event::Store(write.address));
+        }
+        caches::maintain(writes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Refusal> {
+        sync::core_sync()
+    }
+}

@@ -1,0 +1,285 @@
+//! The `remap` writer: it never modifies a page that is being executed. It copies each run of pages into a private mapping of the same
+//! file and offset, edits the copy, and moves it over the text with `mremap`. Threads run the old page or the new one.
+//!
+//! ```text
+//!   text      [ old ]                  [ new ]   the file's name stays in the map
+//!   forward   [ copy ] edit, r-x ──mremap──▲
+//!   backward  [ copy ] r-x ── moved back if a later run is refused ── else unmapped
+//! ```
+//!
+//! A site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
+//! new ones in their place. So a thread never fetches one half of a site from an old page and the other from a new one.
+//!
+//! Before the first move the writer asks for everything that can be refused: both copies, their protection, and, for the way back, the
+//! four mappings that the kernel wants to have in reserve. The pages lose locks in memory (`mlock`) and advice.
+
+use core::ffi::{CStr, c_void};
+use core::ptr::NonNull;
+
+use rustix::fs::OFlags;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
+use super::procfs::open;
+use super::{Open, bti, libc, pages, sync};
+use crate::error::Refusal;
+use crate::platform::list::List;
+use crate::platform::{Body, Extent, Failure, Held, Write, Writer};
+
+type Result<T, E = Refusal> = core::result::Result<T, E>;
+
+pub(super) struct Remap {
+    runs: List<PageRun>,
+}
+
+/// Pages that are moved together.
+#[derive(Clone, Copy)]
+struct PageRun {
+    text: usize,
+    bytes: usize,
+    protection: MprotectFlags,
+    forward: usize,
+    backward: usize,
+}
+
+impl Open for Remap {
+    unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
+        let mut remap = Remap { runs: List::new() };
+        remap.copy(extents).map_err(Failure::Refused)?;
+        body(&mut remap)?;
+        remap.commit()?;
+        let _ = sync::core_sync();
+        Ok(())
+    }
+}
+
+impl Remap {
+    fn runs(&mut self) -> &mut [PageRun] {
+        self.runs.as_mut_slice()
+    }
+
+    /// Copies the pages of `extents`.
+    fn copy(&mut self, extents: &[Extent]) -> Result<()> {
+        let maps = Maps::open()?;
+        let mut path = [0_u8; PATH_MAX];
+        let mut rest = extents;
+        while let Some(extent) = rest.first() {
+            let mut start = pages::floor(extent.first);
+            let mut end = start;
+            // As far as the following extents touch.
+            let mut count = 0;
+            while let Some(extent) = rest.get(count).filter(|extent| pages::floor(extent.first) <= end) {
+                (end, count) = (pages::ceil(extent.end), count + 1);
+            }
+            let (run, others) = rest.split_at(count);
+            rest = others;
+            while start < end {
+                let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
+                // A private copy would part it from its file, or would lack what somebody writes between the copy and the move.
+                if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
+                    return Err(rustix::io::Errno::ACCESS.into());
+                }
+                let stop = end_of(&mapping, &maps, end)?;
+                let bytes = stop - start;
+                // If an extent is cut, so is a site: it would be half old and half new between two moves.
+                if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
+                    return Err(rustix::io::Errno::FAULT.into());
+                }
+                let file = File::of(&mapping, start, &mut path)?;
+                let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
+                // First of all: a copy that is made below must be on the list, or nobody would unmap it.
+                let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
+                self.runs.push(run, &super::PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
+                if let Some(run) = self.runs().last_mut() {
+                    run.forward = file.copy(start, bytes)?;
+                    run.backward = file.copy(start, bytes)?;
+                    // SAFETY: the copy made above.
+                    unsafe { pages::protect(run.backward, bytes, protection) }?;
+                }
+                start += bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves all forward copies over the text, or none.
+    fn commit(&mut self) -> Result<(), Failure> {
+        let reserve = Reserve::take().map_err(Failure::Refused)?;
+        for run in self.runs() {
+            // SAFETY: a copy of ours.
+            unsafe { pages::protect(run.forward, run.bytes, run.protection) }.map_err(Failure::Refused)?;
+        }
+        for (at, run) in self.runs().iter_mut().enumerate() {
+            match move_over(run.forward, run.bytes, run.text) {
+                Ok(()) => run.forward = 0,
+                Err(refusal) => {
+                    drop(reserve);
+                    self.take_back(at, refusal)?;
+                    return Err(Failure::Refused(refusal));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One run was refused: moves the backward copies of the runs before it over the text. Does the same for that run, if the kernel
+    /// had unmapped the text before it refused.
+    fn take_back(&mut self, refused: usize, refusal: Refusal) -> Result<(), Failure> {
+        let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
+        others.iter_mut().for_each(PageRun::unmap); // makes room in the table of mappings
+        for run in moved.iter_mut().rev() {
+            if run.forward != 0 && run.is_mapped() {
+                continue; // nothing has happened to it
+            }
+            move_over(run.backward, run.bytes, run.text).map_err(|_| Failure::Stuck { address: run.text, refusal })?;
+            run.backward = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Where the run that begins in `first` ends, `wanted` at the most. Earlier moves and changes of protection cut mappings in two. If pages
+/// continue each other in one file, they move together all the same, because a thread may be fetching a site that lies across the cut.
+fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
+    let mut end = first.end;
+    while end < wanted {
+        let next = maps.find(end, &mut [])?;
+        if !first.goes_on_as(&next) {
+            break;
+        }
+        end = next.end;
+    }
+    Ok(end.min(wanted))
+}
+
+/// Replaces the mapping at `text`.
+fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
+    // SAFETY: same length, same content but for verified sites; threads that run there fault and wait in the kernel.
+    unsafe { libc::mremap_fixed(copy as *mut c_void, bytes, text as *mut c_void) }
+}
+
+impl PageRun {
+    /// Whether all of the text is there.
+    fn is_mapped(&self) -> bool {
+        pages::look_for_holes(self.text, self.bytes).is_ok()
+    }
+
+    #[inline(never)]
+    fn unmap(&mut self) {
+        for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
+            if copy != 0 {
+                // SAFETY: a copy of ours that was not moved.
+                let _ = unsafe { munmap(copy as *mut c_void, self.bytes) };
+            }
+        }
+    }
+}
+
+impl Drop for Remap {
+    #[inline(never)]
+    fn drop(&mut self) {
+        for run in self.runs() {
+            run.unmap();
+        }
+        self.runs.free(&super::PLATFORM);
+    }
+}
+
+impl Writer for Remap {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
+        let mut runs = self.runs.iter().peekable();
+        for (number, write) in writes.iter().enumerate() {
+            // A run holds all of a site, and the writes come in the order of the runs.
+            while runs.next_if(|run| run.text + run.bytes <= write.address).is_some() {}
+            let holds = |run: &&&PageRun| run.text <= write.address;
+            let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+            let (copy, bytes) = (run.forward + (write.address - run.text), write.bytes());
+            // SAFETY: inside the run's copy, which is writable until it is moved, and which nothing runs.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy as *mut u8, bytes.len()) };
+        }
+        Ok(())
+    }
+
+    /// Nothing runs the copies, so the steps need none.
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The program's file, also if another one has its name by now: an upgrade replaces the files of programs that run.
+const PROGRAM: &CStr = c"/proc/thread-self/exe";
+
+/// What a run is a copy of.
+enum File {
+    /// Memory without a file: a program's own code, made at run time.
+    None,
+    Open(rustix::fd::OwnedFd, u64),
+}
+
+impl File {
+    /// The file behind `mapping`, if it is still the same one.
+    fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
+        if mapping.inode == 0 {
+            return Ok(File::None);
+        }
+        let end = path.get_mut(mapping.path_len).ok_or(rustix::io::Errno::NAMETOOLONG)?;
+        *end = 0;
+        // SAFETY: a zero is in it.
+        let name = unsafe { CStr::from_ptr(path.as_ptr().cast()) };
+        let offset = mapping.offset + (start - mapping.start) as u64;
+        File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
+    }
+
+    /// If it has this inode and reaches so far.
+    #[inline(never)]
+    fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
+        let file = open(name, OFlags::RDONLY)?;
+        let found = rustix::fs::fstat(&file)?;
+        let is_same = found.st_ino == inode && found.st_size as u64 > offset;
+        if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
+    }
+
+    /// A writable copy of the text at `start`.
+    fn copy(&self, start: usize, bytes: usize) -> Result<usize> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let anywhere = core::ptr::null_mut();
+        // SAFETY: a new private mapping.
+        let copy = unsafe {
+            match self {
+                File::None => mmap_anonymous(anywhere, bytes, protection, MapFlags::PRIVATE),
+                File::Open(file, offset) => mmap(anywhere, bytes, protection, MapFlags::PRIVATE, file, *offset),
+            }
+        }?;
+        // SAFETY: whole pages of text, readable, and the new mapping. The last page of a file reads as zeros behind its
+        // end in both.
+        unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy.cast(), bytes) };
+        Ok(copy as usize)
+    }
+}
+
+/// Mappings held while runs are moved, so that the way back finds room in the kernel's table.
+struct Reserve(NonNull<u8>);
+
+impl Reserve {
+    const PAGES: usize = 9;
+
+    fn take() -> Result<Reserve> {
+        let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
+        let reserve = Reserve(memory);
+        // Every other page of another protection: none of them merge.
+        for page in (1..Self::PAGES).step_by(2) {
+            let address = memory.as_ptr() as usize + page * pages::size();
+            // SAFETY: one page of the mapping made above.
+            unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
+        }
+        Ok(reserve)
+    }
+}
+
+impl Drop for Reserve {
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: from `take`.
+        unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
+    }
+}

@@ -1,0 +1,114 @@
+//! The segments of a loaded object, as the dynamic loader tells them. We do not read the ELF header in memory: tools that rewrite
+//! binaries (patchelf) move it and the program headers, and then something else, or nothing, is in its old place.
+
+use super::libc;
+use crate::platform::Image;
+use crate::platform::bounds::join;
+
+pub(super) const PT_NOTE: u32 = 4;
+const PT_LOAD: u32 = 1;
+const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+const PT_GNU_STACK: u32 = 0x6474_e551;
+const PF_X: u32 = 1;
+const PF_R: u32 = 4;
+
+/// An object's program headers, and how far it was loaded from the addresses in them.
+#[derive(Clone, Copy)]
+pub(super) struct Segments<'a> {
+    base: usize,
+    headers: &'a [libc::Phdr],
+}
+
+impl<'a> Segments<'a> {
+    /// # Safety
+    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped: the result reads there.
+    pub(super) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
+        Segments { base, headers }
+    }
+
+    /// # Safety
+    /// From `dl_iterate_phdr`, during the call.
+    pub(super) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
+        // SAFETY: the loader has mapped the segments, and says where their headers are.
+        unsafe {
+            let headers = match info.headers.is_null() {
+                true => &[],
+                false => core::slice::from_raw_parts(info.headers, usize::from(info.count)),
+            };
+            Segments::new(info.addr, headers)
+        }
+    }
+
+    /// The bounds in memory of the segments of one type.
+    pub(super) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
+        let base = self.base;
+        self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
+            let start = base.wrapping_add(header.p_vaddr);
+            (header, start, start.saturating_add(header.p_memsz))
+        })
+    }
+
+    /// Where the byte at `offset` in the object's file lies.
+    pub(super) fn address_of(&self, offset: usize) -> Option<usize> {
+        self.of_type(PT_LOAD).find_map(|(header, start, _)| {
+            let into = offset.checked_sub(header.p_offset)?;
+            (into < header.p_filesz).then(|| start.wrapping_add(into))
+        })
+    }
+
+    /// Whether `bytes` bytes at `address` can be read.
+    #[inline(never)]
+    pub(super) fn holds(&self, address: usize, bytes: usize) -> bool {
+        let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
+        self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
+    }
+
+    /// The words at `address`, if they can be read.
+    pub(super) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
+        // SAFETY: mapped and readable, by the contract of `new`.
+        self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
+    }
+
+    /// The pointer at `address`, if it can be read.
+    pub(super) fn pointer(&self, address: usize) -> Option<usize> {
+        // SAFETY: as above.
+        self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
+    }
+
+    /// Where the first segment begins, and the last one ends.
+    pub(super) fn bounds(&self) -> Option<(usize, usize)> {
+        self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
+    }
+
+    /// Where the code begins into which a post-link optimizer (BOLT) has copied functions. The table still lists the sites of the old ones,
+    /// which nobody runs. The new code is an executable segment behind the linker's, and one of three things shows that no linker made it:
+    /// it holds the table for unwinders, it holds the program headers, or its header has taken the place of PT_GNU_STACK. No tool that
+    /// strips the file can take that away (docs/table-format.md, "Post-link optimizers").
+    #[inline(never)]
+    fn copies(&self) -> Option<usize> {
+        let (_, start, end) = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0).skip(1).last()?;
+        let headers = (start..end).contains(&(self.headers.as_ptr() as usize));
+        let has_stack = self.of_type(PT_GNU_STACK).next().is_some();
+        let unwinders = self.of_type(PT_GNU_EH_FRAME).any(|(_, at, _)| (start..end).contains(&at));
+        (headers || unwinders || !has_stack).then_some(start)
+    }
+
+    fn image(&self) -> Option<Image> {
+        let mut image =
+            Image::of(self.of_type(PT_LOAD).map(|(header, start, end)| ((start, end), header.p_flags & PF_X != 0)))?;
+        image.set_copies(self.copies().unwrap_or(0));
+        Some(image)
+    }
+}
+
+/// The bounds of an object, by the words of its [`Place`](crate::platform::Place).
+///
+/// # Safety
+/// They are 0, or the object is still loaded.
+pub(super) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
+    if headers == 0 {
+        return None;
+    }
+    // SAFETY: the loader keeps them as long as the object is loaded.
+    unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
+}

@@ -1,0 +1,99 @@
+//! Waiting for the lock: with the signals that the thread takes, and never for an owner that does not exist.
+//!
+//! ```text
+//!   the owner                         a flip that slept in vain         a fork that slept in vain
+//!   flips, or holds a Lock            waits                             gives up after a second
+//!   is about to fork                  takes the lock over               gives up after a second
+//!   does not exist any more           takes the lock over               takes the lock over
+//! ```
+//!
+//! If a flip waited for a fork for ever, it would deadlock with a handler of fork that waits for what the flip's caller holds: the library
+//! does not know in which order a program takes its own locks. So a fork keeps the lock only for the time that forks usually take. If the
+//! lock was taken over, or the fork gave up, the child finds that out and puts its sites right (see `patch::in_flight`).
+//!
+//! An owner does not exist any more if it was in a process that shares this one's memory (a child made by `clone(CLONE_VM)` or `vfork`)
+//! and that was killed in mid-flip; or if it was a thread that ended with the lock. Whoever takes the lock over undoes what it left.
+
+use core::ffi::c_int;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
+
+use super::futex::{LONGEST, has_ended};
+use super::mutex::{Decision, FORKING, Waiter, owner};
+use super::{cancellation, signals};
+
+pub(super) struct Waiting {
+    role: u32,
+    /// Goes on even if the system refuses to block signals.
+    anyway: bool,
+    /// What the thread goes back to: its mask of signals, and whether it can be cancelled.
+    before: (u64, c_int),
+    /// How often it slept and nobody woke it.
+    sleeps: u32,
+    /// Whether it may have taken the lock over from a fork.
+    took_over: bool,
+}
+
+/// The longest that a fork waits, in milliseconds.
+const PATIENCE: u32 = 1000;
+
+impl Waiting {
+    /// For a flip (`role` 0) or a fork ([`FORKING`]). `anyway`: also if the system refuses to block signals.
+    pub(super) fn new(role: u32, anyway: bool) -> Waiting {
+        Waiting { role, anyway, before: (0, 0), sleeps: 0, took_over: false }
+    }
+
+    /// The mask of signals to go back to, and the state of cancellation.
+    pub(super) fn before(&self) -> (u64, c_int) {
+        self.before
+    }
+
+    /// Whether the lock may have been taken over from a fork.
+    pub(super) fn took_over(&self) -> bool {
+        self.took_over
+    }
+}
+
+impl Waiter for Waiting {
+    fn block(&mut self) -> bool {
+        let mask = signals::block();
+        let goes_on = mask != signals::REFUSED || self.anyway;
+        if goes_on {
+            self.before = (mask, cancellation::disable());
+        }
+        goes_on
+    }
+
+    fn unblock(&mut self) {
+        let (mask, cancellable) = self.before;
+        signals::restore(mask);
+        cancellation::restore(cancellable);
+    }
+
+    fn judge(&mut self, word: u32) -> Decision {
+        self.sleeps += 1;
+        let forks = self.role == FORKING;
+        if is_gone(owner(word)) {
+            Decision::TakeOver
+        } else if word & FORKING != 0 && !forks {
+            self.took_over = true;
+            Decision::TakeOver
+        } else if forks && self.sleeps * LONGEST >= PATIENCE {
+            Decision::GiveUp
+        } else {
+            Decision::Wait
+        }
+    }
+}
+
+/// Whether there is no such thread any more, or it has ended and stays as a zombie. If the system does not answer the first question (a
+/// kernel without `CONFIG_FUTEX_PI`, a filter), the others tell all but first threads and children of other processes.
+fn is_gone(thread: u32) -> bool {
+    /// `__WALL`: also children that send another signal than `SIGCHLD` when they end, or none.
+    const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
+    let Some(pid) = Pid::from_raw(thread as i32) else { return false };
+    has_ended(thread).unwrap_or_else(|| {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG | ALL;
+        test_kill_process(pid) == Err(rustix::io::Errno::SRCH) || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)))
+    })
+}

@@ -1,0 +1,258 @@
+//! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists, because the program's
+//! allocator may have sites of its own, or locks that a signal handler must not take.
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, fence};
+
+use super::Platform;
+use crate::error::Error;
+
+/// A list that grows. A drop does not free it: [`free`](Self::free) does.
+///
+/// Whoever finds a transaction unfinished goes on with its lists as they are. So at each moment of a change, a list claims no more
+/// memory than it has: a process may be killed, or copied, in the middle.
+pub(crate) struct List<T: Copy> {
+    raw: Raw,
+    entries: PhantomData<T>,
+}
+
+// SAFETY: the list owns its entries.
+unsafe impl<T: Copy + Send> Send for List<T> {}
+
+/// A list of entries of any type. Its code is in the program once, not once for each type.
+struct Raw {
+    /// [`NOWHERE`] without entries.
+    memory: NonNull<u8>,
+    /// In entries, as `len` is.
+    capacity: usize,
+    len: usize,
+}
+
+/// Where no memory is: aligned for any entry.
+const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
+
+impl Raw {
+    /// Room for `more` entries of `size` bytes.
+    #[inline]
+    fn reserve(&mut self, more: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
+        let needed = self.len + more;
+        if needed <= self.capacity { Ok(()) } else { self.grow(needed, size, platform) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, needed: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
+        let (old, old_bytes) = (self.memory, self.capacity * size);
+        let bytes = (needed.max(self.capacity * 2) * size).max(platform.page_size());
+        let memory = platform.allocate(bytes).ok_or(Error::OutOfMemory)?;
+        // SAFETY: both have room for what is used, and do not overlap.
+        unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
+        fence(Ordering::Release);
+        self.memory = memory;
+        fence(Ordering::Release);
+        self.capacity = bytes.checked_div(size).unwrap_or_default();
+        if old != NOWHERE {
+            // SAFETY: from `allocate`, and nobody's any more.
+            unsafe { platform.release(old, old_bytes) };
+        }
+        Ok(())
+    }
+
+    /// Where the next entry of `size` bytes goes, which does not count yet; `None` without memory.
+    #[inline(never)]
+    fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
+        self.reserve(1, size, platform).ok()?;
+        // SAFETY: there is room.
+        Some(unsafe { self.memory.add(self.len * size) })
+    }
+
+    #[inline(never)]
+    fn free(&mut self, size: usize, platform: &dyn Platform) {
+        let bytes = self.capacity * size;
+        (self.capacity, self.len) = (0, 0);
+        fence(Ordering::Release);
+        let memory = core::mem::replace(&mut self.memory, NOWHERE);
+        if memory != NOWHERE {
+            // SAFETY: from `allocate`, which rounds as `release` does.
+            unsafe { platform.release(memory, bytes) };
+        }
+    }
+}
+
+impl<T: Copy> List<T> {
+    pub(crate) const fn new() -> Self {
+        List { raw: Raw { memory: NOWHERE, capacity: 0, len: 0 }, entries: PhantomData }
+    }
+
+    /// Room for `more` entries.
+    #[inline]
+    pub(crate) fn reserve(&mut self, more: usize, platform: &dyn Platform) -> Result<(), Error> {
+        self.raw.reserve(more, size_of::<T>(), platform)
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, entry: T, platform: &dyn Platform) -> Result<(), Error> {
+        let place = self.raw.next(size_of::<T>(), platform).ok_or(Error::OutOfMemory)?;
+        // SAFETY: memory for an entry, aligned, because all are and a page is.
+        unsafe { place.cast::<T>().write(entry) };
+        fence(Ordering::Release);
+        self.raw.len += 1;
+        Ok(())
+    }
+
+    /// Appends what `next` yields, until it yields nothing or the room that was reserved is full. If not `kept`, each takes the place of the
+    /// one before, and the list stays as it was.
+    #[inline]
+    pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
+        let Raw { memory, capacity, len: before } = self.raw;
+        // In a register: nothing that is done for each entry may cost more than the entry.
+        let mut len = before;
+        while len < capacity
+            && let Some(entry) = next()
+        {
+            // SAFETY: there is room.
+            unsafe { memory.cast::<T>().add(len).write(entry) };
+            len += usize::from(kept);
+        }
+        self.raw.len = len;
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.raw.len = self.raw.len.min(len);
+    }
+
+    /// Keeps the entries for which `keep` says so; `keep` is also shown those that are kept before.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
+        self.raw.len = retain(self.as_mut_slice(), keep);
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: `len` entries were written.
+        unsafe { core::slice::from_raw_parts_mut(self.raw.memory.as_ptr().cast(), self.raw.len) }
+    }
+
+    /// Bytes that the list holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.raw.capacity * size_of::<T>()
+    }
+
+    pub(crate) fn free(&mut self, platform: &dyn Platform) {
+        self.raw.free(size_of::<T>(), platform);
+    }
+}
+
+/// A list that is freed when it goes, also in unwinding.
+pub(crate) struct Owned<T: Copy> {
+    pub(crate) list: List<T>,
+    platform: &'static dyn Platform,
+}
+
+impl<T: Copy> Owned<T> {
+    pub(crate) const fn new(platform: &'static dyn Platform) -> Self {
+        Owned { list: List::new(), platform }
+    }
+
+    pub(crate) fn push(&mut self, entry: T) -> Result<(), Error> {
+        self.list.push(entry, self.platform)
+    }
+}
+
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        self.list.free(self.platform);
+    }
+}
+
+/// Moves the entries for which `keep` says so to the front, and counts them. `keep` is also shown those that are kept before.
+pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
+    let mut count = 0;
+    for at in 0..entries.len() {
+        let (Some(&entry), Some(kept)) = (entries.get(at), entries.get(..count)) else { break };
+        if keep(&entry, kept)
+            && let Some(place) = entries.get_mut(count)
+        {
+            *place = entry;
+            count += 1;
+        }
+    }
+    count
+}
+
+impl<T: Copy> Deref for List<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` entries were written.
+        unsafe { core::slice::from_raw_parts(self.raw.memory.as_ptr().cast(), self.raw.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{List, Platform};
+    use crate::error::Error;
+    use crate::platform::{Body, Extent, Failure, Held, Summary, Token, WriteReport, WriterKind, WriterList, builtin};
+    use core::ptr::NonNull;
+    use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+    use core::time::Duration;
+
+    /// Looks at a list when memory is given back: a process that is killed then leaves it like that.
+    struct Watched(AtomicPtr<List<u64>>, AtomicUsize);
+
+    // SAFETY: never used for writing.
+    unsafe impl Platform for Watched {
+        fn lock(&self) -> Result<Token, Error> {
+            Err(Error::NoWriter)
+        }
+        unsafe fn unlock(&self, _: Token) {}
+        fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+            builtin().allocate(bytes)
+        }
+        unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+            // SAFETY: the test's list, which is in nobody's hands but this thread's.
+            let (now, capacity, len) = unsafe {
+                let list = self.0.load(Ordering::Relaxed);
+                ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
+            };
+            assert_ne!(now, memory, "the list leads to memory that is given back");
+            assert!(now != super::NOWHERE || (capacity, len) == (0, 0));
+            self.1.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: passed on.
+            unsafe { builtin().release(memory, bytes) };
+        }
+        fn page_size(&self) -> usize {
+            builtin().page_size()
+        }
+        fn writers(&self, _: &Summary, _: &mut Held) -> WriterList {
+            WriterList::default()
+        }
+        unsafe fn open(
+            &self,
+            _: WriterKind,
+            _: &[Extent],
+            _: &mut Held,
+            _: &mut Body<'_>,
+        ) -> Result<WriteReport, Failure> {
+            Err(Failure::Refused(crate::error::Refusal::NOT_TRIED))
+        }
+        fn now(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    #[test]
+    #[cfg_attr(not(jumplabel_linux), ignore = "the platform has no memory to give")]
+    fn lists_lead_to_memory_that_is_there() {
+        let list = std::boxed::Box::into_raw(std::boxed::Box::new(List::<u64>::new()));
+        let platform = Watched(AtomicPtr::new(list), AtomicUsize::new(0));
+        // SAFETY: made above; the other reference is a look, at moments at which this one is passed on.
+        unsafe {
+            (0..100_000).for_each(|number| (*list).push(number, &platform).unwrap());
+            assert!((0..100_000).eq((*list).iter().copied()));
+            (*list).free(&platform);
+            drop(std::boxed::Box::from_raw(list));
+        }
+        assert!(platform.1.load(Ordering::Relaxed) > 3);
+    }
+}

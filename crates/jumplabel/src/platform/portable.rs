@@ -1,0 +1,118 @@
+//! The platform of last resort: a lock and nothing else. That is enough for builds without sites, where a flip is a store. With
+//! sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+
+use super::{Body, Extent, Failure, Held, Platform, Summary, Token, WriteReport, WriterKind, WriterList};
+use crate::error::Error;
+
+pub(super) struct Portable {
+    owner: AtomicUsize,
+}
+
+pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) };
+
+const FREE: usize = 0;
+
+/// Names the calling thread, if there is a way to. If not, all threads share a name, and a thread that waits for itself is not found.
+#[cfg(feature = "std")]
+fn thread() -> usize {
+    std::thread_local! { static HERE: u8 = const { 0 }; }
+    HERE.with(|here| core::ptr::from_ref(here) as usize)
+}
+#[cfg(not(feature = "std"))]
+const fn thread() -> usize {
+    1
+}
+
+/// Time since the first call: deferred keys wait by it.
+#[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
+fn now() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
+}
+/// No clock.
+#[cfg(not(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown")))))]
+const fn now() -> Duration {
+    Duration::ZERO
+}
+
+/// There are no sites: the program's allocator has none. A page is one byte here, so that both are told the same number of bytes.
+#[cfg(feature = "std")]
+const fn layout(bytes: usize) -> std::alloc::Layout {
+    // SAFETY: the alignment is a power of two. No list comes near the largest size.
+    unsafe { std::alloc::Layout::from_size_align_unchecked(bytes, 64) }
+}
+#[cfg(feature = "std")]
+fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: nobody asks for nothing.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)) })
+}
+#[cfg(feature = "std")]
+unsafe fn release(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: from `allocate`, by the contract.
+    unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
+}
+/// No memory.
+#[cfg(not(feature = "std"))]
+const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
+    None
+}
+#[cfg(not(feature = "std"))]
+const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
+
+// SAFETY: the owner word excludes; nothing is ever opened.
+unsafe impl Platform for Portable {
+    fn lock(&self) -> Result<Token, Error> {
+        if cfg!(jumplabel_sites) {
+            return Err(Error::NoPlatform);
+        }
+        let me = thread();
+        while let Err(owner) = self.owner.compare_exchange_weak(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
+            if cfg!(feature = "std") && owner == me {
+                return Err(Error::Reentrant);
+            }
+            #[cfg(feature = "std")]
+            std::thread::yield_now();
+            core::hint::spin_loop();
+        }
+        Ok([0; 2])
+    }
+
+    unsafe fn unlock(&self, _token: Token) {
+        self.owner.store(FREE, Ordering::Release);
+    }
+
+    fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        allocate(bytes)
+    }
+
+    unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { release(memory, bytes) };
+    }
+
+    fn page_size(&self) -> usize {
+        1
+    }
+
+    fn writers(&self, _summary: &Summary, _held: &mut Held) -> WriterList {
+        WriterList::default()
+    }
+
+    unsafe fn open(
+        &self,
+        _kind: WriterKind,
+        _extents: &[Extent],
+        _held: &mut Held,
+        _body: &mut Body<'_>,
+    ) -> Result<WriteReport, Failure> {
+        Ok(WriteReport::default())
+    }
+
+    fn now(&self) -> Duration {
+        now()
+    }
+}

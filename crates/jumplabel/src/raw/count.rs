@@ -1,0 +1,199 @@
+//! The counter of a key, and who may change it when.
+//!
+//! ```text
+//!   word            meaning                                   is_enabled   count
+//!   0               off                                       no           0
+//!   n > 0           on, n users                               yes          n
+//!   -1              on, its last user is leaving              yes          1
+//!   MIN + n         sealed with count n                       n > 0        n
+//!
+//!            lock: patch, then store 1                     no lock: compare-and-swap
+//!       0 ─────────────────────────────► 1 ◄──────────────────────────────────────────► n
+//!       ▲                                │
+//!       └──────── patch, then 0 ─── -1 ◄─┘   lock; -1 keeps lock-free incs out; an error puts 1 back
+//! ```
+//!
+//! Linux publishes -1 while a key goes on, and 0 before the sites of a key that goes off are patched (kernel/jump_label.c,
+//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that
+//! `is_enabled` never runs ahead of the sites; -1 is needed only on the way off.
+//!
+//! Nothing here patches or locks: these are only the transitions, so the model check can run them as they are.
+
+use super::atomic::{AtomicI32, Ordering};
+
+const LEAVING: i32 = -1;
+
+/// What a change of one key comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Nothing to patch; the count is right already.
+    Done,
+    /// The sites go on, then [`publish`].
+    TurnOn,
+    /// The sites go off, then [`publish`].
+    TurnOff,
+}
+
+/// Why a change is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// The count is at its maximum.
+    Overflow,
+    /// The key is off.
+    Underflow,
+    /// enable or disable of a key with that many users.
+    Counted(i32),
+    /// The key is sealed.
+    Sealed,
+}
+
+/// A change of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// To 1 from 0.
+    Enable,
+    /// To 0 from 1.
+    Disable,
+    /// One user more.
+    Inc,
+    /// One user less.
+    Dec,
+}
+
+impl Change {
+    /// On or off, whatever it was.
+    #[must_use]
+    pub const fn to(on: bool) -> Change {
+        if on { Change::Enable } else { Change::Disable }
+    }
+
+    /// Whether it says which state the key shall have, and not how many users.
+    #[must_use]
+    pub const fn names_a_state(self) -> bool {
+        matches!(self, Change::Enable | Change::Disable)
+    }
+
+    /// The change of that number: `change as usize`.
+    #[must_use]
+    pub const fn of(number: usize) -> Change {
+        match number {
+            0 => Change::Enable,
+            1 => Change::Disable,
+            2 => Change::Inc,
+            _ => Change::Dec,
+        }
+    }
+}
+
+/// The number of users in `word`.
+#[must_use]
+pub const fn users(word: i32) -> i32 {
+    match word {
+        LEAVING => 1,
+        word => word & i32::MAX,
+    }
+}
+
+const fn is_sealed(word: i32) -> bool {
+    word < LEAVING
+}
+
+/// A change that needs neither lock nor patch: a user more or less of a key that stays on. `None` if the slow way must decide.
+pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
+    let mut now = word.load(Ordering::Relaxed);
+    loop {
+        let new = match change {
+            Change::Inc if now > 0 && now < i32::MAX => now + 1,
+            Change::Dec if now > 1 => now - 1,
+            _ => return None,
+        };
+        // Acquire: whoever sees the key on also sees its sites on. Release: what a user did comes before its leaving.
+        match word.compare_exchange_weak(now, new, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => return Some(()),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Under the lock: begins a change. [`Transition::TurnOff`] closes the fast way until [`publish`] or [`abandon`].
+pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
+    let mut now = word.load(Ordering::Acquire);
+    loop {
+        let (new, transition) = match (change, now) {
+            // Left behind by a flip that a forked process had begun: its user has not left.
+            (_, LEAVING) => {
+                abandon(word);
+                now = word.load(Ordering::Acquire);
+                continue;
+            }
+            (Change::Enable, 0) | (Change::Inc, 0) => return Ok(Transition::TurnOn),
+            (Change::Enable, 1) | (Change::Disable, 0) => return Ok(Transition::Done),
+            (Change::Disable | Change::Dec, 1) => (LEAVING, Transition::TurnOff),
+            (Change::Enable, sealed) if is_sealed(sealed) && users(sealed) > 0 => return Ok(Transition::Done),
+            (Change::Disable, sealed) if is_sealed(sealed) && users(sealed) == 0 => return Ok(Transition::Done),
+            (_, sealed) if is_sealed(sealed) => return Err(Misuse::Sealed),
+            (Change::Enable | Change::Disable, users) => return Err(Misuse::Counted(users)),
+            (Change::Inc, i32::MAX) => return Err(Misuse::Overflow),
+            (Change::Inc, users) => (users + 1, Transition::Done),
+            (Change::Dec, 0) => return Err(Misuse::Underflow),
+            (Change::Dec, users) => (users - 1, Transition::Done),
+        };
+        match word.compare_exchange(now, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(transition),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Under the lock: the sites are patched. Does nothing the second time.
+pub fn publish(word: &AtomicI32, transition: Transition) {
+    let (from, to) = match transition {
+        Transition::Done => return,
+        Transition::TurnOn => (0, 1),
+        Transition::TurnOff => (LEAVING, 0),
+    };
+    let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+}
+
+/// Under the lock: the sites are as they were. Does nothing unless the key was about to go off.
+pub fn abandon(word: &AtomicI32) {
+    // Looked at first: a sealed key may lie in read-only memory.
+    if word.load(Ordering::Relaxed) == LEAVING {
+        let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+/// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the
+/// user that has left; whatever turns the key off has counted it off.
+#[must_use]
+pub const fn clears_due(change: Change, transition: Transition) -> bool {
+    matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
+}
+
+/// Under the lock: no change any more. Refused for a key with `i32::MAX` users, whose sealed word would be -1.
+pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
+    let mut now = word.load(Ordering::Acquire);
+    loop {
+        if is_sealed(now) {
+            return Ok(());
+        }
+        if now == LEAVING {
+            abandon(word); // As in `begin`.
+            now = word.load(Ordering::Acquire);
+            continue;
+        }
+        if now == i32::MAX {
+            return Err(Misuse::Overflow);
+        }
+        match word.compare_exchange(now, i32::MIN + now, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(()),
+            Err(changed) => now = changed,
+        }
+    }
+}
+
+/// Whether [`seal`] was called.
+#[must_use]
+pub fn sealed(word: &AtomicI32) -> bool {
+    is_sealed(word.load(Ordering::Acquire))
+}

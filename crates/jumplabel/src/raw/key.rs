@@ -1,0 +1,140 @@
+//! A key as tables and transactions see it: a counter and flags, without a type. What flips it is in `key::flip`.
+
+use core::sync::atomic::{AtomicI32, Ordering};
+
+use super::count::{self, Change, Misuse};
+use super::flags::Flags;
+use crate::error::Error;
+use crate::format::KEY_BYTES;
+
+/// A key without its type: what tables and batches refer to. `struct static_key` in C.
+#[repr(C, align(8))]
+pub struct RawKey {
+    word: AtomicI32,
+    flags: Flags,
+}
+
+impl RawKey {
+    const DEFAULT_TRUE: u32 = 1 << 0;
+    /// One of the users that are counted has left by `dec_deferred`. In the key, so that every instance of the library knows.
+    const DUE: u32 = 1 << 1;
+    /// Its sites were changed without a core sync, and none is known to have succeeded since.
+    const EVENTUAL: u32 = 1 << 2;
+    /// An agent has made it what it is for a while, and the program has asked for nothing since.
+    const LENT: u32 = 1 << 3;
+
+    pub(crate) const fn new(default: bool) -> RawKey {
+        let flags = if default { Self::DEFAULT_TRUE } else { 0 };
+        RawKey { word: AtomicI32::new(default as i32), flags: Flags::new(flags) }
+    }
+
+    /// Under the lock: whether a deferred dec is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.flags.has(Self::DUE)
+    }
+
+    /// Whether a user that has not left by `dec_deferred` holds it on: its state once no dec is due any more. Like a count, stale at once
+    /// without the lock.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let leaving = i32::from(self.is_due());
+        self.count() > leaving
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_due(&self, due: bool) {
+        self.flags.set(Self::DUE, due);
+    }
+
+    /// Whether other threads may still execute what the sites were before the last flip.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flags.has(Self::EVENTUAL)
+    }
+
+    /// Under the lock, and before the count is published: whoever comes by a lock-free `inc` has to see it.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.flags.set(Self::EVENTUAL, eventual);
+    }
+
+    /// Whether an agent has made it what it is for a while, and the program has asked for nothing since.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_lent(&self) -> bool {
+        self.flags.has(Self::LENT)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_lent(&self, lent: bool) {
+        self.flags.set(Self::LENT, lent);
+    }
+
+    pub(crate) fn word(&self) -> &AtomicI32 {
+        &self.word
+    }
+
+    /// Address of the key: what table entries point to.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// The key's default.
+    #[must_use]
+    pub fn default_state(&self) -> bool {
+        self.flags.has(Self::DEFAULT_TRUE)
+    }
+
+    /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
+    /// sites are on, and false after all sites are off. Another thread may flip the key as soon as this returns, unless
+    /// the caller prevents that.
+    #[must_use]
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & i32::MAX != 0
+    }
+
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. May be stale at once, like [`Self::is_enabled`].
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> i32 {
+        count::users(self.word.load(Ordering::Relaxed))
+    }
+
+    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false if the key is off, going off,
+    /// sealed or full. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not tell the
+    /// [`Visibility`](crate::Visibility).
+    #[must_use]
+    pub fn fast_inc_not_disabled(&self) -> bool {
+        count::fast(&self.word, Change::Inc).is_some()
+    }
+
+    /// Whether the key was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        count::sealed(&self.word)
+    }
+}
+
+/// `StaticKey(on, count 2)`, for keys of all types.
+impl core::fmt::Debug for RawKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (state, sealed) =
+            (["off", "on"][usize::from(self.is_enabled())], ["", ", sealed"][usize::from(self.is_sealed())]);
+        write!(f, "StaticKey({state}, count {}{sealed})", self.count())
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(misuse: Misuse) -> Error {
+        match misuse {
+            Misuse::Overflow => Error::Overflow,
+            Misuse::Underflow => Error::Underflow,
+            Misuse::Counted(count) => Error::Counted { count },
+            Misuse::Sealed => Error::Sealed,
+        }
+    }
+}
+
+// What tables count on.
+const _: () = assert!(size_of::<RawKey>() == KEY_BYTES && align_of::<RawKey>() == KEY_BYTES);

@@ -1,0 +1,104 @@
+//! A mode as tables and transactions see it: a number, without a type.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use super::flags::Flags;
+
+/// A static mode without its type: what table entries and batches refer to.
+#[repr(C, align(8))]
+pub struct RawMode {
+    /// Where a thread goes that finds its site in between. The stubs load it by its address, which is the mode's.
+    shown: AtomicU8,
+    mode: AtomicU8,
+    count: u8,
+    flags: Flags,
+}
+
+impl RawMode {
+    const SEALED: u32 = 1 << 0;
+    const EVENTUAL: u32 = 1 << 1;
+    /// It is the mode of a table of operations.
+    const TABLE: u32 = 1 << 2;
+    /// As of a key.
+    const LENT: u32 = 1 << 3;
+
+    pub(crate) const fn new(mode: u8, count: u8, is_table: bool) -> RawMode {
+        let flags = if is_table { Self::TABLE } else { 0 };
+        RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: Flags::new(flags) }
+    }
+
+    /// Whether it is the mode of a table of operations: [`Ops::set`](crate::Ops::set) changes it, together with the table's calls.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        self.flags.has(Self::TABLE)
+    }
+
+    /// Address of the mode: what table entries point to.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// The number of the mode. Stale at once, unless the caller keeps others from setting it.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> u8 {
+        self.mode.load(Ordering::Acquire)
+    }
+
+    /// How many modes there are.
+    #[must_use]
+    pub const fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Under the lock: a thread that comes to a site while that changes goes to the arm of this mode.
+    pub(crate) fn expose(&self, mode: u8) {
+        self.shown.store(mode, Ordering::SeqCst);
+    }
+
+    /// Under the lock: all sites jump to that arm.
+    pub(crate) fn publish(&self, mode: u8) {
+        self.mode.store(mode, Ordering::Release);
+    }
+
+    /// Whether the mode was sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.flags.has(Self::SEALED)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_sealed(&self) {
+        self.set_lent(false);
+        self.flags.set(Self::SEALED, true);
+    }
+
+    /// Whether an agent has set it for a while, and the program has asked for nothing since.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_lent(&self) -> bool {
+        self.flags.has(Self::LENT)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_lent(&self, lent: bool) {
+        self.flags.set(Self::LENT, lent);
+    }
+
+    /// Whether other threads may still take the arm of the mode before.
+    pub(crate) fn is_eventual(&self) -> bool {
+        self.flags.has(Self::EVENTUAL)
+    }
+
+    /// Under the lock.
+    pub(crate) fn set_eventual(&self, eventual: bool) {
+        self.flags.set(Self::EVENTUAL, eventual);
+    }
+}
+
+impl core::fmt::Debug for RawMode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StaticMode({} of {})", self.get(), self.count)
+    }
+}

@@ -1,0 +1,21 @@
+//! A table of operations as table entries and transactions see it.
+
+use super::mode::RawMode;
+
+/// A table of operations without its type: a mode, which is the number of the backend.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct RawOps(RawMode);
+
+impl RawOps {
+    /// The mode.
+    #[must_use]
+    pub const fn mode(&self) -> &RawMode {
+        &self.0
+    }
+
+    pub(crate) const fn of(mode: &RawMode) -> &RawOps {
+        // SAFETY: transparent.
+        unsafe { &*core::ptr::from_ref(mode).cast() }
+    }
+}

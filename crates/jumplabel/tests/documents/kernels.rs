@@ -1,0 +1,56 @@
+//! The kernels of docs/kernels.md, and what the README shows of one.
+
+use std::path::Path;
+
+use crate::desk::{block, printed, repository, scratch, write};
+
+/// The README's lines are lines of the kernel, in their order.
+pub fn part_of_the_tiny_kernel(lines: &str) {
+    let kernel = block("docs/kernels.md", "impl Machine for Hart").text;
+    let mut rest = kernel.lines().map(str::trim);
+    for line in lines.lines() {
+        let code = line.split(" //").next().unwrap();
+        assert!(rest.any(|other| other == code), "docs/kernels.md has no {code}, or not there");
+    }
+}
+
+/// The kernel of docs/kernels.md: built of its blocks, and booted.
+pub fn tiny_kernel(program: &str) {
+    let text = |words| block("docs/kernels.md", words).text;
+    // The checkout, by its own path: the size of the kernel depends on it.
+    let manifest = text("jumplabel-kernel = {").replace("../jumplabel/crates/jumplabel", env!("CARGO_MANIFEST_DIR"));
+    let manifest = manifest + "\n[workspace]\n";
+    // Not beside the README's crates: their directory of what was built has another name.
+    let directory = scratch("kernel-of-documents");
+    write(&directory.join("Cargo.toml"), &manifest);
+    let files = [(".cargo/config.toml", "[build]"), ("link.ld", "ENTRY(start)")];
+    files.iter().for_each(|(file, words)| write(&directory.join(file), &text(words)));
+    write(&directory.join("src/main.rs"), program);
+    build_and_boot(&text("cargo build --release\nqemu"), &directory);
+    let crates = printed("cargo tree --edges normal --prefix none 2>/dev/null | sed 's/ .*//' | sort -u", &directory);
+    assert_eq!(crates, "jumplabel\njumplabel-kernel\ntiny\n");
+    let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
+    let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
+    // 20,450 before flips looked at what is there and asked whether it can be read.
+    assert!(bytes.is_some_and(|bytes: usize| bytes <= 22_100), "more code than before: {sections}");
+}
+
+/// The one in C, which lies beside the repository.
+pub fn tiny_kernel_in_c(program: &str) {
+    let directory = scratch("kernel-in-c-of-documents").join("tiny");
+    write(&directory.join("tiny.c"), program);
+    write(&directory.join("link.ld"), &block("docs/kernels.md", "ENTRY(start)").text);
+    let beside = directory.with_file_name("jumplabel");
+    if !beside.exists() {
+        std::os::unix::fs::symlink(repository("."), beside).unwrap();
+    }
+    build_and_boot(&block("docs/kernels.md", "--features kernel-alone").text, &directory);
+}
+
+/// The last command boots.
+fn build_and_boot(commands: &str, directory: &Path) {
+    let (build, boot) = commands.trim_end().rsplit_once('\n').expect("commands");
+    build.lines().for_each(|line| drop(printed(line, directory)));
+    let said = printed(&format!("timeout 60 {boot}"), directory).replace('\r', "");
+    assert!(said.ends_with("off\non\n"), "{said}");
+}
