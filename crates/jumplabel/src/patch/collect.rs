@@ -1,7 +1,7 @@
 //! What a plan has for all sites of an object, whosever they are.
 
 use super::patchable::{Comparison, in_fork, nothing, of};
-use super::plan::Plan;
+use super::plan::{Manner, Plan};
 use super::purpose::Purpose;
 use super::site_change;
 use crate::error::Error;
@@ -18,12 +18,12 @@ impl Plan {
         purpose: Purpose,
         held: &Held<Objects>,
     ) -> Result<(), Error> {
-        self.lenient = true;
+        self.manner = Manner::AsFarAsPossible;
         self.changes.reserve(object.table().len(), held.platform())?;
         let otherwise = if purpose == Purpose::CatchUp { in_fork } else { nothing };
         for (entry, address) in index::sound(object, held) {
             if readable::hidden(entry).is_some() {
-                self.skipped = true;
+                self.findings.skipped = true;
                 continue;
             }
             // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
@@ -31,14 +31,14 @@ impl Plan {
             // SAFETY: the same.
             let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, otherwise) };
             let Ok(compared) = compared else {
-                self.skipped = true;
+                self.findings.skipped = true;
                 continue;
             };
             // The next change of its patchable takes a shortcut.
             let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {
-                self.alternatives |= compared.change.is_some();
+                self.findings.alternatives |= compared.change.is_some();
                 continue;
             }
             if let Some(change) = compared.change.filter(|_| due) {

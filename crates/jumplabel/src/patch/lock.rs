@@ -70,7 +70,7 @@ impl Lock {
         let mut lock = unsafe { Lock::new(platform, token) };
         #[cfg(jumplabel_sites)]
         if platform.was_forked(&mut lock.platform_state) {
-            super::repair_after_fork(&mut lock);
+            super::objects::repair_after_fork(&mut lock);
         }
         #[cfg(jumplabel_sites)]
         if !REGISTERED.load(Ordering::Acquire) {

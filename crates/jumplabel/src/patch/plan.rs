@@ -47,100 +47,109 @@ pub(super) struct Plan {
     /// Which of them are of the longest [`Run`] whose sites change alike. Empty once they may have been sorted.
     run: Range<usize>,
     extents: List<Extent>,
+    pub(super) manner: Manner,
+    pub(super) findings: Findings,
+}
+
+/// What a plan does about sites that need not, or cannot, be changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// All sites change, or none.
+    Whole,
+    /// The same, but for sites that do what is wanted by a longer way: they stay.
+    WithoutShortcuts,
+    /// What cannot be changed stays.
+    AsFarAsPossible,
+}
+
+/// What a plan has met while it was made.
+pub(super) struct Findings {
     /// Some site loads its key, once the plan is carried out.
     loads: bool,
     /// All sites do what is wanted without the plan: each change is for a site that loads and shall fall through.
-    spare: bool,
+    can_load_instead: bool,
     /// Some sites could stay as they are, and do what is wanted by a longer way.
     shortcuts: bool,
-    /// They do.
-    without: bool,
-    /// What cannot be changed stays as it is.
-    pub(super) lenient: bool,
-    /// Why something was left out, then.
-    left_out: Option<Error>,
     /// Some site could not be looked at, or holds nothing that is known, and is not in the plan for that.
+    #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
     /// Alternatives that strayed are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
+    /// Why something was left out.
+    left_out: Option<Error>,
+}
+
+impl Findings {
+    const NONE: Findings = Findings {
+        loads: false,
+        can_load_instead: false,
+        shortcuts: false,
+        #[cfg(jumplabel_sites)]
+        skipped: false,
+        #[cfg(jumplabel_alternatives)]
+        alternatives: false,
+        left_out: None,
+    };
 }
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan {
-            changes: List::new(),
-            run: 0..0,
-            extents: List::new(),
-            loads: false,
-            spare: false,
-            shortcuts: false,
-            without: false,
-            lenient: false,
-            left_out: None,
-            skipped: false,
-            #[cfg(jumplabel_alternatives)]
-            alternatives: false,
-        }
+        Plan { changes: List::new(), run: 0..0, extents: List::new(), manner: Manner::Whole, findings: Findings::NONE }
     }
 
     pub(super) fn clear(&mut self) {
         self.changes.truncate(0);
         self.run = 0..0;
-        (self.loads, self.spare, self.shortcuts, self.without, self.lenient) = (false, false, false, false, false);
-        (self.left_out, self.skipped) = (None, false);
-        #[cfg(jumplabel_alternatives)]
-        {
-            self.alternatives = false;
-        }
+        (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
     /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
     pub(super) fn loads(&self) -> bool {
-        self.loads
+        self.findings.loads
     }
 
     /// Whether each site of the plan does what is wanted without it, by loading.
     pub(super) fn can_load_instead(&self) -> bool {
-        self.spare
+        self.findings.can_load_instead
     }
 
     /// The plan was refused, and its sites go on loading.
     pub(super) fn load_instead(&mut self) {
-        self.loads = true;
+        self.findings.loads = true;
     }
 
     /// The plan was refused, because there are threads that must not see it carried out: whether it goes on without what demands that.
     pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
         let all = self.changes.len();
-        if self.lenient {
+        if self.manner == Manner::AsFarAsPossible {
             self.retain(&|change| hand_over::steps_and_demand(change.code).1 < Demand::Unexecuted);
         }
-        self.left_out = Some(refusal).filter(|_| self.changes.len() < all);
-        self.left_out.is_some()
+        self.findings.left_out = Some(refusal).filter(|_| self.changes.len() < all);
+        self.findings.left_out.is_some()
     }
 
     /// Why the plan went on without some of its changes, if it did.
     #[cfg(jumplabel_sites)]
     pub(super) fn left_out(&self) -> Option<Error> {
-        self.left_out
+        self.findings.left_out
     }
 
     /// Whether some site is not in the plan although nobody knows that it is right.
     #[cfg(jumplabel_sites)]
     pub(super) fn has_skipped(&self) -> bool {
-        self.skipped
+        self.findings.skipped
     }
 
     /// Whether alternatives have to be brought back, too.
     #[cfg(jumplabel_alternatives)]
     pub(super) fn is_without_alternatives(&self) -> bool {
-        self.alternatives
+        self.findings.alternatives
     }
 
     /// Whether a plan without shortcuts would be another one.
     pub(super) fn has_shortcuts(&self) -> bool {
-        self.shortcuts
+        self.findings.shortcuts
     }
 
     /// The address of the first change.
@@ -148,14 +157,14 @@ impl Plan {
         self.changes.first().map(|change| change.address)
     }
 
-    /// The changes that carry out `requests`, those among them that make a way shorter only if `shortcuts`.
+    /// The changes that carry out `requests`, as `manner` says.
     pub(super) fn collect(
         &mut self,
         requests: &[Request<'_>],
-        shortcuts: bool,
+        manner: Manner,
         held: &Held<Objects>,
     ) -> Result<(), Error> {
-        (self.spare, self.without) = (true, !shortcuts);
+        (self.manner, self.findings.can_load_instead) = (manner, true);
         for object in object::all(held) {
             // The requests are in the order of the index.
             let mut place = 0;
@@ -212,6 +221,7 @@ impl Plan {
         setting: usize,
         purpose: Purpose,
     ) -> Result<(), (&'held Entry, usize)> {
+        let stays = self.manner == Manner::WithoutShortcuts;
         let mut at = 0;
         while let Some(entry) = entries.get(at) {
             // SAFETY: by the contract.
@@ -226,11 +236,11 @@ impl Plan {
                     (wanted, change) = (holds, None);
                 }
             } else {
-                self.loads |= site_change::loads(entry, wanted);
-                self.shortcuts |= can_stay && !self.without;
+                self.findings.loads |= site_change::loads(entry, wanted);
+                self.findings.shortcuts |= can_stay && !stays;
             }
-            self.spare &= change.is_none() || loads;
-            if can_stay & self.without {
+            self.findings.can_load_instead &= change.is_none() || loads;
+            if can_stay & stays {
                 change = None;
             }
             self.changes.extend(true, || change.take());

@@ -3,7 +3,10 @@
 use super::carry_out::refusal;
 #[cfg(jumplabel_sites)]
 use super::purpose::Purpose;
-use super::{Lock, TRANSACTION, Transaction, in_flight};
+#[cfg(jumplabel_sites)]
+use super::transaction::transaction;
+use super::transaction::{TRANSACTION, Transaction};
+use super::{Lock, in_flight};
 use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
@@ -41,7 +44,7 @@ pub fn prepare() -> Result<(), Error> {
     prepare_writer(1, &mut lock.platform_state)?;
     prepare_writer(usize::MAX, &mut lock.platform_state)?;
     #[cfg(jumplabel_sites)]
-    super::transaction(&mut [], &mut lock, &|_, plan, held| {
+    transaction(&mut [], &mut lock, &|_, plan, held| {
         object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
     })?;
     Ok(())

@@ -1,10 +1,11 @@
 //! Transactions in which no key, call or mode changes: sites are brought back to what their patchables say, or to the states that the
 //! compiler emits.
 
-#[cfg(jumplabel_sites)]
-use super::TRANSACTION;
 use super::purpose::Purpose;
-use super::{Lock, Outcome, Patchable, Request, locked, sync_again, transaction};
+#[cfg(jumplabel_sites)]
+use super::transaction::TRANSACTION;
+use super::transaction::transaction;
+use super::{Lock, Outcome, Patchable, Request, locked, sync_again};
 use crate::error::Error;
 use crate::platform::Visibility;
 #[cfg(jumplabel_sites)]

@@ -230,7 +230,7 @@ extern "C" fn told(start: usize, end: usize) {
     if end != 0 {
         return call::unload(&(start..end), &mut lock);
     }
-    super::catch_up_all(&mut lock);
+    super::objects::catch_up_all(&mut lock);
 }
 
 /// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.

@@ -1,0 +1,142 @@
+//! A transaction: from requests to published counts, or back to where all was.
+
+use core::time::Duration;
+
+use super::carry_out::carry_out;
+use super::in_flight::{self, InFlight};
+use super::plan::{self, Manner, Plan};
+use super::{Lock, Request, locked};
+use crate::error::Error;
+use crate::platform::{Guarded, Held, Objects, Patch, Visibility, Warnings, WriterKind};
+use crate::site::readable;
+
+/// What is kept between transactions, and what an unfinished one leaves.
+pub(super) struct Transaction {
+    pub(super) plan: Plan,
+    pub(super) in_flight: InFlight,
+}
+
+pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
+    Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
+
+/// What a flip did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Sites whose instruction was changed.
+    pub sites: usize,
+    /// Pages that they begin on.
+    pub pages: usize,
+    /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
+    pub primed: usize,
+    /// Sites of keys declared `or_load` that could do without loading and go on with it, because the system refused to patch them; see
+    /// [`OrLoadKey`](crate::OrLoadKey).
+    pub loading: usize,
+    /// What wrote; `None` if no site had to change.
+    pub writer: Option<WriterKind>,
+    /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
+    pub visibility: Visibility,
+    /// What went wrong without being an error.
+    pub warnings: Warnings,
+    /// From the moment at which the lock is held until the last protection is back.
+    pub time: Duration,
+}
+
+/// Carries out `requests`, all or nothing. Reorders them.
+#[inline(never)]
+pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
+    commit_locked(requests, &mut locked(requests)?)
+}
+
+/// [`commit`] for a caller that holds the lock.
+pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
+    let requests = plan::last_wins(requests);
+    let mut manner = Manner::Whole;
+    loop {
+        let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, manner, held));
+        let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
+        if !(refused && manner == Manner::Whole && TRANSACTION.get(&mut lock.patch).plan.has_shortcuts()) {
+            return outcome;
+        }
+        manner = Manner::WithoutShortcuts;
+    }
+}
+
+/// What the closure does. A closure that is called through a pointer may be in the program several times, with all that is inline in it.
+#[inline(never)]
+fn begin_all(requests: &mut [Request<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
+    requests.iter_mut().try_for_each(|request| request.begin(held))?;
+    plan.collect(requests, manner, held)
+}
+
+/// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.
+type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
+
+/// Collects, writes, and publishes or abandons.
+#[inline(never)]
+pub(super) fn transaction(
+    requests: &mut [Request<'_>],
+    lock: &mut Lock,
+    collect: &Collect<'_>,
+) -> Result<Outcome, Error> {
+    let platform = lock.platform();
+    let start = platform.now();
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
+    let (objects, held) = (&lock.objects, &mut lock.platform_state);
+    if let Some(address) = in_flight::stuck_at(plan) {
+        return Err(Error::RollbackFailed { address });
+    }
+    plan.clear();
+    readable::forget();
+    in_flight.begin(requests, platform)?;
+    let mut outcome = collect(requests, plan, objects).and_then(|()| {
+        requests.iter().for_each(Request::expose);
+        carry_out(plan, held)
+    });
+    match &mut outcome {
+        Ok(outcome) => {
+            in_flight.publishing(requests, platform);
+            // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever comes
+            // by a lock-free `inc` waits for it.
+            let loads = plan.loads();
+            if loads {
+                outcome.visibility = Visibility::Eventual;
+            } else if outcome.writer.is_none() {
+                outcome.visibility = sync_again(requests, held);
+            }
+            requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+            if loads {
+                outcome.visibility = sync_again(requests, held);
+            }
+            outcome.time = platform.now().saturating_sub(start);
+        }
+        Err(error) => {
+            // Other threads see what was undone without a core sync as they see what is done without one.
+            if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
+                requests.iter().for_each(|request| request.patchable.set_eventual(true));
+            }
+            // Requests behind one that was refused were not begun: `abandon` does nothing to them.
+            requests.iter().for_each(|request| request.patchable.abandon());
+        }
+    }
+    if let Err(Error::RollbackFailed { .. }) = outcome {
+        in_flight.stuck();
+        return outcome;
+    }
+    in_flight::done();
+    plan.shrink(platform);
+    outcome
+}
+
+/// Under the lock: whether all threads see the sites of these patchables as they are, at the latest by a core sync now.
+#[inline(never)]
+pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
+    if !requests.iter().any(|request| request.patchable.is_eventual()) {
+        return Visibility::Immediate;
+    }
+    if held.platform().core_sync(held).is_err() {
+        return Visibility::Eventual;
+    }
+    requests.iter().for_each(|request| request.patchable.set_eventual(false));
+    Visibility::Immediate
+}
