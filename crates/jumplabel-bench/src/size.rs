@@ -191,12 +191,15 @@ mod tests {
     #[test]
     fn modules_of_symbols() {
         for (symbol, expected) in [
-            ("_ZN9jumplabel8platform5linux5remap5Remap4copy17h0123456789abcdefE", "platform::linux::remap"),
+            (
+                "_ZN9jumplabel8platform5linux5write5remap5Remap4copy17h0123456789abcdefE",
+                "platform::linux::write::remap",
+            ),
             ("_ZN9jumplabel4sort9quicksort17h0123456789abcdefE", "sort"),
             ("_ZN9jumplabel5patch4plan5Edits7collect17h0123456789abcdefE", "patch::plan"),
             (
-                "_ZN94_$LT$jumplabel..platform..linux..mprotect..Mprotect$u20$as$u20$jumplabel..platform..Writer$GT$5write17h0123456789abcdefE",
-                "platform::linux::mprotect",
+                "_ZN101_$LT$jumplabel..platform..linux..write..mprotect..Mprotect$u20$as$u20$jumplabel..platform..Writer$GT$5write17h0123456789abcdefE",
+                "platform::linux::write::mprotect",
             ),
             ("_ZN4core5slice4sort8unstable7ipnsort17h0123456789abcdefE", "(core)"),
             ("_ZN9jumplabel5patch5write28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "patch"),

@@ -251,9 +251,9 @@ fn size() {
             ensure((0.95..=1.02).contains(&(named / code)), "functions that no module has")?;
             for module in [
                 "sort",
-                "platform::linux::remap",
-                "platform::linux::mprotect",
-                "platform::linux::procmem",
+                "platform::linux::write::remap",
+                "platform::linux::write::mprotect",
+                "platform::linux::write::procmem",
                 "patch::plan",
             ] {
                 let found =

@@ -22,7 +22,7 @@ const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
 const RECORD: &str = include_str!("../src/key_record/declaration.rs");
 const READER: &str = include_str!("builds/binary.rs");
-const NOTE: &str = include_str!("../src/platform/linux/note.rs");
+const NOTE: &str = include_str!("../src/platform/linux/instance/note.rs");
 
 /// A text, its name, and what must be in it.
 type Check = (&'static str, &'static str, String);

@@ -1,6 +1,6 @@
 //! The process-wide lock, over a model of the futex call: one queue for all sleepers.
 
-#[path = "../../../crates/jumplabel/src/platform/linux/mutex.rs"]
+#[path = "../../../crates/jumplabel/src/platform/linux/instance/mutex.rs"]
 #[allow(dead_code)] // Nobody gives up here.
 mod mutex;
 

@@ -7,7 +7,7 @@
 //!                                                        ▼
 //!                                           spec: the same operations one after another, in plain numbers
 //!
-//!   platform/linux/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
+//!   platform/linux/instance/mutex.rs ─ as it stands ────► exclusion: over a model of the futex call
 //!   trace/counting.rs ─── as it stands ────► readers: lists of probes that are taken away and freed
 //! ```
 //!

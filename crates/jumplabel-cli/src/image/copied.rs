@@ -5,7 +5,7 @@ use object::{Object, ReadCache, elf};
 use super::{Reader, Segment};
 
 /// Where the copies begin, by the program headers: an executable segment behind the linker's that holds the table for unwinders, or the
-/// program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/segments.rs).
+/// program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/loader/segments.rs).
 pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, has_stack: bool) -> Option<u64> {
     let holds_headers = |segment: &Segment| headers.checked_sub(segment.offset).is_some_and(|at| at < segment.in_file);
     let holds_unwinders = |segment: &Segment| unwinders.is_some_and(|address| segment.place(address, 1).is_some());

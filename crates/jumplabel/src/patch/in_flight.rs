@@ -12,7 +12,7 @@
 //! The phase is a part of the instance's `Runtime`. Whoever takes the lock puts things right in all instances of the library. The lists
 //! that are needed for that are in memory of the instance's own: the stack of the thread that flipped may be gone.
 //!
-//! `fork` waits for the lock (`platform::linux::fork` has the exceptions), so its child never sees a phase. If a process was forked
+//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase. If a process was forked
 //! in another way, the phase alone is not enough: see `repair_after_fork`.
 
 use core::sync::atomic::Ordering;
@@ -20,13 +20,12 @@ use core::sync::atomic::Ordering;
 use super::plan::Plan;
 use super::schedule::Schedule;
 use super::site_change::SiteChange;
-use super::transaction::{TRANSACTION, Transaction};
 use super::{Lock, Request, undo};
 use crate::error::Error;
 use crate::format::process;
-use crate::platform::Platform;
 use crate::platform::instances::{NOTHING, RUNTIME};
 use crate::platform::list::List;
+use crate::platform::{Guarded, Patch, Platform};
 use crate::site::object;
 
 const COLLECTING: u32 = 1;
@@ -38,6 +37,15 @@ const _: () = assert!(PUBLISHING < process::FORCED);
 fn set_phase(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }
+
+/// What is kept between transactions, and what an unfinished one leaves.
+pub(super) struct Transaction {
+    pub(super) plan: Plan,
+    pub(super) in_flight: InFlight,
+}
+
+pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
+    Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
 
 /// The requests of the transaction.
 pub(super) struct InFlight(List<Request<'static>>);

@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
+use super::in_flight::TRANSACTION;
 use super::purpose::Purpose;
-use super::transaction::{TRANSACTION, transaction};
+use super::transaction::transaction;
 use super::{Lock, Outcome};
 use crate::error::Error;
 use crate::format::{Object, Runtime};

@@ -1,11 +1,11 @@
 //! Work of the first flip that a program can have done before it.
 
 use super::carry_out::refusal;
+use super::in_flight::{TRANSACTION, Transaction};
 #[cfg(jumplabel_sites)]
 use super::purpose::Purpose;
 #[cfg(jumplabel_sites)]
 use super::transaction::transaction;
-use super::transaction::{TRANSACTION, Transaction};
 use super::{Lock, in_flight};
 use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};

@@ -1,9 +1,9 @@
 //! Transactions in which no key, call or mode changes: sites are brought back to what their patchables say, or to the states that the
 //! compiler emits.
 
-use super::purpose::Purpose;
 #[cfg(jumplabel_sites)]
-use super::transaction::TRANSACTION;
+use super::in_flight::TRANSACTION;
+use super::purpose::Purpose;
 use super::transaction::transaction;
 use super::{Lock, Outcome, Patchable, Request, locked, sync_again};
 use crate::error::Error;

@@ -1,46 +1,12 @@
 //! A transaction: from requests to published counts, or back to where all was.
 
-use core::time::Duration;
-
 use super::carry_out::carry_out;
-use super::in_flight::{self, InFlight};
+use super::in_flight::{self, TRANSACTION, Transaction};
 use super::plan::{self, Manner, Plan};
-use super::{Lock, Request, locked};
+use super::{Lock, Outcome, Request, locked};
 use crate::error::Error;
-use crate::platform::{Guarded, Held, Objects, Patch, Visibility, Warnings, WriterKind};
+use crate::platform::{Held, Objects, Visibility};
 use crate::site::readable;
-
-/// What is kept between transactions, and what an unfinished one leaves.
-pub(super) struct Transaction {
-    pub(super) plan: Plan,
-    pub(super) in_flight: InFlight,
-}
-
-pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
-    Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
-
-/// What a flip did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// Sites whose instruction was changed.
-    pub sites: usize,
-    /// Pages that they begin on.
-    pub pages: usize,
-    /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
-    pub primed: usize,
-    /// Sites of keys declared `or_load` that could do without loading and go on with it, because the system refused to patch them; see
-    /// [`OrLoadKey`](crate::OrLoadKey).
-    pub loading: usize,
-    /// What wrote; `None` if no site had to change.
-    pub writer: Option<WriterKind>,
-    /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
-    pub visibility: Visibility,
-    /// What went wrong without being an error.
-    pub warnings: Warnings,
-    /// From the moment at which the lock is held until the last protection is back.
-    pub time: Duration,
-}
 
 /// Carries out `requests`, all or nothing. Reorders them.
 #[inline(never)]

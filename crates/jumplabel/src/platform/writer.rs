@@ -10,7 +10,7 @@
 //!   Writer        opened for extents by Platform::open, for a Body of work; stores, and does core sync
 //!      │          WriterKind: which one; WriterList: which to try, in order, for a transaction of this Summary
 //!      ▼
-//!   pwrite, mprotect and stores, mremap: a system's own                  platform/linux/procmem.rs, mprotect.rs, remap.rs
+//!   pwrite, mprotect and stores, mremap: a system's own                  platform/linux/write/procmem.rs, mprotect.rs, remap.rs
 //!      │
 //!      ▼
 //!   WriteReport   when other threads see it, and what went wrong; or a Failure

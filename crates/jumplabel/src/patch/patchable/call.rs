@@ -1,8 +1,8 @@
 //! Static calls as patchables: a change is the address of the new target, or 0 for the default, and so is a setting.
 
-use super::{Effect, Patchable};
 #[cfg(jumplabel_sites)]
-use super::{Lock, OptionalKind};
+use super::OptionalKind;
+use super::{Effect, Patchable};
 use crate::error::Error;
 use crate::format::{Entry, JUMP};
 use crate::platform::{Held, Objects};
@@ -16,7 +16,7 @@ use {
     super::{Comparison, Wanted},
     crate::arch::{Arch, Code, Kind, Native, State},
     crate::format::{CALL_SITE, Runtime},
-    crate::patch::{Request, commit_locked},
+    crate::patch::Request,
     crate::site::index,
     core::ops::Range,
 };
@@ -164,23 +164,20 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// Leads static calls that lead into an object to their defaults, because the object goes. If that is refused, a call is left as it
-/// is: there is no caller to tell.
+/// The request that brings a static call which leads into `addresses` to its default; of the call after `skipped` others.
 #[cfg(jumplabel_sites)]
-pub(super) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
-    let mut refused = 0;
-    // Few calls ever lead into another object: one after the other.
-    while let Some(call) = leading_into(addresses, refused, &lock.objects) {
-        refused += usize::from(commit_locked(&mut [Request::new(call, UNLOADED)], lock).is_err());
-    }
-}
-
-/// Number `behind` of those calls.
-#[cfg(jumplabel_sites)]
-fn leading_into(addresses: &Range<usize>, behind: usize, held: &Held<Objects>) -> Option<&'static RawCall> {
+pub(in crate::patch) fn go_home(
+    addresses: &Range<usize>,
+    skipped: usize,
+    held: &Held<Objects>,
+) -> Option<Request<'static>> {
     let entries = object::runtimes(held).flat_map(Runtime::objects).flat_map(|object| index::sound(object, held));
     // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
     let call =
         |(entry, address): (&Entry, usize)| (entry.kind() == JUMP).then(|| unsafe { &*(address as *const RawCall) });
-    entries.filter_map(call).filter(|call| addresses.contains(&call.target())).nth(behind)
+    entries
+        .filter_map(call)
+        .filter(|call| addresses.contains(&call.target()))
+        .nth(skipped)
+        .map(|call| Request::new(call, UNLOADED))
 }

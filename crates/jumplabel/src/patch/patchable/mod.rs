@@ -46,12 +46,13 @@ use crate::arch::Code;
 use crate::error::Error;
 use crate::format::Entry;
 use crate::platform::{Held, Objects, Visibility};
+#[cfg(jumplabel_sites)]
+pub(super) use call::go_home;
 pub(crate) use comparison::{Comparison, Wanted};
 pub(super) use comparison::{complaint, nothing};
 pub(crate) use lent::{LENT, LentKey, RETURNED};
 #[cfg(jumplabel_sites)]
 use {
-    super::Lock,
     crate::arch::{Kind, State},
     crate::format::{BRANCH, NAKED, PREFIX},
     crate::platform::RUNTIME,
@@ -185,7 +186,7 @@ impl OptionalKind {
         if OptionalKind::all().all(|other| other.kind != self.kind) {
             self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
             OPTIONAL.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
-            RUNTIME.set_tell(told);
+            RUNTIME.set_tell(super::told);
         }
     }
 
@@ -220,17 +221,6 @@ fn examine_all(
 ) -> Result<(), Error> {
     object::all(held)
         .try_for_each(|object| index::entries(object, patchable.address(), held)?.iter().try_for_each(examine))
-}
-
-/// For another instance of the library, which calls it by [`Runtime::tell`](crate::format::Runtime). The lock is held.
-#[cfg(jumplabel_sites)]
-extern "C" fn told(start: usize, end: usize) {
-    // SAFETY: whoever tells has borrowed nothing that the lock stands for.
-    let mut lock = unsafe { Lock::borrowed() };
-    if end != 0 {
-        return call::unload(&(start..end), &mut lock);
-    }
-    super::objects::catch_up_all(&mut lock);
 }
 
 /// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.

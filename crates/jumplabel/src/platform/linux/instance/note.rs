@@ -16,10 +16,10 @@
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 
-use super::libc;
-use super::segments::{PT_NOTE, Segments};
 use crate::format::{MAGIC, Runtime, VERSION};
 use crate::platform::instances::RUNTIME;
+use crate::platform::linux::libc;
+use crate::platform::linux::loader::segments::{PT_NOTE, Segments};
 
 /// What the note leads to. A Rust `dylib` exports [`RUNTIME`] itself, which then has no address at link time.
 #[cfg(jumplabel_sites)]
@@ -89,7 +89,7 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
 
 /// Whether the object that `address` lies in has a record, registered or not. Calls the dynamic loader.
 #[cfg(jumplabel_sites)]
-pub(super) fn has_record(mut address: usize) -> bool {
+pub(crate) fn has_record(mut address: usize) -> bool {
     // SAFETY: as above.
     unsafe { libc::dl_iterate_phdr(look_for_record, (&raw mut address).cast()) != 0 }
 }

@@ -20,9 +20,10 @@ use rustix::fs::OFlags;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
-use super::procfs::open;
-use super::{Open, bti, libc, pages, sync};
+use super::{Open, bti, sync};
 use crate::error::Refusal;
+use crate::platform::linux::procfs::open;
+use crate::platform::linux::{PLATFORM, libc, pages};
 use crate::platform::list::List;
 use crate::platform::{Body, Extent, Failure, Held, Write, Writer};
 
@@ -89,7 +90,7 @@ impl Remap {
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
                 // First of all: a copy that is made below must be on the list, or nobody would unmap it.
                 let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
-                self.runs.push(run, &super::PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
+                self.runs.push(run, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
                 if let Some(run) = self.runs().last_mut() {
                     run.forward = file.copy(start, bytes)?;
                     run.backward = file.copy(start, bytes)?;
@@ -181,7 +182,7 @@ impl Drop for Remap {
         for run in self.runs() {
             run.unmap();
         }
-        self.runs.free(&super::PLATFORM);
+        self.runs.free(&PLATFORM);
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 use rustix::thread::gettid;
 
-use super::libc;
+use crate::platform::linux::libc;
 
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;

@@ -8,7 +8,7 @@
 
 use core::ffi::c_int;
 
-use super::libc;
+use crate::platform::linux::libc;
 
 /// Off, before the lock is taken; what was before.
 pub(super) fn disable() -> c_int {

@@ -1,8 +1,8 @@
 //! Notes that lead to a runtime, and notes that lead nowhere, in an object that the tests make.
 
-use super::super::libc::Phdr;
 use super::{HEAD, MAGIC, NAME, PT_NOTE, Segments, VERSION, is_of_record, notes, runtime_at, runtime_of};
 use crate::format::Runtime;
+use crate::platform::linux::libc::Phdr;
 use core::mem::offset_of;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use std::vec::Vec;

@@ -22,7 +22,7 @@ static FAILED: AtomicU8 = AtomicU8::new(0);
 
 /// Has a writer pass the self-test, once.
 #[inline(never)]
-pub(super) fn pass(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
+pub(crate) fn pass(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     let bit = 1 << kind as u8;
     if PASSED.load(Ordering::Relaxed) & bit != 0 {
         return Ok(());

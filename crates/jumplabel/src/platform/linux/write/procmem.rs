@@ -10,9 +10,10 @@ use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::{pread, pwrite};
 
-use super::procfs::open;
-use super::{Open, caches, events, pages, sync};
+use super::{Open, caches, events, sync};
 use crate::error::Refusal;
+use crate::platform::linux::pages;
+use crate::platform::linux::procfs::open;
 use crate::platform::{Body, Extent, Failure, Held, Write, Writer};
 
 pub(super) struct Procmem {

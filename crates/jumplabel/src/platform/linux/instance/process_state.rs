@@ -21,13 +21,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use super::mutex::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
-use super::{cancellation, libc, note, pages, signals};
+use super::{cancellation, note, signals};
 use crate::format::{Runtime, process};
 use crate::platform::Token;
 use crate::platform::instances::{GONE, LISTED, RUNTIME, UNLISTED};
+use crate::platform::linux::{libc, pages};
 
 #[repr(C)]
-pub(super) struct ProcessState {
+pub(crate) struct ProcessState {
     wiped: NonNull<Wiped>,
     runtimes: AtomicPtr<Runtime>,
     /// How often the lock was taken over from a thread that was about to fork.
@@ -85,7 +86,7 @@ impl ProcessState {
 
     /// Releases what [`take`](Self::take) took.
     #[inline(never)]
-    pub(super) fn release(&self, token: Token) {
+    pub(crate) fn release(&self, token: Token) {
         self.wiped().lock.release(token[1] as u32);
         go_back(token);
     }
@@ -149,13 +150,13 @@ impl ProcessState {
     }
 
     /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. True once.
-    pub(super) fn needs_repair(&self) -> bool {
+    pub(crate) fn needs_repair(&self) -> bool {
         let consistent = &self.wiped().consistent;
         consistent.load(Ordering::Relaxed) == 0 && consistent.swap(1, Ordering::Relaxed) == 0
     }
 
     /// Under the lock: the list of instances, with this one on it.
-    pub(super) fn runtimes(&self) -> *const Runtime {
+    pub(crate) fn runtimes(&self) -> *const Runtime {
         self.list(&RUNTIME);
         self.runtimes.load(Ordering::Acquire)
     }
@@ -217,7 +218,7 @@ fn go_back([mask, rest]: Token) {
 }
 
 /// The state of this process; makes it, if there is none yet. `None` without memory.
-pub(super) fn get() -> Option<&'static ProcessState> {
+pub(crate) fn get() -> Option<&'static ProcessState> {
     // SAFETY: a state stays for ever.
     if let Some(state) = unsafe { RUNTIME.process_state.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
         return Some(state);
@@ -256,7 +257,7 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
 
 /// Looks for another instance and joins it. This instance's first constructor calls it. Returns whether some instance stays, and has the
 /// handlers of fork and exit for all.
-pub(super) fn announce() -> bool {
+pub(crate) fn announce() -> bool {
     RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();
     let state = other.and_then(|other| agree(other, None));
@@ -278,7 +279,7 @@ pub(super) fn announce() -> bool {
 }
 
 /// Takes this instance off the list, because its last object goes. The lock is held.
-pub(super) fn unlist() {
+pub(crate) fn unlist() {
     let Some(state) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();
     RUNTIME.change_membership(LISTED, GONE);

@@ -3,8 +3,8 @@
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::libc;
 use crate::platform::WriterKind;
+use crate::platform::linux::libc;
 
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
@@ -28,12 +28,12 @@ pub(super) fn writer() -> Option<WriterKind> {
 }
 
 /// Forces `kind` from now on.
-pub(super) fn set(kind: Option<WriterKind>) {
+pub(crate) fn set(kind: Option<WriterKind>) {
     FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
 }
 
 /// Asks the environment, unless the program has said what it wants.
-pub(super) fn read_environment() {
+pub(crate) fn read_environment() {
     if FORCED.load(Ordering::Relaxed) == UNKNOWN {
         FORCED.store(from_environment(), Ordering::Relaxed);
     }

@@ -21,9 +21,10 @@
 use rustix::mm::MprotectFlags;
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
-use super::{Open, bti, caches, events, pages, readable, sync};
+use super::{Open, bti, caches, events, readable, sync};
 use crate::arch;
 use crate::error::Refusal;
+use crate::platform::linux::{PLATFORM, pages};
 use crate::platform::list::{self, List};
 use crate::platform::{Body, Extent, Failure, Guarded, Held, SPAN_GAP_PAGES, Write, Writer};
 
@@ -47,12 +48,12 @@ static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), opened: O
 
 /// Closes what is still open: because closing was refused, or because this process was forked from one that had it open. False if
 /// something stays open.
-pub(super) fn close_remaining(held: &mut Held) -> bool {
+pub(crate) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
 /// What lies in `addresses` is about to be unmapped. At the next flip something else may lie there, so drop what is known of it.
-pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
+pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
     spans.keep(&|span| is_other(span.start, span.end));
@@ -60,10 +61,10 @@ pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
 }
 
 /// This instance of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
-pub(super) fn stop(held: &mut Held) {
+pub(crate) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
-        spans.list.free(&super::PLATFORM);
+        spans.list.free(&PLATFORM);
     }
 }
 
@@ -131,7 +132,7 @@ struct Spans {
 impl Spans {
     #[inline(never)]
     fn push(&mut self, span: Span) -> Result<(), Refusal> {
-        self.list.push(span, &super::PLATFORM).map_err(|_| rustix::io::Errno::NOMEM.into())
+        self.list.push(span, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
     /// The spans that cover `extents`, in their mappings.

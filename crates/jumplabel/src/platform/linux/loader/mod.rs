@@ -1,17 +1,21 @@
 //! What the dynamic loader knows, and keeps. A static program has no loader, and unloads nothing.
 
+#[cfg(jumplabel_short_engine)]
+pub(super) mod abort;
+#[cfg(any(target_arch = "aarch64", test))]
+mod guarded;
+pub(super) mod segments;
+
 use core::ffi::CStr;
 
-#[cfg(target_arch = "aarch64")]
-use super::bti;
-use super::libc;
-use super::segments::Segments;
 use crate::platform::Place;
+use crate::platform::linux::libc;
+use segments::Segments;
 
 /// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) fn keep_loaded(address: usize) -> bool {
-    use super::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
+    use crate::platform::linux::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
     // SAFETY: the name is the loader's own.
     info(address).is_some_and(|info| unsafe { !dlopen(info.file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE).is_null() })
 }
@@ -36,7 +40,7 @@ pub(super) fn file(address: usize) -> Option<&'static CStr> {
 fn info(address: usize) -> Option<libc::DlInfo> {
     let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
     // SAFETY: the loader finds out whether it knows the address.
-    unsafe { super::libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 }.then_some(info)
+    unsafe { libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 }.then_some(info)
 }
 
 #[cfg(target_feature = "crt-static")]
@@ -79,7 +83,7 @@ pub(super) fn place(address: usize) -> Place {
         let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
         let in_program = first && (cfg!(target_env = "musl") || nameless);
         #[cfg(target_arch = "aarch64")]
-        let guarded = bti::is_guarded(segments);
+        let guarded = guarded::is_guarded(segments);
         #[cfg(not(target_arch = "aarch64"))]
         let guarded = false;
         let words = [info.addr, info.headers as usize, usize::from(info.count)];

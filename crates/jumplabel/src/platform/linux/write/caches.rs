@@ -14,7 +14,7 @@ pub(super) fn maintain(writes: &[Write]) {
     for write in writes {
         const CACHEFLUSH: core::ffi::c_long = 0x0f_0002; // __ARM_NR_cacheflush: from, to, no flags
         // SAFETY: changes nothing but caches. It cannot fail for text that is mapped.
-        unsafe { super::libc::syscall(CACHEFLUSH, write.address, write.address + write.bytes().len(), 0) };
+        unsafe { libc::syscall(CACHEFLUSH, write.address, write.address + write.bytes().len(), 0) };
         events::log(Event::Act(arch::Act::Invalidate(write.address)));
     }
     arch::maintain(writes.iter().map(|write| write.address), Native::caches(), |act| {

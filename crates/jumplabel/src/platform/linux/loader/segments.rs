@@ -1,11 +1,11 @@
 //! The segments of a loaded object, as the dynamic loader tells them. We do not read the ELF header in memory: tools that rewrite
 //! binaries (patchelf) move it and the program headers, and then something else, or nothing, is in its old place.
 
-use super::libc;
 use crate::platform::Image;
 use crate::platform::bounds::join;
+use crate::platform::linux::libc;
 
-pub(super) const PT_NOTE: u32 = 4;
+pub(crate) const PT_NOTE: u32 = 4;
 const PT_LOAD: u32 = 1;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PT_GNU_STACK: u32 = 0x6474_e551;
@@ -14,7 +14,7 @@ const PF_R: u32 = 4;
 
 /// An object's program headers, and how far it was loaded from the addresses in them.
 #[derive(Clone, Copy)]
-pub(super) struct Segments<'a> {
+pub(crate) struct Segments<'a> {
     base: usize,
     headers: &'a [libc::Phdr],
 }
@@ -22,13 +22,13 @@ pub(super) struct Segments<'a> {
 impl<'a> Segments<'a> {
     /// # Safety
     /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped: the result reads there.
-    pub(super) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
+    pub(crate) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
         Segments { base, headers }
     }
 
     /// # Safety
     /// From `dl_iterate_phdr`, during the call.
-    pub(super) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
+    pub(crate) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
         // SAFETY: the loader has mapped the segments, and says where their headers are.
         unsafe {
             let headers = match info.headers.is_null() {
@@ -40,7 +40,7 @@ impl<'a> Segments<'a> {
     }
 
     /// The bounds in memory of the segments of one type.
-    pub(super) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
+    pub(crate) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
         let base = self.base;
         self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
             let start = base.wrapping_add(header.p_vaddr);
@@ -49,7 +49,7 @@ impl<'a> Segments<'a> {
     }
 
     /// Where the byte at `offset` in the object's file lies.
-    pub(super) fn address_of(&self, offset: usize) -> Option<usize> {
+    pub(crate) fn address_of(&self, offset: usize) -> Option<usize> {
         self.of_type(PT_LOAD).find_map(|(header, start, _)| {
             let into = offset.checked_sub(header.p_offset)?;
             (into < header.p_filesz).then(|| start.wrapping_add(into))
@@ -58,25 +58,25 @@ impl<'a> Segments<'a> {
 
     /// Whether `bytes` bytes at `address` can be read.
     #[inline(never)]
-    pub(super) fn holds(&self, address: usize, bytes: usize) -> bool {
+    pub(crate) fn holds(&self, address: usize, bytes: usize) -> bool {
         let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
         self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
     }
 
     /// The words at `address`, if they can be read.
-    pub(super) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
+    pub(crate) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
         // SAFETY: mapped and readable, by the contract of `new`.
         self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
     }
 
     /// The pointer at `address`, if it can be read.
-    pub(super) fn pointer(&self, address: usize) -> Option<usize> {
+    pub(crate) fn pointer(&self, address: usize) -> Option<usize> {
         // SAFETY: as above.
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 
     /// Where the first segment begins, and the last one ends.
-    pub(super) fn bounds(&self) -> Option<(usize, usize)> {
+    pub(crate) fn bounds(&self) -> Option<(usize, usize)> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
 
@@ -105,7 +105,7 @@ impl<'a> Segments<'a> {
 ///
 /// # Safety
 /// They are 0, or the object is still loaded.
-pub(super) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
+pub(crate) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
     if headers == 0 {
         return None;
     }

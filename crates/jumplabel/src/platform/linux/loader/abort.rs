@@ -3,8 +3,8 @@
 
 use core::fmt::Write;
 
-use super::{libc, loader};
 use crate::error::Error;
+use crate::platform::linux::{libc, loader};
 
 /// A line on standard error, which is cut if it is too long.
 struct Line {

@@ -11,11 +11,12 @@ use core::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
-use super::procfs::{is_procfs, open, open_at};
-use super::{events, pages};
+use super::events;
 use crate::arch::{Act, Machine, Native};
 use crate::error::Refusal;
 use crate::platform::Visibility;
+use crate::platform::linux::procfs::{is_procfs, open, open_at};
+use crate::platform::linux::{libc, pages};
 
 /// Whether a core sync since the last [`reset`] was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
@@ -23,12 +24,12 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
 /// Before the first write of a transaction.
-pub(super) fn reset() {
+pub(crate) fn reset() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
 /// Registers this process, so that its first core sync need not. Costs milliseconds if there are several threads.
-pub(super) fn register() -> Result<(), Refusal> {
+pub(crate) fn register() -> Result<(), Refusal> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
 }
 
@@ -50,13 +51,13 @@ pub(super) fn visibility() -> Visibility {
 }
 
 /// Whether the last core sync was not refused.
-pub(super) fn is_synced() -> bool {
+pub(crate) fn is_synced() -> bool {
     SYNCED.load(Ordering::Relaxed)
 }
 
 /// Makes all other threads serialise.
 #[inline(never)]
-pub(super) fn core_sync() -> Result<(), Refusal> {
+pub(crate) fn core_sync() -> Result<(), Refusal> {
     let done = serialise_others();
     SYNCED.store(done.is_ok(), Ordering::Relaxed);
     if done.is_err() {
@@ -88,7 +89,7 @@ fn serialise_others() -> Result<(), Refusal> {
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
     // SAFETY: a range that the kernel ignores, and no flags: all threads.
-    unsafe { super::libc::syscall(SYS_RISCV_FLUSH_ICACHE, 0_usize, 0_usize, 0_usize) == 0 }
+    unsafe { libc::syscall(SYS_RISCV_FLUSH_ICACHE, 0_usize, 0_usize, 0_usize) == 0 }
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -162,7 +163,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
         }
         PENDING.fetch_add(1, Ordering::Relaxed);
         // SAFETY: tgkill with three integers.
-        if unsafe { super::libc::syscall(super::libc::SYS_TGKILL, process, thread, signal) } != 0 {
+        if unsafe { libc::syscall(libc::SYS_TGKILL, process, thread, signal) } != 0 {
             PENDING.fetch_sub(1, Ordering::Relaxed);
             if !has_ended(&tasks, entry.file_name())? {
                 return Err(rustix::io::Errno::PERM);

@@ -8,7 +8,8 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::{libc, process_state};
+use super::process_state;
+use crate::platform::linux::libc;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
@@ -17,7 +18,7 @@ pub(super) fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-pub(super) fn register() {
+pub(crate) fn register() {
     // If there is no memory for the handlers, a constructor cannot report that; a child then puts its sites right by itself.
     // SAFETY: this instance is never unloaded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };

@@ -1,46 +1,12 @@
-//! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has
-//! `PROT_BTI` must meet an instruction that says it is a target. A change of protection takes `PROT_BTI` away unless it asks for it
-//! again. The kernel has no cheap way to say that it was there: neither its map nor `PROCMAP_QUERY` tells, and smaps walks all pages
-//! before those that are asked for.
-//!
-//! But we know who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
-//! interpreter, the kernel then sets `PROT_BTI` for its code (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and
-//! later sets it for every object that it loads; musl does not.
+//! Whether the code of an object is guarded: its property note, and what loads it (`write/bti.rs` has the whole story).
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
-use rustix::mm::MprotectFlags;
-
-/// What the protection of text at `address` has besides. The lock is held.
-#[cfg(all(target_arch = "aarch64", jumplabel_sites))]
-pub(super) fn protection(address: usize) -> MprotectFlags {
-    use crate::format::{GUARDED, Runtime};
-    use crate::platform::instances;
-
-    /// arch/arm64/include/uapi/asm/mman.h.
-    const PROT_BTI: u32 = 0x10;
-    let runtimes = super::process_state::get().map_or(core::ptr::null(), super::process_state::ProcessState::runtimes);
-    // SAFETY: the instances of this process, under the lock.
-    let guarded = unsafe { instances::from(runtimes) }
-        .flat_map(Runtime::objects)
-        .filter(|object| object.has(GUARDED))
-        .any(|object| {
-            // SAFETY: an object of the list is loaded.
-            unsafe { super::segments::image(object.place()) }.is_some_and(|image| image.contains_code(address, 1))
-        });
-    MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
-}
-
-/// What the protection of text at `address` has besides: nothing, on other instruction sets.
-#[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
-pub(super) const fn protection(_address: usize) -> MprotectFlags {
-    MprotectFlags::empty()
-}
 
 /// Whether the code of an object is guarded. Asked once, when it is registered.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
-    use super::libc::getauxval;
+    use crate::platform::linux::libc::getauxval;
     const AT_HWCAP2: core::ffi::c_ulong = 26;
     const HWCAP2_BTI: core::ffi::c_ulong = 1 << 17;
 
@@ -102,8 +68,8 @@ fn property(segments: Segments<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::libc::Phdr;
     use super::{Segments, property};
+    use crate::platform::linux::libc::Phdr;
     use proptest::prelude::{any, proptest};
     use std::vec::Vec;
 

@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use rustix::ioctl;
 use rustix::mm::MprotectFlags;
 
-use super::procfs::{is_procfs, open};
 use crate::error::Refusal;
+use crate::platform::linux::procfs::{is_procfs, open};
 
 /// What text is taken for if the system does not say.
 pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
@@ -112,7 +112,7 @@ impl Maps {
 
 /// Whether code is mapped at `address`. True if the system does not say: without /proc, and if an emulator shows its own mappings,
 /// in which not even this function is code.
-pub(super) fn is_code(address: usize) -> bool {
+pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     let lacks_code = |address| match maps.find(address, &mut []) {
         Ok(mapping) => !mapping.is_text(),

@@ -5,14 +5,14 @@
 
 use core::mem::MaybeUninit;
 
-use super::libc;
+use crate::platform::linux::libc;
 
 /// What [`block`] returns if the system refuses, and [`restore`] does nothing for: no thread has SIGKILL in its mask.
 pub(super) const REFUSED: u64 = 1 << 8;
 
 /// Blocks them; the mask to go back to, or [`REFUSED`].
 #[inline(never)]
-pub(super) fn block() -> u64 {
+pub(crate) fn block() -> u64 {
     let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];
     // SAFETY: both sets are as large as the C library's, which fills them. Of `old` one word is read: 64 signals; the rest is padding.
     unsafe {
@@ -27,7 +27,7 @@ pub(super) fn block() -> u64 {
 
 /// Goes back to `mask`.
 #[inline(never)]
-pub(super) fn restore(mask: u64) {
+pub(crate) fn restore(mask: u64) {
     if mask == REFUSED {
         return;
     }

@@ -11,10 +11,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rustix::mm::MprotectFlags;
 
 use super::maps::{Mapping, Maps};
-use super::{libc, pages};
+use crate::platform::linux::{libc, pages};
 
 /// The page of `address`, or, if `far`, its mapping; empty if it cannot be read. All of a mapping has one protection and one key.
-pub(super) fn around(address: usize, far: bool) -> Range<usize> {
+pub(crate) fn around(address: usize, far: bool) -> Range<usize> {
     forget();
     if !can_read(address) {
         return 0..0;
@@ -55,6 +55,6 @@ pub(super) fn found(address: usize) -> Option<Mapping> {
 }
 
 /// The lock is taken: protections may have changed.
-pub(super) fn forget() {
+pub(crate) fn forget() {
     FOUND[1].store(0, Ordering::Relaxed);
 }

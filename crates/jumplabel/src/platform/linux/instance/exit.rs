@@ -13,11 +13,12 @@
 
 use core::ffi::c_void;
 
-use super::loader::keep_loaded;
-use super::{callbacks, fork, libc, pages};
+use super::{callbacks, fork};
 use crate::platform::instances::RUNTIME;
+use crate::platform::linux::loader::keep_loaded;
+use crate::platform::linux::{libc, pages};
 
-pub(super) fn register(in_program: bool) {
+pub(crate) fn register(in_program: bool) {
     // SAFETY: this instance is never unloaded. No object is named, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
     if !in_program && rustix::process::getpid() == rustix::thread::gettid() {

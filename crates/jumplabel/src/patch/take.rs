@@ -1,0 +1,74 @@
+//! Taking the lock: whoever gets it first puts right what somebody left unfinished.
+
+#[cfg(jumplabel_sites)]
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering;
+
+use super::Lock;
+#[cfg(jumplabel_sites)]
+use super::objects::repair_after_fork;
+use crate::error::Error;
+use crate::platform::instances::{self, NOTHING};
+use crate::platform::{self, Platform, Token};
+
+/// Whether an object of this instance was ever registered. Until then, the sites of its keys are not known: a flip would find none.
+#[cfg(jumplabel_sites)]
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// An object is about to be registered.
+#[cfg(jumplabel_sites)]
+pub(crate) fn set_registered() {
+    REGISTERED.store(true, Ordering::Release);
+}
+
+impl Lock {
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not
+    /// called [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses
+    /// to block signals.
+    pub fn take() -> Result<Lock, Error> {
+        Lock::by(Platform::lock)
+    }
+
+    /// Waits for the lock, and takes it even if signals cannot be blocked: for what nobody can refuse. A handler that comes then and flips
+    /// gets [`Error::Reentrant`].
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object registers.
+    pub(crate) fn take_anyway() -> Result<Lock, Error> {
+        Lock::by(Platform::lock_anyway)
+    }
+
+    #[inline(never)]
+    fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
+        let platform = platform::platform();
+        let token = lock(platform)?;
+        // SAFETY: the lock is held.
+        unsafe { recover_all(platform) };
+        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, none can disagree with its key.
+        // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
+        let mut lock = unsafe { Lock::new(platform, token) };
+        #[cfg(jumplabel_sites)]
+        if platform.was_forked(&mut lock.platform_state) {
+            repair_after_fork(&mut lock);
+        }
+        #[cfg(jumplabel_sites)]
+        if !REGISTERED.load(Ordering::Acquire) {
+            return Err(Error::TooEarly);
+        }
+        Ok(lock)
+    }
+}
+
+/// Undoes or finishes what instances of the library had begun.
+///
+/// # Safety
+/// The lock of `platform` is held, and nothing that stands for it is in use in this instance.
+unsafe fn recover_all(platform: &dyn Platform) {
+    // SAFETY: by the contract.
+    for runtime in unsafe { instances::from(platform.runtimes()) } {
+        if runtime.phase.load(Ordering::Acquire) != NOTHING {
+            runtime.recover();
+        }
+    }
+}

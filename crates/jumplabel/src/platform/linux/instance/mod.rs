@@ -1,0 +1,37 @@
+//! This instance of the library in the process: its lock, which all instances share; forks; the end of the process.
+
+mod cancellation;
+pub(super) mod exit;
+pub(super) mod fork;
+mod futex;
+mod mutex;
+pub(super) mod note;
+pub(super) mod process_state;
+pub(super) mod signals;
+mod waiting;
+
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::error::{Error, Refusals};
+use crate::platform::{Callbacks, Token};
+
+/// The process-wide lock; `anyway`, even if signals cannot be blocked.
+pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
+    process_state::get().ok_or(Error::OutOfMemory)?.take(0, anyway).map_err(|refusal| match refusal {
+        mutex::Refusal::Unblocked => Error::Denied { refused: Refusals::default() },
+        _ => Error::Reentrant, // A flip never gives up.
+    })
+}
+
+/// What was given to [`Platform::start`].
+static CALLBACKS: AtomicPtr<Callbacks> = AtomicPtr::new(core::ptr::null_mut());
+
+fn callbacks() -> Option<&'static Callbacks> {
+    // SAFETY: null, or a reference for ever.
+    unsafe { CALLBACKS.load(Ordering::Acquire).as_ref() }
+}
+
+/// From now on, forks and the end of the process are told of by these.
+pub(super) fn set_callbacks(callbacks: &'static Callbacks) {
+    CALLBACKS.store(core::ptr::from_ref(callbacks).cast_mut(), Ordering::Release);
+}

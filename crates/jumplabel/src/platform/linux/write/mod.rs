@@ -1,0 +1,98 @@
+//! Writing: three writers, each of which must pass a self-test, and the choice between them.
+//!
+//! | writer | cost in interrupts of other processors | refused under |
+//! |---|---|---|
+//! | [`procmem`] | 1 (core sync), and a system call for each write | kernels that restrict it, no /proc, dumpable 0 without root |
+//! | [`mprotect`] | 3 (open, core sync, close) | MDWE, seccomp as systemd sets it, SELinux execmod, mseal |
+//! | [`remap`] | 2 and more, and a copy of the pages | MDWE, SELinux, mseal, a file that is gone |
+//!
+//! If one refuses, the next is tried before an error is reported.
+
+mod bti;
+mod caches;
+mod events;
+pub(super) mod forced;
+pub(super) mod maps;
+pub(super) mod mprotect;
+mod procmem;
+pub(super) mod readable;
+mod remap;
+pub(super) mod self_test;
+pub(super) mod sync;
+
+use crate::arch::{Arch, Native};
+use crate::error::Refusal;
+use crate::platform::{Body, Extent, Failure, Held, Summary, Warnings, WriteReport, WriterKind, WriterList};
+
+/// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the other
+/// processors twice. The right number depends on what an interrupt costs: 13 and 90 sites on two machines. `cargo run --release -p
+/// jumplabel-bench -- flips` shows it.
+const PROCMEM_SITES: usize = 32;
+
+impl From<rustix::io::Errno> for Refusal {
+    fn from(errno: rustix::io::Errno) -> Refusal {
+        Refusal::errno(errno.raw_os_error())
+    }
+}
+
+/// A writer of this platform.
+trait Open {
+    /// Makes `extents` writable and runs `body`, as [`Platform::open`](crate::platform::Platform::open) does for the writer that was proven.
+    ///
+    /// # Safety
+    /// As for [`Platform::open`](crate::platform::Platform::open).
+    unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure>;
+}
+
+/// The writers to try, the best first.
+pub(super) fn writers(summary: &Summary) -> WriterList {
+    use WriterKind::{Mprotect, Procmem, Remap};
+    if forced::is_unknown() {
+        return WriterList::unknown();
+    }
+    match forced::writer() {
+        // It never writes to running code.
+        None | Some(Remap) if summary.unsynced => WriterList::of(&[Remap]),
+        Some(_) if summary.unsynced => WriterList::default(),
+        // The kernel copies an aligned word with one store (its memcpy), but does not promise to. Others it copies as it likes.
+        Some(Procmem) if summary.single_store && !Native::SINGLE_STORE => WriterList::default(),
+        None if summary.single_store && !Native::SINGLE_STORE => WriterList::of(&[Mprotect, Remap]),
+        Some(kind) => WriterList::of(&[kind]),
+        None if Native::SINGLE_STORE => WriterList::of(&[Mprotect, Remap, Procmem]),
+        None if summary.sites <= PROCMEM_SITES * summary.spans => WriterList::of(&[Procmem, Mprotect, Remap]),
+        None => WriterList::of(&[Mprotect, Procmem, Remap]),
+    }
+}
+
+/// Opens with a writer that has passed its self-test, or passes it now.
+///
+/// # Safety
+/// As for [`Platform::open`](crate::platform::Platform::open).
+pub(super) unsafe fn open_proven(
+    kind: WriterKind,
+    extents: &[Extent],
+    held: &mut Held,
+    body: &mut Body<'_>,
+) -> Result<WriteReport, Failure> {
+    mprotect::close_remaining(held);
+    sync::reset();
+    self_test::pass(kind, held).map_err(Failure::Refused)?;
+    // SAFETY: the caller keeps to the contract of `Platform::open`.
+    unsafe { open(kind, extents, held, body) }.inspect_err(|failure| self_test::doubt(kind, *failure))?;
+    let warnings = Warnings { left_writable: !mprotect::close_remaining(held) };
+    Ok(WriteReport { visibility: sync::visibility(), warnings })
+}
+
+/// # Safety
+/// As for [`Platform::open`](crate::platform::Platform::open).
+unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
+    // SAFETY: by the contract.
+    unsafe {
+        match kind {
+            WriterKind::Procmem => procmem::Procmem::open(extents, held, body),
+            WriterKind::Mprotect => mprotect::Mprotect::open(extents, held, body),
+            WriterKind::Remap => remap::Remap::open(extents, held, body),
+            WriterKind::Custom => Err(Failure::Refused(Refusal::NOT_TRIED)),
+        }
+    }
+}
