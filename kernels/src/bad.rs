@@ -150,12 +150,12 @@ pub fn run() -> Result<(), Error> {
     let place = arch::alias(site) as *mut [u8; 4];
     // SAFETY: a site that nobody runs.
     let right = unsafe { place.read() };
-    // SAFETY: the same.
+    // SAFETY: the same site.
     unsafe { place.write_volatile(arch::FOREIGN) };
     assert!(
         matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site)
     );
-    // SAFETY: the same; and nothing was written.
+    // SAFETY: the same site; the refused flip has left it as it was.
     unsafe {
         assert!(place.read_volatile() == arch::FOREIGN);
         place.write_volatile(right);

@@ -26,7 +26,7 @@ struct Lines {
 
 // SAFETY: the header says that the function is called in another thread.
 unsafe impl Send for Lines {}
-// SAFETY: as above.
+// SAFETY: one thread at a time calls the function: the agent's, or the caller's if no agent starts.
 unsafe impl Sync for Lines {}
 
 impl Lines {
@@ -77,7 +77,7 @@ fn of_system(error: &io::Error) -> c_int {
 /// # Safety
 /// Null or a string.
 unsafe fn text<'a>(text: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null or a string.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
@@ -94,7 +94,7 @@ pub extern "C" fn jumplabel_startup() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
     let lines = Lines { log, data };
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null or a string.
     let words = unsafe { text(words) }.unwrap_or("1".into());
     let started = Options::from_words(&words).and_then(|options| {
         let Some(options) = options else { return Ok(()) };
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, d
 /// `selector` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null or a string.
     let Some(selector) = (unsafe { text(selector) }) else { return -libc::EINVAL };
     let lines = Lines { log: None, data: std::ptr::null_mut() };
     jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.refused(&error), |()| 0)

@@ -44,7 +44,7 @@ macro_rules! turns {
                 waited += u64::from(found);
                 black_box(&mut guarded.bytes).fill(0);
                 one = one.wrapping_neg();
-                // SAFETY: the same.
+                // SAFETY: the same number of this function's own.
                 unsafe { asm!($($prefix,)? "xadd [{mutex}], {one:e}", mutex = in(reg) mutex, one = inout(reg) one) };
                 waited += u64::from(one - 1);
             }
@@ -83,7 +83,7 @@ fn pair<const CLEARS: bool, const P: usize>(turns: u64) -> u64 {
         if CLEARS {
             black_box(&mut guarded.bytes).fill(0);
         }
-        // SAFETY: the same.
+        // SAFETY: the lower half of the same number.
         unsafe { asm!("inc word ptr [{lock}]", lock = in(reg) lock) };
     }
     waited
@@ -167,7 +167,7 @@ pub fn run(quick: bool) -> Result<Report> {
 /// This process has one thread.
 fn switch(to_up: bool) -> Result<()> {
     if to_up {
-        // SAFETY: as said.
+        // SAFETY: this process has one thread.
         unsafe { up::enter() }?
     } else {
         up::leave()?

@@ -16,7 +16,7 @@ pub extern "C" fn jumplabel_alternatives_apply() -> c_int {
 /// `feature` is null, or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_alternatives_has(feature: *const c_char) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null or a string.
     let name = (!feature.is_null()).then(|| unsafe { CStr::from_ptr(feature) });
     name.and_then(|name| name.to_str().ok()).is_some_and(jumplabel::alternatives::has)
 }

@@ -20,7 +20,7 @@ impl Change {
     /// # Safety
     /// As for [`key`].
     unsafe fn key(&self) -> Result<&RawKey, Refusal> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the key lives, or that `key` refuses its address.
         unsafe { key(self.key) }
     }
 }
@@ -31,7 +31,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
     if first.is_null() || !first.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
         return Err(Refusal::NotAKey);
     }
-    // SAFETY: by the contract.
+    // SAFETY: `first` is not null and aligned, so the caller says that `count` values lie there.
     Ok(unsafe { core::slice::from_raw_parts(first, count) })
 }
 
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
         if count == 0 {
             return Ok(Outcome::default());
         }
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes `count` changes, and nobody writes to them meanwhile.
         let changes = unsafe { slice(changes, count) }?;
         // SAFETY: no call is among them.
         unsafe {
@@ -74,7 +74,7 @@ impl Request {
     /// type.
     unsafe fn change<'a>(&self) -> Result<RawChange<'a>, Refusal> {
         let number = self.number as usize; // A negative one is larger than all others.
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that `patchable` is what `what` says, and that the function is of the call's type.
         unsafe {
             match self.what {
                 0 => Ok(RawChange::Key(key(self.patchable.cast())?, number != 0)),
@@ -94,7 +94,7 @@ impl Request {
 pub(crate) unsafe fn patchable<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
     let at = at.cast::<T>();
     let at = if at.is_aligned() && is_mapped(at) { at } else { core::ptr::null() };
-    // SAFETY: by the contract.
+    // SAFETY: `at` is null, or aligned and mapped: then the caller passes a `T` that lives as long as the result.
     unsafe { at.as_ref() }.ok_or(Refusal::NotAKey)
 }
 
@@ -108,9 +108,9 @@ pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize
         if count == 0 {
             return Ok(Outcome::default());
         }
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes `count` requests, and nobody writes to them meanwhile.
         let requests = unsafe { slice(requests, count) }?;
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that each function is of its call's type.
         unsafe { jumplabel::commit_all(requests.iter().map(|request| request.change())) }
     };
     code(commit())

@@ -21,7 +21,7 @@ pub unsafe extern "C" fn jumplabel_static_call_update(
     func: Option<Function>,
     first: Option<Function>,
 ) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a static call, null or a misaligned address, and a function of the call's type.
     let result = unsafe { update(call, address(func), address(first)) };
     if let Err(refusal) = result {
         warn("static_call_update", call.cast(), refusal);
@@ -33,9 +33,9 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<(), 
     if !call.is_aligned() {
         return Err(Refusal::NotAKey);
     }
-    // SAFETY: by the contract.
+    // SAFETY: `call` is aligned, so the caller passes null or a static call.
     let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a function of the call's type; 0 is the call's default.
     unsafe { call.update(target(call, func, first)?) }?;
     Ok(())
 }

@@ -23,7 +23,7 @@ const _: () = assert!(size_of::<usize>() != 8 || size_of::<Deferred>() == 40 && 
 /// [`Refusal::NotAKey`] for the first three.
 pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
     if key.is_aligned() && is_mapped(key) {
-        // SAFETY: by the contract.
+        // SAFETY: `key` is aligned and mapped, so the caller passes null or a static key.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
@@ -36,7 +36,7 @@ pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
 /// As for [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a static key, or an address that `key` refuses.
     if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)) {
         warn("static_key_slow_dec_deferred", at.cast(), refusal);
     }
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
 /// As for [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a static key, or an address that `key` refuses.
     if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.flush()?)) {
         warn("static_key_deferred_flush", at.cast(), refusal);
     }
@@ -60,6 +60,6 @@ pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
 /// As for [`key`], with a `struct static_key_deferred`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a static key, or an address that `key` refuses.
     code(unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)))
 }

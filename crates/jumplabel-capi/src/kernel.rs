@@ -50,7 +50,7 @@ static PLATFORM: &dyn Platform = &KERNEL;
 /// Null, or a `struct jumplabel_machine` that stays, whose functions do what kernel.h says; the kernel's bounds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bounds: *const Bounds) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null, or a machine and bounds that stay.
     let (Some(functions), Some(bounds)) = (unsafe { machine.as_ref() }, unsafe { bounds.as_ref() }) else {
         return EINVAL;
     };
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     let (true, Some(bounds)) = (is_whole && cpu() < CPUS, bounds.all()) else { return EINVAL };
     KERNEL.machine().give(functions);
     set_cpu(*cpu);
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the kernel's own bounds, and no other CPU runs yet.
     unsafe { KERNEL.start(&PLATFORM, &bounds) };
     0
 }
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn jumplabel_kernel_online(
     }
     let online = KERNEL.online(|lock| {
         if let Some(notify) = notify {
-            // SAFETY: by the contract.
+            // SAFETY: the caller says that `notify` may be called with `data`.
             lock::lend(lock, || unsafe { notify(data) });
         }
     });
@@ -128,9 +128,9 @@ pub extern "C" fn jumplabel_kernel_late() -> isize {
 /// Null, or a module's, until `jumplabel_kernel_unload`. One CPU at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null, or the bounds of a module.
     let Some(bounds) = unsafe { bounds.as_ref() }.and_then(|bounds| bounds.all()) else { return EINVAL };
-    // SAFETY: the same.
+    // SAFETY: the caller keeps the module there until it unloads it, and loads on one CPU at a time.
     if unsafe { KERNEL.load(&bounds) } { 0 } else { code::<()>(Err(Refusal::Core(jumplabel::Error::OutOfMemory))) }
 }
 
@@ -140,9 +140,9 @@ pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
 /// As for [`jumplabel_kernel_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_unload(bounds: *const Bounds) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null, or the bounds of a module.
     if let Some(bounds) = unsafe { bounds.as_ref() }.and_then(|bounds| bounds.all()) {
-        // SAFETY: the same.
+        // SAFETY: the module's destructors have run, and the caller unloads on one CPU at a time.
         unsafe { KERNEL.unload(&bounds) };
     }
 }
@@ -160,9 +160,9 @@ mod tests {
         let sound = Bounds { code: 0x1000, code_end: 0x2000, start: 0x1000, end: 0x3000 };
         // SAFETY: all of them are refused.
         let start = |machine: &Functions, bounds: &Bounds| unsafe { jumplabel_kernel_start(machine, bounds) };
-        // SAFETY: the same.
+        // SAFETY: there is no machine, and so it is refused.
         assert_eq!(unsafe { jumplabel_kernel_start(null(), &raw const sound) }, EINVAL);
-        // SAFETY: the same.
+        // SAFETY: there are no bounds, and so it is refused.
         assert_eq!(unsafe { jumplabel_kernel_start(&whole(), null()) }, EINVAL);
         for bounds in
             [Bounds { code_end: 0x1000, ..sound }, Bounds { start: 0x1001, ..sound }, Bounds { end: 0x1fff, ..sound }]

@@ -12,7 +12,7 @@ fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {
 }
 
 unsafe fn change(function: &str, at: Key, change: fn(&RawKey) -> Result<Outcome, jumplabel::Error>) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the callers pass a key that lives, or an address that `key` refuses.
     report(function, at, unsafe { key(at) }.and_then(|key| Ok(change(key)?)))
 }
 
@@ -23,7 +23,7 @@ unsafe fn change_locked(
 ) -> bool {
     let result = lock::with(|lock| {
         let lock = lock.ok_or(Refusal::NotLocked)?;
-        // SAFETY: by the contract.
+        // SAFETY: the callers pass a key that lives, or an address that `key` refuses.
         Ok(change(unsafe { key(at) }?, lock)?)
     });
     report(function, at, result)
@@ -37,7 +37,7 @@ macro_rules! linux {
         /// As for [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) $(-> $result)? {
-            // SAFETY: by the contract.
+            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
             let _done = unsafe { change(stringify!($name), at, RawKey::$method) };
             $(let done: $result = _done; done)?
         }
@@ -48,7 +48,7 @@ macro_rules! linux {
         /// As for [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $locked(at: Key) $(-> $result)? {
-            // SAFETY: by the contract.
+            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
             let _done = unsafe { change_locked(stringify!($locked), at, RawKey::$method_locked) };
             $(let done: $result = _done; done)?
         }
@@ -68,7 +68,7 @@ linux! {
 /// As for [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a key, null or a misaligned address. Nothing here looks whether it is mapped.
     match unsafe { mapped_key(at) } {
         Ok(key) => key.fast_inc_not_disabled(),
         Err(refusal) => {
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn jumplabel_seal_keys_(start: Key, stop: Key) {
     let count = (stop as usize).wrapping_sub(start as usize) / size_of::<RawKey>();
     for number in 0..count {
         let at = start.wrapping_add(number);
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes the bounds of an array of keys, and this one lies between them.
         let sealed = unsafe { key(at) }.and_then(|key| Ok(key.seal()?));
         if let Err(refusal) = sealed {
             warn("jump_label_init_ro", at, refusal);

@@ -95,11 +95,11 @@ pub unsafe extern "C" fn jumplabel_for_each_site(
     visit: Option<unsafe extern "C" fn(*const CSite, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
     let visited = unsafe { key(at) }.and_then(|key| {
         let visit = |site| {
             if let Some(visit) = visit {
-                // SAFETY: by the contract.
+                // SAFETY: the caller says that `visit` takes `data`; the site lives as long as the call.
                 unsafe { visit(&CSite::from(site), data) };
             }
         };
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn jumplabel_for_each_key(
     visit: Option<unsafe extern "C" fn(*const CKeyInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: by the contract.
+    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
     counted(|one| for_each_key(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn jumplabel_for_each_call(
     visit: Option<unsafe extern "C" fn(*const CCallInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: by the contract.
+    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
     counted(|one| for_each_call(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn jumplabel_for_each_mode(
     visit: Option<unsafe extern "C" fn(*const CModeInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: by the contract.
+    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
     counted(|one| for_each_mode(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
@@ -245,7 +245,7 @@ pub extern "C" fn jumplabel_verify() -> c_long {
 /// As for [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
     repaired(unsafe { key(at) }.and_then(|key| Ok(key.verify()?)))
 }
 
@@ -262,7 +262,7 @@ fn repaired(outcome: Result<Outcome, Refusal>) -> c_long {
 /// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes null or a string.
     let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
     let kind = name.to_str().map_err(|_| Error::UnknownWriter).and_then(WriterKind::named);
     code(kind.map(set_writer).map_err(Refusal::from))

@@ -17,12 +17,12 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
     #[cfg(all(feature = "std", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
-    // SAFETY: by the contract.
+    // SAFETY: the constructor that the header emits passes the record of its object.
     unsafe {
         crate::copied::refuse(object);
     }
     #[cfg(jumplabel_sites)]
-    // SAFETY: the same.
+    // SAFETY: the same record; its object is loaded, because its constructor runs.
     unsafe {
         __jumplabel_register_object(object);
     }
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_unregister_object(object: *mut c_void) {
     #[cfg(jumplabel_sites)]
-    // SAFETY: by the contract.
+    // SAFETY: the destructor that the header emits passes the record of its object.
     unsafe {
         __jumplabel_unregister_object(object);
     }

@@ -24,7 +24,7 @@ impl OpCall {
     /// # Safety
     /// The call is null, misaligned, not mapped, or one that lives as long as the result; the function is of its type.
     unsafe fn change<'a>(&self) -> Result<(&'a RawCall, usize), Refusal> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the call lives as long as the result, or that `patchable` refuses its address.
         let call = unsafe { patchable::<RawCall>(self.call) }?;
         Ok((call, target(call, address(self.function), address(self.first))?))
     }
@@ -42,11 +42,12 @@ pub unsafe extern "C" fn jumplabel_ops_set(
     count: usize,
 ) -> c_int {
     let set = || {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.
         let ops = unsafe { patchable::<RawOps>(ops) }?;
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes `count` calls, if `count` is not 0.
         let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
-        // SAFETY: by the contract. A negative number is larger than all others.
+        // SAFETY: the caller says that each function is of its call's type.
+        // A negative number is larger than all others.
         unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().map(|call| call.change())) }
     };
     code(set())
@@ -58,7 +59,7 @@ pub unsafe extern "C" fn jumplabel_ops_set(
 /// As for [`jumplabel_ops_set`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.
     code(unsafe { patchable::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
 

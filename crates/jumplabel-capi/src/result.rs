@@ -151,7 +151,7 @@ pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
 /// [`Refusal::NotAKey`] for the first three.
 pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if is_mapped(key) {
-        // SAFETY: by the contract.
+        // SAFETY: the key is mapped, and the caller passes a key that lives, or an address that `mapped_key` refuses.
         unsafe { mapped_key(key) }
     } else {
         Err(Refusal::NotAKey)
@@ -167,7 +167,7 @@ pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
 /// As [`key`].
 pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if key.is_aligned() {
-        // SAFETY: by the contract.
+        // SAFETY: `key` is aligned, and the caller says that it is mapped: so it is null, or a key that lives.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
@@ -186,7 +186,7 @@ macro_rules! change {
         /// As for [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) -> c_int {
-            // SAFETY: by the contract.
+            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
             code(unsafe { key(at) }.and_then(|key| Ok($method(key)?)))
         }
     )*};

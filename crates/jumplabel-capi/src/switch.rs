@@ -16,7 +16,7 @@ const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
 /// `mode` is null, misaligned, not mapped, or a static mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_static_mode_set(mode: *const c_void, number: c_int) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a mode that lives, or an address that `patchable` refuses.
     match unsafe { patchable::<RawMode>(mode) } {
         // A negative number is larger than all others.
         Ok(mode) => mode.set(number as usize).map_or_else(|error| Refusal::Core(error).code(), |_| 0),

@@ -48,7 +48,7 @@ pub extern "C" fn jumplabel_trace_enter_() -> CInside {
 /// From [`jumplabel_trace_enter_`] on this thread, and once for each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes what `jumplabel_trace_enter_` gave on this thread, once.
     drop(unsafe { Inside::from_raw(inside.word, inside.generation) });
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
 /// The calling thread is counted as long as they are used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> Probes {
-    // SAFETY: by the contract.
+    // SAFETY: the caller's thread is counted as long as it uses the probes.
     let probes = unsafe { tracepoint.probes() };
     Probes { first: probes.as_ptr(), count: probes.len() }
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn jumplabel_trace_register_(
         probes.insert(at.unwrap_or(probes.len()), new);
         Ok(())
     };
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the tracepoint's own call and walk, and a probe of its type.
     unsafe { change("register_trace", tracepoint, &call, walk, &edit) }
 }
 
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn jumplabel_trace_unregister_(
         probes.remove(at);
         Ok(())
     };
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the tracepoint's own call and walk, and a probe of its type.
     unsafe { change("unregister_trace", tracepoint, &call, walk, &edit) }
 }
 
@@ -135,9 +135,9 @@ unsafe fn change(
     walk: Option<Function>,
     edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), Refusal>,
 ) -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the callers pass the tracepoint's own call, which its macro defines.
     let lead = Lead { call: unsafe { &*call.call }, walk: address(walk), default: address(call.first) };
-    // SAFETY: by the contract.
+    // SAFETY: the callers pass the tracepoint's own call and walk, and probes of its type.
     let result = unsafe { tracepoint.change(&lead, edit) };
     match result {
         Err(refusal) if refusal != Refusal::Core(jumplabel::Error::OutOfMemory) => {

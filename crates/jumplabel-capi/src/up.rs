@@ -16,7 +16,7 @@ pub extern "C" fn jumplabel_up_leave() -> c_int {
 /// The header's rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_up_enter() -> c_int {
-    // SAFETY: by the contract.
+    // SAFETY: the caller keeps the rules of lock_prefix.h: no thread starts before `jumplabel_up_leave`.
     code(unsafe { jumplabel::up::enter() }.map_err(Refusal::Core))
 }
 

@@ -32,7 +32,7 @@ impl Noted {
     /// # Safety
     /// Code of this program, which nobody changes now.
     unsafe fn new<const BYTES: usize>(when: &'static str, address: usize) -> Noted {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes an address in this program's code, and nobody changes that code now.
         let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; BYTES]) };
         Noted { when, address, bytes: bytes.to_vec(), way: "" }
     }

@@ -233,7 +233,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller gives back memory from `allocate`, with the same size.
         unsafe { self.memory.release(memory, bytes) };
     }
 

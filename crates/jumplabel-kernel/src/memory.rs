@@ -45,7 +45,7 @@ impl<const PAGES: usize> Memory<PAGES> {
             if self.used.compare_exchange(used, now, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                 // SAFETY: pages inside, of which nobody else has the bits.
                 let memory = unsafe { self.pages.get().cast::<u8>().add(first * PAGE) };
-                // SAFETY: the same.
+                // SAFETY: the same pages, all `count` of them.
                 unsafe { memory.write_bytes(0, count * PAGE) };
                 return NonNull::new(memory);
             }

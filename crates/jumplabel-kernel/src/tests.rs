@@ -153,14 +153,14 @@ fn two_pages() {
     assert_eq!(refused, Err((1, Refusal::errno(5))));
     // A refused page was counted, and nothing is left of it.
     assert_eq!(machine.mapped.load(SeqCst), 1);
-    // SAFETY: the same.
+    // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
     assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
     machine.refused = 0;
     let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
-    // SAFETY: the same.
+    // SAFETY: the same pages.
     unsafe { pen.write(&writes) }.unwrap();
     assert!(pen.sync() == Err(Refusal::errno(9)) && pen.unsynced);
-    // SAFETY: the same.
+    // SAFETY: the same pages; the pen has written to them.
     let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
     assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
     assert_eq!(machine.mapped.load(SeqCst), 1);
@@ -219,11 +219,11 @@ fn modules() {
     unsafe { KERNEL.load(&bounds(module)) };
     // What a linker makes of sections that are not there.
     let lost = [0_u64; 11];
-    // SAFETY: the same.
+    // SAFETY: this thread alone loads; nothing lies there that anybody flips.
     unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
     KERNEL.place(lost.as_ptr() as usize);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: lost.as_ptr() as usize }));
-    // SAFETY: the same.
+    // SAFETY: this thread alone loads, and nobody looks at what lies at these addresses.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
     // More than can be told apart: no flip any more, for good.

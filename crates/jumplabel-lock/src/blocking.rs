@@ -144,7 +144,7 @@ pub(super) fn unlock(word: &Word) {
 
 /// By whatever the state is: held, slept on, or, behind the `dec` of a closed arm, one less.
 unsafe extern "C" fn release_and_wake(state: *const AtomicU8) {
-    // SAFETY: by the contract, the state of a lock; a lock lives as long as threads wait for it.
+    // SAFETY: the caller of `release` passes the state of a lock. A lock lives as long as threads wait for it.
     let word = unsafe { &*state };
     let before = word.swap(FREE, Ordering::Release);
     // The closed arm left 1 of 2.
@@ -154,12 +154,12 @@ unsafe extern "C" fn release_and_wake(state: *const AtomicU8) {
 }
 
 unsafe extern "C" fn wait_by_spinning(word: *const Word) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller of `wait` passes a lock's word.
     spin(unsafe { &*word });
 }
 
 unsafe extern "C" fn wait_asleep(word: *const Word) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller of `wait` passes a lock's word.
     let word = unsafe { &*word };
     SLEEPERS.fetch_add(1, Ordering::SeqCst);
     let mut taken = false;

@@ -116,7 +116,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().allocate_wiped(bytes)
     }
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller gives back memory of the built-in platform, with the same size.
         unsafe { builtin().release(memory, bytes) }
     }
     fn page_size(&self) -> usize {
@@ -159,7 +159,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().place(record)
     }
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: by the contract.
+        // SAFETY: the words are 0 or the built-in platform's, and the caller keeps their object loaded.
         unsafe { builtin().image(words) }
     }
     fn has_record(&self, address: usize) -> bool {
@@ -178,7 +178,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().unload(addresses, held);
     }
     unsafe fn stop(&self, held: &mut Held) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that nobody uses anything of this instance any more.
         unsafe { builtin().stop(held) }
     }
     fn runtimes(&self) -> *const Runtime {

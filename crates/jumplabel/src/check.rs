@@ -40,7 +40,7 @@ pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
 #[doc(hidden)]
 #[must_use]
 pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u64 {
-    // SAFETY: by the contract.
+    // SAFETY: the caller says that `key` lies in `symbol`.
     word::<K>(arm, unsafe { offset_in(key, symbol) })
 }
 

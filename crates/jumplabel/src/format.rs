@@ -257,7 +257,7 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
         return &[];
     }
-    // SAFETY: by the contract; the address is laundered through an integer.
+    // SAFETY: the caller says that whole `T`s lie between the bounds. The address is laundered through an integer.
     unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
 }
 

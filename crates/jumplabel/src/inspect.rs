@@ -174,7 +174,7 @@ impl Site {
     /// The entry is of an object that is loaded and cannot be unloaded meanwhile, and the index has checked it.
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
         let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
         // It counts from the site's end.

@@ -48,7 +48,7 @@ static CALLBACKS: Callbacks = Callbacks { forked, ending };
 #[cfg(jumplabel_sites)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the record of an object that is loaded.
     let record = unsafe { &*object };
     if record.version != VERSION || RUNTIME.objects().any(|known| core::ptr::eq(known, record)) {
         return;
@@ -107,7 +107,7 @@ fn link(object: *mut Object, record: &Object) {
 #[cfg(jumplabel_sites)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the record of an object that is unloaded after this returns.
     let record = unsafe { &*object };
     if record.has(IN_PROGRAM | STAYS) {
         return; // The process ends; the sites stay, for threads and destructors that still flip.

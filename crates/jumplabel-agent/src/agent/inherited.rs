@@ -86,7 +86,7 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    // SAFETY: as above: the one thread of the child is a copy of that thread.
+    // SAFETY: the child's one thread is a copy of the one that took the lock in `prepare`.
     let Some(mut table) = (unsafe { (*FORKS_LOCK.0.get()).take() }) else { return };
     for place in table.iter_mut().filter(|place| **place >= 0) {
         // SAFETY: a copy of the parent's; the thread that owned it is not here.

@@ -71,7 +71,7 @@ impl Server {
                 self.once();
             }
         });
-        // SAFETY: as above.
+        // SAFETY: `before` holds the set of signals that the call above wrote there.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
         thread.map(drop)
     }

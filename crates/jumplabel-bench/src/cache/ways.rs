@@ -45,7 +45,7 @@ fn plain(flag: &AtomicBool) -> bool {
 #[inline(always)]
 fn flag(at: usize) -> &'static AtomicBool {
     debug_assert!(at < CHECKS);
-    // SAFETY: as above.
+    // SAFETY: callers pass numbers below `CHECKS`.
     unsafe { &FLAGS.get_unchecked(at).0 }
 }
 

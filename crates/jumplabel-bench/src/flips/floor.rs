@@ -60,7 +60,7 @@ mod code {
             core::arch::asm!("dc cvau, {}", in(reg) site, options(nostack, preserves_flags))
         });
         complete();
-        // SAFETY: as above.
+        // SAFETY: the same acts of caches, on the same code.
         each().for_each(|site| unsafe {
             core::arch::asm!("ic ivau, {}", in(reg) site, options(nostack, preserves_flags))
         });
@@ -96,7 +96,7 @@ pub use code::{code, fetch};
 /// Their text is writable.
 pub unsafe fn store(sites: &Functions, on: bool) {
     for at in 0..sites.count {
-        // SAFETY: by the contract; sites of more than a byte are aligned.
+        // SAFETY: the caller has made the text writable; sites of more than a byte are aligned.
         unsafe { ((sites.first + at * sites.apart) as *mut code::Code).write_volatile(code(on)) };
     }
     fetch(sites);

@@ -51,7 +51,7 @@ unsafe fn lock<W: Way>(lock: *mut u32) {
     fn held() {
         panic!("nobody else takes this lock");
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     let ticket = unsafe { W::enter(lock) };
     if ticket as u16 != (ticket >> 16) as u16 {
         held();
@@ -69,7 +69,7 @@ macro_rules! own {
 /// The word of a lock.
 #[inline(never)]
 unsafe fn spin_lock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
-    // SAFETY: as the caller says; nothing is executed.
+    // SAFETY: the caller passes the word of a lock; the assembler executes nothing.
     unsafe {
         own!();
         lock::<W>(word);
@@ -80,7 +80,7 @@ unsafe fn spin_lock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
 /// The word of a lock, which the caller has.
 #[inline(never)]
 unsafe fn spin_unlock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
-    // SAFETY: as the caller says; nothing is executed.
+    // SAFETY: the caller passes the word of a lock that it holds; the assembler executes nothing.
     unsafe {
         own!();
         W::leave(word);
@@ -135,7 +135,7 @@ pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize,
 
 /// Back to what it was: nobody has the lock, in any format, and interrupts are on.
 pub fn reset() {
-    // SAFETY: as above.
+    // SAFETY: only this command's one thread works on the machine, and it is here.
     unsafe {
         (*MACHINE.0.get()).lock.0 = 0;
         (*MACHINE.0.get()).cpu.0 = Cpu::new();
@@ -144,6 +144,6 @@ pub fn reset() {
 
 /// The word of the lock.
 pub fn word() -> u32 {
-    // SAFETY: as above; as the assembler may have written it.
+    // SAFETY: only this command's one thread works on the machine. The read is volatile: assembler writes the word.
     unsafe { (&raw const (*MACHINE.0.get()).lock.0).read_volatile() }
 }

@@ -73,7 +73,7 @@ impl<'a> Loaded<'a> {
     unsafe fn of(info: &'a Info) -> Loaded<'a> {
         // SAFETY: the loader's.
         let headers = unsafe { core::slice::from_raw_parts(info.headers, usize::from(info.count)) };
-        // SAFETY: the same: a string, or nothing.
+        // SAFETY: the loader gives a string, or null.
         let name = if info.name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.name) } };
         let mut loaded =
             Loaded { name, base: info.base, headers, symbols: 0, names: 0, hash: 0, relocations: &[], symbolic: false };

@@ -40,7 +40,7 @@ struct Entry {
 /// It is one: docs/table-format.md.
 unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
     let bounds = record.cast::<i32>().wrapping_add(14);
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the record of an object, in which these two words lead to the bounds of its table.
     let [start, stop] = [0, 1].map(|number| unsafe {
         let word = bounds.add(number);
         (word as usize).wrapping_add_signed(word.read() as isize)
@@ -48,7 +48,7 @@ unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
     if start >= stop {
         return &[]; // There may be none, and then no bounds.
     }
-    // SAFETY: the same.
+    // SAFETY: the linker puts whole entries between these bounds.
     unsafe { core::slice::from_raw_parts(start as *const Entry, (stop - start) / size_of::<Entry>()) }
 }
 
@@ -71,7 +71,7 @@ impl Entry {
 /// # Safety
 /// `record` is that of an object whose constructor runs.
 pub(crate) unsafe fn refuse(record: *const c_void) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the record of an object whose constructor runs.
     let entries = unsafe { table(record) };
     let (mut is_program, mut is_suspect) = (true, false);
     each(|object| {

@@ -38,17 +38,17 @@ impl Code {
     pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
         #[cfg(jumplabel_short_engine)]
         if bytes == 2 {
-            // SAFETY: by the contract.
+            // SAFETY: the caller says that two bytes of text are mapped there.
             let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
             return Code::of_word(u64::from(two) | u64::from(kind << KIND_SHIFT | 2) << (TAG * 8));
         }
         // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
         // writes meanwhile, this reads a part of that at worst, which is then foreign.
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that at least four bytes of text are mapped there.
         let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
         let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
         for at in 4..bytes {
-            // SAFETY: by the contract.
+            // SAFETY: the caller says that `bytes` bytes of text are mapped there.
             word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
         }
         Code::of_parts(kind, bytes, word)

@@ -111,7 +111,7 @@ fn word(leaf: u32, register: usize) -> u32 {
     if most < leaf {
         return 0;
     }
-    // SAFETY: the same.
+    // SAFETY: every x86-64 has the instruction, and this processor has the leaf.
     let found = unsafe { __cpuid_count(leaf, 0) };
     [found.ecx, found.edx, found.ebx][register]
 }

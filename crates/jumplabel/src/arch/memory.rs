@@ -7,16 +7,16 @@
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     if let (true, &[a, b, c, d]) = (single_store, bytes) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the word is writable, and aligned, or, on x86, in eight aligned bytes.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }
     // Most writes are of one byte.
     if let &[byte] = bytes {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the byte is writable.
         return unsafe { store_byte(address, byte) };
     }
     for (byte, address) in bytes.iter().zip(address..) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that all these bytes are writable.
         unsafe { store_byte(address, *byte) };
     }
 }
@@ -27,7 +27,7 @@ pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
 /// The word is writable.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 pub(crate) unsafe fn touch_word(address: usize) {
-    // SAFETY: by the contract. In assembler for the reason that `store_word` has.
+    // SAFETY: the caller passes an aligned word that is writable. In assembler for the reason that `store_word` has.
     unsafe {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
@@ -90,7 +90,7 @@ pub(crate) fn prefetch_to_write(address: usize) {
 /// Stores a word. On x86 by assembler, because it need not be aligned; and on the instruction sets on which ThreadSanitizer is most
 /// used. The sanitizer writes down each store that the compiler knows of; if it did that for code, the process would die.
 unsafe fn store_word(address: usize, word: u32) {
-    // SAFETY: by the caller's contract, a word that may be written.
+    // SAFETY: `store` passes a word that is writable, and aligned, or, on x86, in eight aligned bytes.
     unsafe {
         #[cfg(all(target_arch = "aarch64", not(miri)))]
         core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
@@ -103,7 +103,7 @@ unsafe fn store_word(address: usize, word: u32) {
 
 /// Stores a byte, in the same way.
 unsafe fn store_byte(address: usize, byte: u8) {
-    // SAFETY: by the caller's contract, a byte that may be written.
+    // SAFETY: `store` passes a byte that is writable.
     unsafe {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("mov byte ptr [{}], {}", in(reg) address, in(reg_byte) byte, options(nostack, preserves_flags));

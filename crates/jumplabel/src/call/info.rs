@@ -32,7 +32,7 @@ impl CallInfo {
     /// # Safety
     /// The record of a static call.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> CallInfo {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes the record of a static call.
         let call: &'static RawCall = unsafe { record.patchable(0) };
         let &Declaration { line, column, .. } = record.declaration();
         let target = Some(call.function(call.target())).filter(|&target| target != 0);

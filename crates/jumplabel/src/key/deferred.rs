@@ -182,7 +182,7 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
             due if due <= now => return Ok(key),
             due => soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due))),
         }
-        // SAFETY: as above.
+        // SAFETY: the next key is on the list, too: it is static, or `unload` takes it off.
         at = unsafe { key.timer.next.load(Ordering::Relaxed).as_ref() };
     }
     Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
@@ -196,7 +196,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, _lock: &Lock) {
 /// Under the lock.
 fn unlist(which: impl Fn(&Node) -> bool) {
     let mut link = &LIST;
-    // SAFETY: as in `next`.
+    // SAFETY: keys are static; `unload` takes the keys of an object that goes off the list.
     while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
         if which(key) {
             link.store(key.timer.next.load(Ordering::Relaxed), Ordering::Relaxed);

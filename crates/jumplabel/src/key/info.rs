@@ -46,7 +46,7 @@ pub struct KeyInfo {
 
 impl KeyInfo {
     pub(crate) fn of(record: &Record, element: u32, sites: usize, number: usize) -> KeyInfo {
-        // SAFETY: by the caller, the record of a key.
+        // SAFETY: the callers pass records of keys (`Record::is_key`), and elements that these have.
         let key: &'static RawKey = unsafe { record.patchable(element) };
         let &Declaration { line, column, .. } = record.declaration();
         KeyInfo {

@@ -154,7 +154,7 @@ pub const fn declare<K: Keys, const TEXT: usize>(
 /// It does. In a constant, anything else does not evaluate.
 #[must_use]
 pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
-    // SAFETY: by the contract.
+    // SAFETY: the caller says that `key` lies in `symbol`. In a constant, anything else does not evaluate.
     let offset = unsafe { core::ptr::from_ref(key).byte_offset_from(core::ptr::from_ref(symbol)) };
     assert!(offset >= 0);
     offset as usize

@@ -91,13 +91,13 @@ unsafe fn attempt(
     held: &mut Held,
 ) -> Result<WriteReport, Failure> {
     if stuck.is_some() {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes changes of verified sites of loaded objects, and their extents, in order.
         unsafe { undo(kind, changes, extents, held) }?;
         *stuck = None;
         look_again(changes, steps);
     }
     let mut body = |writer: &mut dyn Writer| steps::run(changes, steps, writer);
-    // SAFETY: by the contract.
+    // SAFETY: the same extents.
     let written = unsafe { held.platform().open(kind, extents, held, &mut body) };
     match written {
         Ok(_) => {}

@@ -28,7 +28,7 @@ impl Plan {
             }
             // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
             let Some(patchable) = (unsafe { of(entry, address) }) else { continue };
-            // SAFETY: the same.
+            // SAFETY: the same entry and patchable, the same lock.
             let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, otherwise) };
             let Ok(compared) = compared else {
                 self.findings.skipped = true;

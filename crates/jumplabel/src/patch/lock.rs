@@ -31,14 +31,14 @@ impl Lock {
     /// # Safety
     /// It is held as long as this is used, and nothing else that stands for it is in use in this instance.
     pub(super) unsafe fn borrowed() -> ManuallyDrop<Lock> {
-        // SAFETY: by the contract.
+        // SAFETY: another instance holds the lock meanwhile, and the caller uses nothing else that stands for it.
         ManuallyDrop::new(unsafe { Lock::new(platform::platform(), [0; 2]) })
     }
 
     /// # Safety
     /// As for [`borrowed`](Self::borrowed).
     pub(super) unsafe fn new(platform: &'static dyn Platform, token: Token) -> Lock {
-        // SAFETY: by the contract; one of each.
+        // SAFETY: the caller says that the lock is held meanwhile, and that nothing else stands for it. One of each.
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
         readable::forget();

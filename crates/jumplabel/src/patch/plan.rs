@@ -205,7 +205,7 @@ impl Plan {
         self.changes.reserve(entries.len(), held.platform())?;
         // SAFETY: entries from the index, under the lock.
         unsafe { self.add_entries(entries, patchable, setting, purpose) }
-            // SAFETY: the same.
+            // SAFETY: the same entries, the same lock.
             .map_err(|(entry, setting)| unsafe { complaint(entry, patchable, setting) })
     }
 
@@ -224,7 +224,7 @@ impl Plan {
         let stays = self.manner == Manner::WithoutShortcuts;
         let mut at = 0;
         while let Some(entry) = entries.get(at) {
-            // SAFETY: by the contract.
+            // SAFETY: the caller holds the lock, and the entries are from the index.
             let compared =
                 unsafe { Comparison::at(entry, patchable, setting, purpose == Purpose::RestorePristine, nothing) };
             let Comparison { holds, mut wanted, mut change, can_stay } =
@@ -250,7 +250,7 @@ impl Plan {
                 && let Some(run) = Run::of(entry, holds, wanted)
             {
                 let (before, alike) = (self.changes.len(), run.is_alike());
-                // SAFETY: by the contract.
+                // SAFETY: the same entries, the same lock.
                 at = unsafe { run.add(entries, at, &mut self.changes) };
                 if alike && self.changes.len() - before > self.run.len() {
                     self.run = before..self.changes.len();

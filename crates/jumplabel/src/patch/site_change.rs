@@ -82,7 +82,7 @@ impl Run {
             if address <= last || entry.traits() != self.traits {
                 return None;
             }
-            // SAFETY: by the contract, the site is mapped.
+            // SAFETY: the caller passes entries from the index, and the lock keeps their object loaded.
             if unsafe { Code::read(kind, address, Native::SIZE) } != old {
                 return None;
             }

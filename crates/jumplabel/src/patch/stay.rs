@@ -94,9 +94,9 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
         if let Some(address) = readable::hidden(entry) {
             return Some(Error::Unreadable { address });
         }
-        // SAFETY: the same.
+        // SAFETY: the same entry and patchable, the same lock.
         let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, nothing) };
-        // SAFETY: the same.
+        // SAFETY: the same entry and patchable, the same lock.
         compared.err().map(|setting| unsafe { complaint(entry, patchable, setting) })
     })
 }

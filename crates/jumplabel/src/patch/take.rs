@@ -65,7 +65,7 @@ impl Lock {
 /// # Safety
 /// The lock of `platform` is held, and nothing that stands for it is in use in this instance.
 unsafe fn recover_all(platform: &dyn Platform) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller holds the lock, and an instance leaves the list under it before it is unloaded.
     for runtime in unsafe { instances::from(platform.runtimes()) } {
         if runtime.phase.load(Ordering::Acquire) != NOTHING {
             runtime.recover();

@@ -22,7 +22,7 @@ pub(crate) unsafe fn commit_all(
     let mut last = 0;
     // In the order of their addresses, so that each comes once.
     while let Some(next) = addresses(is_one, lock).filter(|key| *key > last).min() {
-        // SAFETY: by the contract. The lock keeps its object loaded for as long as it is used.
+        // SAFETY: the caller says that such entries name keys. The lock keeps the key's object loaded meanwhile.
         let key = unsafe { &*(next as *const RawKey) };
         requests.push(Request::new(patchable(key), change as usize))?;
         last = next;

@@ -19,7 +19,7 @@ pub(super) unsafe fn undo(
     held: &mut Held,
 ) -> Result<(), Failure> {
     let mut body = |writer: &mut dyn Writer| take_back(changes, Native::STEPS - 1, changes.len(), writer);
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the extents of verified sites of loaded objects, in order.
     unsafe { held.platform().open(kind, extents, held, &mut body) }.map(drop)
 }
 

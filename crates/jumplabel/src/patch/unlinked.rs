@@ -21,12 +21,12 @@ pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &H
             return Err(Error::Unreadable { address });
         }
         let setting = patchable.setting();
-        // SAFETY: the same.
+        // SAFETY: the same entry and patchable, the same lock.
         let compared = unsafe { Comparison::at(entry, patchable, setting, false, nothing) };
         if compared.is_ok_and(|compared| compared.change.is_none()) {
             continue;
         }
-        // SAFETY: the same.
+        // SAFETY: the same entry and patchable, the same lock.
         return Err(tried.err().unwrap_or_else(|| unsafe { complaint(entry, patchable, setting) }));
     }
     Ok(())

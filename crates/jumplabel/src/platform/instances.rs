@@ -116,7 +116,7 @@ impl Runtime {
 /// While the lock is held: an instance leaves the list under it before it is unloaded.
 pub(crate) unsafe fn from(mut at: *const Runtime) -> impl Iterator<Item = &'static Runtime> {
     core::iter::from_fn(move || {
-        // SAFETY: by the contract.
+        // SAFETY: the caller holds the lock, and an instance leaves the list under it before it is unloaded.
         let runtime: &'static Runtime = unsafe { at.as_ref() }?;
         at = runtime.next.load(Ordering::Acquire);
         Some(runtime)

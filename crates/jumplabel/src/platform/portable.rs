@@ -90,7 +90,7 @@ unsafe impl Platform for Portable {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller gives back memory from `allocate`, with the same size.
         unsafe { release(memory, bytes) };
     }
 

@@ -106,7 +106,7 @@ impl Write {
     pub unsafe fn store(&self) {
         let [first, ..] = self.words[0].to_ne_bytes();
         let bytes = if self.tag() == 1 { &[first] } else { self.bytes() };
-        // SAFETY: by the contract.
+        // SAFETY: the caller says that the bytes are writable, and that a word lies as `new` says.
         unsafe { crate::arch::store(self.address, bytes, self.is_single_store()) };
     }
 }
@@ -267,7 +267,7 @@ mod tests {
         let mut place = [0_u8; 4];
         // SAFETY: bytes of the test's.
         unsafe { Write::new((&raw mut place) as usize + 1, &[1, 2], false).store() };
-        // SAFETY: as above. The compiler does not see the store.
+        // SAFETY: the same bytes. The compiler does not see the store.
         assert_eq!(unsafe { (&raw const place).read_volatile() }, [0, 1, 2, 0]);
     }
 }

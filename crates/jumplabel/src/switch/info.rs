@@ -34,7 +34,7 @@ impl ModeInfo {
     /// # Safety
     /// The record of a mode.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> ModeInfo {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes the record of a mode.
         let mode: &'static RawMode = unsafe { record.patchable(0) };
         let &Declaration { line, column, .. } = record.declaration();
         ModeInfo {

@@ -61,7 +61,8 @@ impl<E> ProbeList<E> {
     fn new(probes: Vec<E>) -> Result<New<E>, Error> {
         /// Drops a list, and with it each closure that is in no other. What a closure holds may panic then; the first panic.
         unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
-            // SAFETY: by the caller, a list with this function, which nobody else has; the first and only one of its slice.
+            // SAFETY: the caller passes a list that was made with this function, and that nobody else has.
+            // It is the only one of its slice.
             let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
             let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
             dropped.fold(Ok(()), Result::and)
@@ -79,7 +80,7 @@ impl<E> ProbeList<E> {
     /// # Safety
     /// It stays as long as what is returned is used.
     unsafe fn probes<'a>(list: *const ProbeList<E>) -> &'a [E] {
-        // SAFETY: by the contract.
+        // SAFETY: the caller keeps the list as long as it uses the result.
         if list.is_null() { &[] } else { unsafe { &(*list).probes } }
     }
 }
@@ -106,7 +107,8 @@ impl Probes {
     /// # Safety
     /// It is a tracepoint's with such entries, and this thread is counted as long as what is returned is used.
     pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
-        // SAFETY: by the contract. It is freed after this thread has counted itself off.
+        // SAFETY: the caller says that the list has such entries, and that this thread is counted.
+        // The list is freed after the thread has counted itself off.
         unsafe { ProbeList::probes(self.list()) }
     }
 
@@ -125,9 +127,10 @@ impl Probes {
         loop {
             // Until the copy is a list or is dropped, because it may be the last that holds a closure. Others wait for that.
             let inside = readers::enter();
-            // SAFETY: by the contract. This thread is counted, so that it stays, and no other gets its address.
+            // SAFETY: the caller says that the list has such entries.
+            // This thread is counted, so the list stays, and no other list gets its address.
             let old = unsafe { self.list::<E>() };
-            // SAFETY: the same.
+            // SAFETY: the same list; it stays, because this thread is counted.
             let probes = unsafe { ProbeList::probes(old) };
             let mut copy = with_room(probes.len() + 1)?;
             copy.extend_from_slice(probes);
@@ -135,7 +138,7 @@ impl Probes {
             // Not dropped under the lock: that is taken later.
             let new = ProbeList::new(copy)?;
             let mut lock = patch::locked(led)?;
-            // SAFETY: the same.
+            // SAFETY: the caller says that the list has such entries. Only its address is looked at.
             if unsafe { self.list() } != old {
                 continue;
             }

@@ -127,7 +127,7 @@ fn register() {
                 AGAIN.set(Some((word, word.count_in(new_generation))));
             }
         },
-        // SAFETY: by the contract of the field.
+        // SAFETY: `stop` passes the words that `make` allocated, and nobody finds them any more.
         release: |words, platform| unsafe {
             platform.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>())
         },
@@ -166,7 +166,7 @@ impl Inside {
     /// From [`into_raw`](Self::into_raw) on this thread, and once for each, or null.
     #[must_use]
     pub unsafe fn from_raw(word: *const (), generation: u64) -> Option<Inside> {
-        // SAFETY: by the contract; the words are never freed.
+        // SAFETY: the caller passes null, or what `into_raw` gave on this thread. The words stay while it is inside.
         unsafe { word.cast::<Word>().as_ref() }.map(|word| Inside { word, generation, here: PhantomData })
     }
 

@@ -14,7 +14,7 @@ impl Machine for Native {
 
     /// Carries out one act of cache maintenance (Arm ARM B2.4.4).
     unsafe fn act(act: Act) {
-        // SAFETY: by the contract; nothing but caches and what was fetched ahead changes.
+        // SAFETY: the caller passes sites, mapped and readable. Only caches and what was fetched ahead change.
         unsafe {
             match act {
                 Act::Clean(site) => core::arch::asm!("dc cvau, {}", in(reg) site, options(nostack, preserves_flags)),

@@ -135,7 +135,7 @@ pub(super) fn know_defaults(held: &Held<Objects>) {
 /// The patchable of an entry of these kinds.
 #[cfg(jumplabel_sites)]
 unsafe fn of(address: usize) -> &'static dyn Patchable {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes the patchable of an entry of these kinds, and that is a call.
     unsafe { &*(address as *const RawCall) }
 }
 

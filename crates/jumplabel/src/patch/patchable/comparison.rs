@@ -46,7 +46,7 @@ impl Comparison {
         otherwise: fn(Kind, Code) -> Option<State>,
     ) -> Result<Self, usize> {
         let wanted = Wanted { entry, patchable, setting, as_emitted, otherwise };
-        // SAFETY: by the contract, the site is mapped.
+        // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
         let code = unsafe { read(entry) };
         patchable.compare(&wanted, code).unwrap_or_else(|| wanted.compare(code, [None; 2]))
     }
@@ -63,7 +63,7 @@ pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
 /// As for [`Comparison::at`].
 #[inline(never)]
 unsafe fn read(entry: &Entry) -> Code {
-    // SAFETY: by the contract, the site is mapped.
+    // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
     unsafe { Code::read(entry.kind(), entry.code(), entry.bytes()) }
 }
 
@@ -182,7 +182,7 @@ pub(in crate::patch) unsafe fn complaint(entry: &Entry, patchable: &dyn Patchabl
     match entry.known_kind().and_then(expected) {
         Err(error) => error,
         Ok(expected) => {
-            // SAFETY: by the contract.
+            // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
             let found = unsafe { read(entry) };
             Error::ForeignBytes { address, expected, found }
         }

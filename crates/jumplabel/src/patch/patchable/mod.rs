@@ -127,14 +127,14 @@ pub(crate) trait Patchable: Sync {
 #[cfg(jumplabel_sites)]
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Patchable> {
     match entry.kind() {
-        // SAFETY: what the macros emit for these kinds.
+        // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
         #[cfg(jumplabel_short_engine)]
         crate::format::SHORT => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
-        // SAFETY: what the macros emit for these kinds.
+        // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
         BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
-        // SAFETY: the same.
+        // SAFETY: the macros lead an alternative to what this `of` takes, and the caller keeps its object loaded.
         _ if entry.is_alternative() => Some(unsafe { (OptionalKind::of_kind(ALTERNATIVE)?.of)(address) }),
-        // SAFETY: the same.
+        // SAFETY: the macros or a tool lead such an entry to what this `of` takes; the caller keeps its object loaded.
         kind => Some(unsafe { (OptionalKind::of_kind(kind)?.of)(address) }),
     }
 }

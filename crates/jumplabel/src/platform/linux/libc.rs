@@ -169,7 +169,7 @@ pub(super) fn this_thread() -> usize {
 pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_void) -> Result<(), Refusal> {
     const MREMAP_MAYMOVE: c_int = 1;
     const MREMAP_FIXED: c_int = 2;
-    // SAFETY: by the contract; `errno` is this thread's own.
+    // SAFETY: the caller may move `old` and replace what is at `new`; `errno` is this thread's own.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();

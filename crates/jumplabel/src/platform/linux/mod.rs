@@ -64,7 +64,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller gives back memory from `allocate` or `allocate_wiped`, with the same size.
         unsafe { pages::release(memory, bytes) };
     }
 
@@ -87,7 +87,7 @@ unsafe impl Platform for Linux {
         held: &mut Held,
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
-        // SAFETY: the caller keeps to the contract of `Platform::open`.
+        // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
         unsafe { write::open_proven(kind, extents, held, body) }
     }
 
@@ -140,7 +140,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: by the contract.
+        // SAFETY: the words are 0, or from `place`, and the caller keeps their object loaded.
         unsafe { segments::image(words) }
     }
 

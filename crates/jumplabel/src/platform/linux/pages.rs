@@ -43,7 +43,7 @@ pub(super) fn ceil(address: usize) -> usize {
 /// As `mprotect`.
 #[inline(never)]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFlags) -> Result<(), Refusal> {
-    // SAFETY: by the contract.
+    // SAFETY: the caller may change the protection of these pages.
     Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
@@ -68,7 +68,8 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// From [`allocate`] with the same size, and not in use.
 #[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: by the contract. It can only fail if the limit on mappings forbids to split one; then the memory stays.
+    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses.
+    // It can only fail if the limit on mappings forbids to split one; then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 

@@ -22,6 +22,6 @@ pub(super) fn disable() -> c_int {
 /// Back to what was before, without the lock: a thread that is cancelled asynchronously ends here.
 pub(super) fn restore(before: c_int) {
     let mut now = 0;
-    // SAFETY: as above.
+    // SAFETY: writes a number to a place of ours.
     unsafe { libc::pthread_setcancelstate(before, &raw mut now) };
 }

@@ -22,7 +22,7 @@ pub(crate) fn register(in_program: bool) {
     // SAFETY: this instance is never unloaded. No object is named, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
     if !in_program && rustix::process::getpid() == rustix::thread::gettid() {
-        // SAFETY: the same. The object is this instance, because glibc 2.36 crashes if none is named.
+        // SAFETY: this instance is never unloaded. It is named as the object, because glibc 2.36 crashes if none is.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };
     }
 }

@@ -90,7 +90,7 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
 /// Whether the object that `address` lies in has a record, registered or not. Calls the dynamic loader.
 #[cfg(jumplabel_sites)]
 pub(crate) fn has_record(mut address: usize) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the callback reads the address that it gets. The loader's lock is recursive, and ours is not held.
     unsafe { libc::dl_iterate_phdr(look_for_record, (&raw mut address).cast()) != 0 }
 }
 

@@ -185,9 +185,9 @@ impl ProcessState {
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
         let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
         let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
-        // SAFETY: as above.
+        // SAFETY: `state` is in the second page, which nobody else has.
         unsafe { state.write(ProcessState { wiped: wiped.cast(), runtimes, takeovers, fork }) };
-        // SAFETY: as above; nobody else has seen it.
+        // SAFETY: the state was written above, and nobody else has seen it.
         let wiped = unsafe { state.as_ref() }.wiped();
         let was_forced = runtime.phase.load(Ordering::Relaxed) == process::FORCED;
         wiped.consistent.store(u32::from(!was_forced), Ordering::Relaxed);
@@ -198,7 +198,7 @@ impl ProcessState {
     /// # Safety
     /// From [`make`](Self::make), and nobody else has seen it.
     unsafe fn unmake(state: NonNull<ProcessState>) {
-        // SAFETY: by the contract, `make` allocated two pages that begin with the lock.
+        // SAFETY: the caller passes a state from `make`, which allocated two pages that begin with the lock.
         unsafe { pages::release(state.as_ref().wiped.cast(), 2 * pages::size()) };
     }
 
@@ -233,7 +233,7 @@ pub(crate) fn get() -> Option<&'static ProcessState> {
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
     let place = &runtime.process_state;
-    // SAFETY: as above.
+    // SAFETY: a state that was published stays for ever.
     if let Some(state) = unsafe { place.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
         return Some(state);
     }
@@ -242,14 +242,14 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
         None => ProcessState::make(runtime)?,
     };
     match place.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: as above.
+        // SAFETY: the state is published now, and stays for ever.
         Ok(_) => Some(unsafe { offered.as_ref() }),
         Err(winner) => {
             if with.is_none() {
                 // SAFETY: made here, and not published.
                 unsafe { ProcessState::unmake(offered) };
             }
-            // SAFETY: as above.
+            // SAFETY: the winner's state was published, and stays for ever.
             unsafe { winner.cast::<ProcessState>().as_ref() }
         }
     }

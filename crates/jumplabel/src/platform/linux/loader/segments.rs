@@ -71,7 +71,7 @@ impl<'a> Segments<'a> {
 
     /// The pointer at `address`, if it can be read.
     pub(crate) fn pointer(&self, address: usize) -> Option<usize> {
-        // SAFETY: as above.
+        // SAFETY: the pointer lies in a readable segment, and the caller of `new` says that segments are mapped.
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 

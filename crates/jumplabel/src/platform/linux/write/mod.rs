@@ -77,7 +77,7 @@ pub(super) unsafe fn open_proven(
     mprotect::close_remaining(held);
     sync::reset();
     self_test::pass(kind, held).map_err(Failure::Refused)?;
-    // SAFETY: the caller keeps to the contract of `Platform::open`.
+    // SAFETY: the same extents.
     unsafe { open(kind, extents, held, body) }.inspect_err(|failure| self_test::doubt(kind, *failure))?;
     let warnings = Warnings { left_writable: !mprotect::close_remaining(held) };
     Ok(WriteReport { visibility: sync::visibility(), warnings })
@@ -86,7 +86,7 @@ pub(super) unsafe fn open_proven(
 /// # Safety
 /// As for [`Platform::open`](crate::platform::Platform::open).
 unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
     unsafe {
         match kind {
             WriterKind::Procmem => procmem::Procmem::open(extents, held, body),
