@@ -62,10 +62,10 @@ linux! {
     static_key_slow_dec, static_key_slow_dec_cpuslocked: dec, dec_locked;
 }
 
-/// One user more of a key that is on; false where it is off, sealed or full.
+/// One user more of a key that is on; false where it is off, sealed or full. It has no time to ask whether anything is mapped there.
 ///
 /// # Safety
-/// As for [`key`].
+/// Null, misaligned, or the address of a static key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
     // SAFETY: the caller passes a key, null or a misaligned address. Nothing here looks whether it is mapped.

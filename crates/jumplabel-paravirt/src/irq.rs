@@ -106,7 +106,7 @@ impl Cpu {
 /// # Safety
 /// A processor, for as long as the caller looks at it.
 unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { &*cpu }
 }
 
@@ -115,7 +115,7 @@ unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     u64::from(unsafe { words(cpu) }.on.load(Ordering::Relaxed))
 }
 
@@ -124,12 +124,12 @@ pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn native_disable(cpu: *const Words) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.on.store(0, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn native_enable(cpu: *const Words) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.on.store(1, Ordering::Relaxed);
 }
 
@@ -138,7 +138,7 @@ unsafe extern "C" fn native_enable(cpu: *const Words) {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.on.store(flags as u32, Ordering::Relaxed);
 }
 
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     u64::from(unsafe { words(cpu) }.mask.load(Ordering::Relaxed) ^ 1)
 }
 
@@ -156,12 +156,12 @@ pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn masked_disable(cpu: *const Words) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.mask.store(1, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn masked_enable(cpu: *const Words) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     unsafe { masked_restore(cpu, 1) };
 }
 
@@ -170,7 +170,7 @@ unsafe extern "C" fn masked_enable(cpu: *const Words) {
 /// # Safety
 /// A processor.
 pub unsafe extern "C" fn masked_restore(cpu: *const Words, flags: u64) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the words of a processor.
     let words = unsafe { words(cpu) };
     words.mask.store(1 - flags as u32, Ordering::Relaxed);
     if flags == 1 && words.pending.load(Ordering::Relaxed) != 0 {

@@ -144,7 +144,7 @@ impl Lock {
     /// The caller has the lock.
     #[inline(always)]
     pub unsafe fn unlock(&self) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the lock.
         unsafe { leave(self.0.as_ptr()) };
     }
 
@@ -182,7 +182,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
 /// # Safety
 /// The word of a lock, for as long as the caller looks at it.
 unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     unsafe { &*lock.cast() }
 }
 
@@ -191,14 +191,14 @@ unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
 /// # Safety
 /// As above.
 unsafe fn served<'a>(lock: *const u32) -> &'a AtomicU16 {
-    // SAFETY: as the caller says; the lower half.
+    // SAFETY: the caller passes the word of a lock; this is its lower half.
     unsafe { &*lock.cast::<AtomicU16>().add(usize::from(cfg!(target_endian = "big"))) }
 }
 
 /// # Safety
 /// As above.
 unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     unsafe { &*lock.cast() }
 }
 
@@ -207,7 +207,7 @@ unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
 /// # Safety
 /// The word of a lock.
 pub unsafe extern "C" fn ticket_enter(ticket: u64, lock: *mut u32) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { whole(lock) }.fetch_add(ticket as u32, Ordering::Acquire))
 }
 
@@ -216,23 +216,23 @@ pub unsafe extern "C" fn ticket_enter(ticket: u64, lock: *mut u32) -> u64 {
 /// # Safety
 /// The caller has the lock.
 pub unsafe extern "C" fn ticket_leave(lock: *mut u32) {
-    // SAFETY: as the caller says. Nobody else writes this half.
+    // SAFETY: the caller passes the word of a lock. Nobody else writes this half.
     let served = unsafe { served(lock) };
     served.store(served.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
 }
 
 unsafe extern "C" fn ticket_word(lock: *const u32) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { whole(lock) }.load(Ordering::Acquire))
 }
 
 unsafe extern "C" fn ticket_slow(lock: *mut u32, ticket: u64) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     until(|| unsafe { served(lock) }.load(Ordering::Acquire) == (ticket >> 16) as u16);
 }
 
 unsafe extern "C" fn ticket_trylock(lock: *mut u32) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     let word = unsafe { whole(lock) };
     let seen = word.load(Ordering::Relaxed);
     let taken = || word.compare_exchange(seen, seen.wrapping_add(TICKET as u32), Ordering::Acquire, Ordering::Relaxed);
@@ -240,7 +240,7 @@ unsafe extern "C" fn ticket_trylock(lock: *mut u32) -> bool {
 }
 
 unsafe extern "C" fn ticket_wait(lock: *const u32) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     let word = || u64::from(unsafe { whole(lock) }.load(Ordering::Acquire));
     let first = word();
     until(|| is_free(word()) || word() as u16 != first as u16);
@@ -251,7 +251,7 @@ unsafe extern "C" fn ticket_wait(lock: *const u32) {
 /// # Safety
 /// The word of a lock.
 pub unsafe extern "C" fn byte_enter(_: u64, lock: *mut u32) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { byte(lock) }.swap(1, Ordering::Acquire))
 }
 
@@ -260,26 +260,26 @@ pub unsafe extern "C" fn byte_enter(_: u64, lock: *mut u32) -> u64 {
 /// # Safety
 /// The caller has the lock.
 pub unsafe extern "C" fn byte_leave(lock: *mut u32) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     unsafe { byte(lock) }.store(0, Ordering::Release);
 }
 
 unsafe extern "C" fn byte_word(lock: *const u32) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { byte(lock) }.load(Ordering::Acquire)) << 16
 }
 
 unsafe extern "C" fn byte_slow(lock: *mut u32, _: u64) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     until(|| unsafe { byte(lock) }.swap(2, Ordering::Acquire) == 0);
 }
 
 unsafe extern "C" fn byte_trylock(lock: *mut u32) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     unsafe { byte(lock) }.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 unsafe extern "C" fn byte_wait(lock: *const u32) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes the word of a lock.
     until(|| unsafe { byte(lock) }.load(Ordering::Acquire) == 0);
 }

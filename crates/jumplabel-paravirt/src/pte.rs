@@ -48,7 +48,7 @@ jumplabel::ops! {
 /// # Safety
 /// An entry, for as long as the caller looks at it.
 unsafe fn entry<'a>(entry: *const u64) -> &'a AtomicU64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes an entry.
     unsafe { &*entry.cast() }
 }
 
@@ -61,7 +61,7 @@ extern "C" fn moved_make(value: u64) -> u64 {
 /// # Safety
 /// An entry.
 pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes an entry.
     unsafe { entry(from) }.load(Ordering::Relaxed)
 }
 
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
 /// # Safety
 /// An entry.
 pub unsafe extern "C" fn moved_read(from: *const u64) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes an entry.
     unsafe { native_read(from) }.wrapping_sub(DISTANCE)
 }
 
@@ -79,6 +79,6 @@ pub unsafe extern "C" fn moved_read(from: *const u64) -> u64 {
 /// # Safety
 /// An entry.
 pub unsafe extern "C" fn native_set(to: *mut u64, value: u64) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller passes an entry.
     unsafe { entry(to) }.store(value, Ordering::Relaxed);
 }

@@ -234,6 +234,9 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 		JUMPLABEL_STRUCT_ jumplabel_inside_ jumplabel_inside __attribute__((__cleanup__(jumplabel_trace_end_), __unused__)) =	\
 			jumplabel_trace_begin_();									\
 															\
+		/* There has never been a probe. One that comes now must not be called by a thread that is not counted. */	\
+		if (!jumplabel_inside._word)										\
+			return;												\
 		JUMPLABEL_TSAN_AFTER_(&__tracepoint_##name);								\
 		static_call(tp_func_##name)(data_args);									\
 	}														\

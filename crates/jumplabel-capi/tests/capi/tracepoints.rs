@@ -57,6 +57,19 @@ fn under_thread_sanitizer() {
     );
 }
 
+/// An emission whose thread is not counted calls no probe, though one was registered after it had begun.
+#[test]
+fn uncounted() {
+    let directory = scratch("tracing-uncounted");
+    for compiler in Compiler::ALL {
+        for flags in ["-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
+            let program = directory.join("program");
+            compiler.build(Language::C, flags, &["uncounted.c"], "-ljumplabel -ldl", &program);
+            assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {flags}");
+        }
+    }
+}
+
 /// A plugin adds probes to the program's tracepoint, waits, and is unloaded; with the program's instance of the library, and with its own.
 #[test]
 fn from_a_plugin() {
