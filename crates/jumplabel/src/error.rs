@@ -100,6 +100,15 @@ impl WriterKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
+impl FromIterator<(WriterKind, Refusal)> for Refusals {
+    /// The others were not tried.
+    fn from_iter<I: IntoIterator<Item = (WriterKind, Refusal)>>(refusals: I) -> Refusals {
+        let mut all = Refusals::default();
+        refusals.into_iter().for_each(|(kind, refusal)| all.note(kind, refusal));
+        all
+    }
+}
+
 impl Refusals {
     /// Notes a refusal. If a writer refuses several times, the last one counts.
     pub(crate) fn note(&mut self, kind: WriterKind, refusal: Refusal) {

@@ -43,11 +43,13 @@ pub(super) fn write(error: &Error, f: &mut Formatter<'_>) -> Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jumplabel::WriterKind;
 
     /// A text that a user of C reads names what C has.
     #[test]
     fn no_text_is_about_rust() {
         let errors = [
+            Error::Denied { refused: [(WriterKind::Mprotect, jumplabel::Refusal::errno(1))].into_iter().collect() },
             Error::Denied { refused: jumplabel::Refusals::default() },
             Error::NoWriter,
             Error::UnknownWriter,
