@@ -102,7 +102,7 @@ unsafe extern "C" fn look_for_record(info: *const libc::DlPhdrInfo, _size: usize
 }
 
 /// Whether a note says that the object has a record.
-#[cfg(jumplabel_sites)]
+#[cfg(any(jumplabel_sites, test))]
 fn is_of_record(segments: &Segments<'_>) -> bool {
     let mut is_one = false;
     notes(segments, &mut |note| is_one |= segments.words(note) == Some(head(0)));
