@@ -49,11 +49,12 @@ pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
 }
 
 /// Whether the patchable has sites in a registered object, or lies in one. (If the loader has given the program a copy of a library's key,
-/// or the program overrides it, the library may change it before the program is registered.) The index is asked first: the change asks it
-/// anyway, and the bounds of an object are read from its program headers.
+/// or the program overrides it, the library may change it before the program is registered.) Of an object, the index is asked first: the
+/// change asks it anyway, and bounds are read from program headers.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
+#[inline(never)]
 fn is_known(request: &Request<'_>, lock: &Lock) -> bool {
     let (address, held) = (request.patchable.address(), &lock.objects);
     let is_in = |object: &Object| object.image(held).is_none_or(|image| image.bounds().contains(&address));
-    object::all(held).any(|object| index::count(object, address, held) != Ok(0)) || object::all(held).any(is_in)
+    object::all(held).any(|object| index::count(object, address, held) != Ok(0) || is_in(object))
 }

@@ -110,6 +110,7 @@ fn is_of_record(segments: &Segments<'_>) -> bool {
 }
 
 /// Visits the addresses of the notes of an object.
+#[inline(never)]
 fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
         // Notes in a segment that is 8-aligned are padded to 8 bytes.
