@@ -5,11 +5,12 @@
 //!  jump   LI | 48       b target      +-32 MiB
 //! ```
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::Op;
-use super::{Arch, Code, State, word};
+use super::word;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::Op;
+use crate::{Arch, Code, State};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@
 //!   immediate operand                     Reader::end
 //! ```
 
-use super::op::Fault;
+use crate::kind::op::Fault;
 
 /// The longest instruction.
 pub const MAX: usize = 15;

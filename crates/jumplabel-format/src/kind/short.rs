@@ -8,10 +8,10 @@
 //!  jump      eb rel8   jmp rel8         what the assembler emits, in either case
 //! ```
 
-use super::pass::Pass;
-use super::state::{Leads, Target};
-use super::{Arch, Code, State, StepBytes};
-use crate::format::SHORT;
+use crate::layout::SHORT;
+use crate::pass::Pass;
+use crate::state::{Leads, Target};
+use crate::{Arch, Code, State, StepBytes};
 
 impl State {
     /// A nop of two bytes. Falls through.
@@ -28,7 +28,7 @@ impl State {
 
 /// The names of the states, in the order of their numbers.
 #[cfg_attr(not(jumplabel_short_kind), allow(dead_code))]
-pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
+pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
 const TEST: u8 = 0xa8;
 const JMP: u8 = 0xeb;
@@ -119,6 +119,6 @@ impl<A: Arch> Short for A {}
 
 /// The displacement, if a short jump can have it.
 #[inline]
-pub(super) fn reach(displacement: i32) -> Option<i32> {
+pub(crate) fn reach(displacement: i32) -> Option<i32> {
     i8::try_from(displacement).ok().map(i32::from)
 }

@@ -6,11 +6,12 @@
 //!  jump   imm24 | ea    b target      +-32 MiB around the site + 8
 //! ```
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::Op;
-use super::{Arch, Code, State, word};
+use super::word;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::Op;
+use crate::{Arch, Code, State};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

@@ -16,12 +16,15 @@
 //! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`arch::pass`): the
 //! four bytes after it are then an immediate that nobody uses.
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::pass::Pass;
-use super::{Arch, Code, State, StepBytes};
-use crate::format::{BRANCH, JUMP, NAKED};
+mod decoder;
+mod op;
+
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::layout::{BRANCH, JUMP, NAKED};
+use crate::pass::Pass;
+use crate::{Arch, Code, State, StepBytes};
 
 /// The instruction set, with addresses of `BITS` bits.
 #[derive(Clone, Copy, Debug)]

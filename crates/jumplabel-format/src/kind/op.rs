@@ -8,9 +8,9 @@
 //! one or the other does. So a change is a single step, and no thread may execute the site meanwhile ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
-use super::state::{Leads, Target};
-use super::{Code, Demand, State, StepBytes};
-use crate::format::OP;
+use crate::layout::OP;
+use crate::state::{Leads, Target};
+use crate::{Code, Demand, State, StepBytes};
 
 impl State {
     /// The instruction of an arm.
@@ -20,7 +20,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["in-place", "by-stub"];
+pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// An instruction set's operations in place.
 pub trait Op: Jump {

@@ -30,30 +30,6 @@ impl Code {
         Code(u64::from_ne_bytes(all))
     }
 
-    /// What the site of `bytes` bytes at `address` holds.
-    ///
-    /// # Safety
-    /// `bytes` is 1, 2, or 4 to 7. That many bytes of text are mapped there; if `bytes` is 1, four are.
-    #[inline]
-    pub(crate) unsafe fn read(kind: u8, address: usize, bytes: usize) -> Code {
-        #[cfg(jumplabel_short_engine)]
-        if bytes == 2 {
-            // SAFETY: the caller says that two bytes of text are mapped there.
-            let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
-            return Code::of_word(u64::from(two) | u64::from(kind << KIND_SHIFT | 2) << (TAG * 8));
-        }
-        // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
-        // writes meanwhile, this reads a part of that at worst, which is then foreign.
-        // SAFETY: the caller says that at least four bytes of text are mapped there.
-        let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
-        let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
-        for at in 4..bytes {
-            // SAFETY: the caller says that `bytes` bytes of text are mapped there.
-            word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
-        }
-        Code::of_parts(kind, bytes, word)
-    }
-
     /// The number of the site's kind.
     #[inline]
     pub(crate) const fn kind(self) -> u8 {
@@ -69,24 +45,23 @@ impl Code {
     }
 
     /// The same bytes at a site of another kind.
-    pub(super) const fn of_kind(self, kind: u8) -> Code {
+    pub(crate) const fn of_kind(self, kind: u8) -> Code {
         Code::of_parts(kind, self.len(), self.word() << 8 >> 8)
     }
 
     /// So many bytes, in one number of which no more are set, the first byte lowest.
     #[inline]
-    pub(super) const fn of_parts(kind: u8, len: usize, bytes: u64) -> Code {
+    pub(crate) const fn of_parts(kind: u8, len: usize, bytes: u64) -> Code {
         Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
     /// From [`word`](Self::word).
     #[inline]
-    pub(super) const fn of_word(word: u64) -> Code {
+    pub(crate) const fn of_word(word: u64) -> Code {
         Code(word.to_le())
     }
 
     /// In the order of memory; what follows the bytes is no part of them.
-    #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     #[inline]
     pub(crate) const fn eight(self) -> [u8; 8] {
         self.0.to_ne_bytes()
@@ -94,7 +69,7 @@ impl Code {
 
     /// All in one number, the first byte lowest.
     #[inline]
-    pub(super) const fn word(self) -> u64 {
+    pub(crate) const fn word(self) -> u64 {
         u64::from_le(self.0)
     }
 }
@@ -142,20 +117,20 @@ pub struct StepBytes {
 impl StepBytes {
     /// `len` bytes of `code` from `offset` on.
     #[inline]
-    pub(super) const fn of(code: Code, offset: u8, len: u8) -> StepBytes {
+    pub(crate) const fn of(code: Code, offset: u8, len: u8) -> StepBytes {
         let bytes = (code.word() >> (offset * 8)).to_le_bytes();
         StepBytes { offset, len, bytes, demand: Demand::Nothing }
     }
 
     /// One byte.
     #[inline]
-    pub(super) const fn byte(offset: u8, byte: u8) -> StepBytes {
+    pub(crate) const fn byte(offset: u8, byte: u8) -> StepBytes {
         StepBytes { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
     }
 
     /// The bytes of `new` from the first that differs to the last; `None` if none differs.
     #[inline]
-    pub(super) const fn difference(old: Code, new: Code) -> Option<StepBytes> {
+    pub(crate) const fn difference(old: Code, new: Code) -> Option<StepBytes> {
         let differs = old.word() ^ new.word();
         if differs == 0 {
             return None;
@@ -165,7 +140,7 @@ impl StepBytes {
     }
 
     /// All of `code`, by one store.
-    pub(super) const fn all(code: Code) -> StepBytes {
+    pub(crate) const fn all(code: Code) -> StepBytes {
         StepBytes { demand: Demand::SingleStore, ..StepBytes::of(code, 0, code.len() as u8) }
     }
 

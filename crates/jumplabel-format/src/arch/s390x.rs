@@ -8,13 +8,13 @@
 //!
 //! Where the displacement changes (a static call's trampoline), the mask is 0 meanwhile (`arch::pass`).
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::Op;
-use super::pass::Pass;
-use super::{Arch, Code, State, StepBytes};
-use crate::format::BRANCH;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::Op;
+use crate::layout::BRANCH;
+use crate::pass::Pass;
+use crate::{Arch, Code, State, StepBytes};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,10 @@
 //! site is like that of an operation in place ([`op`](super::op)), except that it may have several instructions, and that its entry says
 //! how many bytes change. A thread may be between two instructions, so the site may change only while there is one thread.
 
-use super::Code;
+use crate::Code;
 
 /// Nops by their lengths, each one instruction (Intel SDM volume 2, `NOP`). What pads a site in the assembler is the same.
-pub(super) const NOPS: [&[u8]; 8] = [
+pub(crate) const NOPS: [&[u8]; 8] = [
     &[],
     &[0x90],
     &[0x66, 0x90],

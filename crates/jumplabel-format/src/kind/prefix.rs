@@ -1,8 +1,8 @@
 //! The kind of a lock prefix: the first byte of an instruction on x86, either `lock` or a prefix that does nothing.
 
-use super::state::{Leads, Target};
-use super::{Arch, Code, State, StepBytes};
-use crate::format::PREFIX;
+use crate::layout::PREFIX;
+use crate::state::{Leads, Target};
+use crate::{Arch, Code, State, StepBytes};
 
 impl State {
     /// The instruction is atomic for other processors (`lock`).
@@ -12,7 +12,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["locked", "unlocked"];
+pub(crate) const NAMES: &[&str] = &["locked", "unlocked"];
 
 const DS: Code = Code::new(PREFIX, &[0x3e]);
 const LOCK: Code = Code::new(PREFIX, &[0xf0]);

@@ -13,12 +13,13 @@
 //! error of the assembler or linker, and one that starts as a nop an `OutOfRange` at the first flip. A stub in reach would cost each
 //! site a register.
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::{Fault, Op};
-use super::{Arch, Code, State, word};
-use crate::format::NAKED;
+use super::word;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::{Fault, Op};
+use crate::layout::NAKED;
+use crate::{Arch, Code, State};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

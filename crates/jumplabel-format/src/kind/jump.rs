@@ -2,9 +2,9 @@
 //! the address is loaded from a slot.
 
 use super::branch::Branch;
-use super::state::{Leads, Target, steps_of_arch};
-use super::{Arch, Code, State};
-use crate::format::JUMP;
+use crate::layout::JUMP;
+use crate::state::{Leads, Target, steps_of_arch};
+use crate::{Arch, Code, State};
 
 impl State {
     /// A jump to the target.
@@ -14,7 +14,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["direct", "indirect"];
+pub(crate) const NAMES: &[&str] = &["direct", "indirect"];
 
 /// An instruction set's trampolines. If it says nothing else, they have a site like a check's, whose nop falls through.
 pub trait Jump: Branch {

@@ -8,11 +8,12 @@
 //!
 //! A naked key's function has such a site, too, and not an immediate that changes: the manual does not name `MOV`.
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::{Fault, Op};
-use super::{Arch, Code, State, word};
+use super::word;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::{Fault, Op};
+use crate::{Arch, Code, State};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! The kind of the function of a naked key: it returns whether the key is on.
 
 use super::branch::Branch;
-use super::state::{Leads, Target, steps_of_arch};
-use super::{Arch, Code, State};
-use crate::format::NAKED;
+use crate::layout::NAKED;
+use crate::state::{Leads, Target, steps_of_arch};
+use crate::{Arch, Code, State};
 
 impl State {
     /// The function returns false.
@@ -13,7 +13,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["false", "true"];
+pub(crate) const NAMES: &[&str] = &["false", "true"];
 
 /// An instruction set's functions of naked keys. Unless it says otherwise, the function has a site like a check's: one return is behind
 /// the nop, and one at the target of the jump.

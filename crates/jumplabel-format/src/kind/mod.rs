@@ -1,18 +1,28 @@
 //! The kinds of patch points: what their sites can hold, and how a site goes from one state to another. An entry says its kind in its
 //! meta word.
 //!
-//! A kind is a file beside [`branch`](super::branch) with a trait for instruction sets, and a line in the list below.
+//! A kind is a file beside [`branch`] with a trait for instruction sets, and a line in the list below.
 
-use super::state::{Kind, Leads, State, Target};
-use super::{Arch, Code, StepBytes};
-use crate::format;
+pub(crate) mod alternative;
+pub(crate) mod branch;
+pub(crate) mod call_site;
+pub(crate) mod jump;
+pub(crate) mod naked;
+pub(crate) mod op;
+pub(crate) mod prefix;
+pub(crate) mod short;
+pub(crate) mod switch;
+
+use crate::layout;
+use crate::state::{Kind, Leads, State, Target};
+use crate::{Arch, Code, StepBytes};
 
 #[cfg(jumplabel_short_kind)]
 impl Kind {
     /// Whether a jump of this kind can have such a displacement.
     #[must_use]
     pub fn reaches(self, displacement: i32) -> bool {
-        self.0 != format::SHORT || super::short::reach(displacement).is_some()
+        self.0 != layout::SHORT || short::reach(displacement).is_some()
     }
 }
 
@@ -118,8 +128,8 @@ impl core::fmt::Debug for State {
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
-        pub trait Sites: Arch $(+ super::$file::$Trait)* {}
-        impl<A: Arch $(+ super::$file::$Trait)*> Sites for A {}
+        pub trait Sites: Arch $(+ $file::$Trait)* {}
+        impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
 
         impl Kind {
             /// The kind with that number, if there is one.
@@ -127,14 +137,14 @@ macro_rules! kinds {
             #[inline]
             pub const fn of(number: u8) -> Option<Kind> {
                 match number {
-                    $($(#[$when])? format::$number => Some(Kind(number)),)*
+                    $($(#[$when])? layout::$number => Some(Kind(number)),)*
                     _ => None,
                 }
             }
 
             const fn state_names(self) -> &'static [&'static str] {
                 match self.0 {
-                    $($(#[$when])? format::$number => super::$file::NAMES,)*
+                    $($(#[$when])? layout::$number => $file::NAMES,)*
                     _ => &[],
                 }
             }
@@ -144,7 +154,7 @@ macro_rules! kinds {
             #[inline]
             pub const fn bytes<A: Sites>(self) -> usize {
                 match self.0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::BYTES,)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::BYTES,)*
                     _ => 0,
                 }
             }
@@ -154,7 +164,7 @@ macro_rules! kinds {
             #[inline]
             pub fn leads<A: Sites>(self, address: usize) -> Leads {
                 match self.0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::leads(address),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::leads(address),)*
                     _ => Leads::ToTarget,
                 }
             }
@@ -164,7 +174,7 @@ macro_rules! kinds {
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {
                 match self.0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::TARGET,)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::TARGET,)*
                     _ => Target::Code(1),
                 }
             }
@@ -175,7 +185,7 @@ macro_rules! kinds {
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
                 match self.0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::decode(code, displacement),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::decode(code, displacement),)*
                     _ => None,
                 }
             }
@@ -184,7 +194,7 @@ macro_rules! kinds {
             #[must_use]
             pub fn emitted<A: Sites>(self, action: usize) -> Option<State> {
                 match self.0 {
-                    $($(#[$when])? format::$number => Some(<A as super::$file::$Trait>::emitted(action)),)*
+                    $($(#[$when])? layout::$number => Some(<A as $file::$Trait>::emitted(action)),)*
                     _ => None,
                 }
             }
@@ -196,7 +206,7 @@ macro_rules! kinds {
             #[inline]
             pub fn step<A: Sites>(self, number: u8) -> Option<StepBytes> {
                 match self.old.kind() {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::step(number, self.old, self.new),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::step(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -206,7 +216,7 @@ macro_rules! kinds {
             #[inline]
             pub fn undo<A: Sites>(self, number: u8) -> Option<StepBytes> {
                 match self.old.kind() {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::undo(number, self.old, self.new),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::undo(number, self.old, self.new),)*
                     _ => None,
                 }
             }
@@ -218,7 +228,7 @@ macro_rules! kinds {
             #[inline(never)]
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::encode(self, displacement),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::encode(self, displacement),)*
                     _ => Code::NONE,
                 }
             }
@@ -229,7 +239,7 @@ macro_rules! kinds {
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::toward(self, action, displacement),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::toward(self, action, displacement),)*
                     _ => self,
                 }
             }
@@ -239,7 +249,7 @@ macro_rules! kinds {
             #[inline]
             pub fn action<A: Sites>(self) -> usize {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => <A as super::$file::$Trait>::action(self),)*
+                    $($(#[$when])? layout::$number => <A as $file::$Trait>::action(self),)*
                     _ => 0,
                 }
             }
@@ -249,7 +259,7 @@ macro_rules! kinds {
             #[inline]
             pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
                 match self.kind().0 {
-                    $($(#[$when])? format::$number => self.is_of(const { State::bits(<A as super::$file::$Trait>::NOWHERE) }),)*
+                    $($(#[$when])? layout::$number => self.is_of(const { State::bits(<A as $file::$Trait>::NOWHERE) }),)*
                     _ => false,
                 }
             }

@@ -10,11 +10,12 @@
 //! that runs a word while another stores it. Linux's own jump labels rely on this: for this nop and this `b`, the thread runs
 //! one of the two. So a naked key's function has such a site, too, and not an immediate that changes.
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::Op;
-use super::{Arch, Code, State, word};
+use super::word;
+use crate::kind::branch::Branch;
+use crate::kind::jump::Jump;
+use crate::kind::naked::Naked;
+use crate::kind::op::Op;
+use crate::{Arch, Code, State};
 
 /// The instruction set.
 #[derive(Clone, Copy, Debug)]

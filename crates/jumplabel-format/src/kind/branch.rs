@@ -1,8 +1,8 @@
 //! The kind of a check: it falls through or jumps to its other arm.
 
-use super::state::{Leads, Target, steps_of_arch};
-use super::{Arch, Code, State};
-use crate::format::BRANCH;
+use crate::layout::BRANCH;
+use crate::state::{Leads, Target, steps_of_arch};
+use crate::{Arch, Code, State};
 
 impl State {
     /// A nop, as the compiler emitted it. Falls through.
@@ -20,7 +20,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
+pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
 /// An instruction set's checks.
 pub trait Branch: Arch {

@@ -2,9 +2,9 @@
 //! falls through while the displacement changes, to a stub that looks at the mode.
 
 use super::jump::Jump;
-use super::state::{Leads, Target, steps_of_arch};
-use super::{Arch, Code, State};
-use crate::format::{JUMP, SWITCH};
+use crate::layout::{JUMP, SWITCH};
+use crate::state::{Leads, Target, steps_of_arch};
+use crate::{Arch, Code, State};
 
 impl State {
     /// A jump to the arm of the mode.
@@ -14,7 +14,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["arm", "stub"];
+pub(crate) const NAMES: &[&str] = &["arm", "stub"];
 
 /// An instruction set's switches: sites that change as those of static calls do.
 pub trait Switch: Jump {

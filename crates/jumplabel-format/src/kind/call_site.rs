@@ -4,9 +4,9 @@
 //! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
 
 use super::jump::Jump;
-use super::state::{Leads, Target};
-use super::{Code, State, StepBytes};
-use crate::format::CALL_SITE;
+use crate::layout::CALL_SITE;
+use crate::state::{Leads, Target};
+use crate::{Code, State, StepBytes};
 
 impl State {
     /// A call of the target, or of the trampoline.
@@ -14,7 +14,7 @@ impl State {
 }
 
 /// The names of the states, in the order of their numbers.
-pub(super) const NAMES: &[&str] = &["calls"];
+pub(crate) const NAMES: &[&str] = &["calls"];
 
 /// Bytes of a site.
 const BYTES: usize = size_of::<i32>();

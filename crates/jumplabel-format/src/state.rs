@@ -2,11 +2,11 @@
 
 /// A kind of patch points, by the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub(super) u8);
+pub struct Kind(pub(crate) u8);
 
 /// What a site holds. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct State(pub(super) u8);
+pub struct State(pub(crate) u8);
 
 /// Where a site may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +34,18 @@ macro_rules! steps_of_arch {
         /// [`Arch::step`] at a site of this kind.
         $($attribute)*
         #[inline]
-        fn step(number: u8, old: Code, new: Code) -> Option<crate::arch::StepBytes> {
+        fn step(number: u8, old: Code, new: Code) -> Option<crate::StepBytes> {
             <Self as Arch>::step(number, old, new)
         }
 
         /// [`Arch::undo`] at a site of this kind.
         $($attribute)*
-        fn undo(number: u8, old: Code, new: Code) -> Option<crate::arch::StepBytes> {
+        fn undo(number: u8, old: Code, new: Code) -> Option<crate::StepBytes> {
             <Self as Arch>::undo(number, old, new)
         }
     };
 }
-pub(super) use steps_of_arch;
+pub(crate) use steps_of_arch;
 
 impl Kind {
     /// Its number.
@@ -57,12 +57,12 @@ impl Kind {
 
 impl State {
     /// The state of a kind with a number of at most 7.
-    pub(super) const fn new(kind: u8, number: u8) -> State {
+    pub(crate) const fn new(kind: u8, number: u8) -> State {
         State(kind << 3 | number)
     }
 
     /// A bit for each of some states of one kind.
-    pub(super) const fn bits(states: &[State]) -> u8 {
+    pub(crate) const fn bits(states: &[State]) -> u8 {
         match states {
             [] => 0,
             [state, others @ ..] => 1 << (state.0 & 7) | State::bits(others),
@@ -70,7 +70,7 @@ impl State {
     }
 
     /// Whether it is one of those, if it is of their kind.
-    pub(super) const fn is_of(self, bits: u8) -> bool {
+    pub(crate) const fn is_of(self, bits: u8) -> bool {
         bits >> (self.0 & 7) & 1 != 0
     }
 

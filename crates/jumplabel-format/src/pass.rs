@@ -10,23 +10,23 @@
 //! A change of one byte cannot tear, and takes step 2 alone, also if it is a byte of a displacement. If more than one byte of a site
 //! may change, a thread may execute the passing instruction there, and the kind must allow that.
 
-use super::{Code, StepBytes};
+use crate::{Code, StepBytes};
 
 /// What passes.
-pub(super) struct Pass {
+pub(crate) struct Pass {
     /// The place of the byte.
-    pub(super) at: u8,
+    pub(crate) at: u8,
     /// The byte.
-    pub(super) byte: u8,
+    pub(crate) byte: u8,
 }
 
 impl Pass {
     /// How many steps there are.
-    pub(super) const STEPS: u8 = 3;
+    pub(crate) const STEPS: u8 = 3;
 
     /// [`Arch::step`](super::Arch::step).
     #[inline(never)]
-    pub(super) fn step(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
+    pub(crate) fn step(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
         match (number, StepBytes::difference(old, new)?) {
             (2, step_bytes) if step_bytes.len == 1 => Some(step_bytes),
             (_, step_bytes) if step_bytes.len == 1 => None,
@@ -37,7 +37,7 @@ impl Pass {
     }
 
     /// [`Arch::undo`](super::Arch::undo).
-    pub(super) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
+    pub(crate) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
         // The steps of the opposite change, its last one first.
         let number = if StepBytes::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
         self.step(number, new, old)

@@ -1,12 +1,12 @@
 //! Instructions of the program's on x86-64, at the sites of operations and alternatives: whether one may be there, and what it is at
 //! another place.
 
-use super::Code;
-use super::alternative::{Alternative, NOPS};
-use super::op::{Fault, Op};
-use super::x86::X86;
-use super::x86_decoder::{Instruction, MAX};
-use crate::format::OP;
+use super::X86;
+use super::decoder::{Instruction, MAX};
+use crate::Code;
+use crate::kind::alternative::{Alternative, NOPS};
+use crate::kind::op::{Fault, Op};
+use crate::layout::OP;
 
 /// Bytes of a jump.
 const JUMP: usize = 5;

@@ -1,0 +1,44 @@
+//! What the tables of [jumplabel](https://docs.rs/jumplabel) hold, and what its sites hold on each instruction set: the numbers of the format,
+//! and encoders. Ordinary Rust without system calls or assembly, compiled and tested on every host: the library patches by it, and tools read
+//! files of any target by it.
+//!
+//! ```text
+//!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
+//!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short), their states, the steps between them
+//!   pass       how a site changes that one store cannot write: the three steps of x86
+//!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
+//!   state      a kind and a state, as numbers
+//!   code       the bytes of a site, and the parts of them that a step writes
+//!   layout     the numbers in tables, records and notes
+//! ```
+//!
+//! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each must guarantee. The
+//! compiler checks that they are complete.
+
+#![no_std]
+
+pub mod arch;
+mod code;
+mod contract;
+mod kind;
+pub mod layout;
+mod pass;
+mod state;
+
+pub use code::Code;
+#[doc(hidden)]
+pub use code::{Demand, StepBytes};
+pub use contract::Arch;
+pub use kind::Sites;
+pub use kind::alternative::Alternative;
+pub use kind::branch::Branch;
+pub use kind::call_site::CallSite;
+pub use kind::jump::Jump;
+pub use kind::naked::Naked;
+pub use kind::op::{Fault, Op};
+pub use kind::prefix::Prefix;
+pub use kind::short::Short;
+pub use kind::switch::Switch;
+#[doc(hidden)]
+pub use kind::{CodeChange, Template};
+pub use state::{Kind, Leads, State, Target};
