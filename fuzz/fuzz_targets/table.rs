@@ -11,7 +11,7 @@
 
 #![no_main]
 
-use jumplabel::arch::Kind;
+use jumplabel_format::Kind;
 use jumplabel::format::{Entry, Object};
 use jumplabel::{Error, read_table};
 use libfuzzer_sys::fuzz_target;

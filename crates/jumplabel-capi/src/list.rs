@@ -3,11 +3,11 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
 
-use jumplabel::arch::State;
 use jumplabel::{
     CallInfo, Error, KeyInfo, ModeInfo, Outcome, RawCall, RawKey, RawMode, Site, WriterKind, for_each_call,
     for_each_key, for_each_mode, for_each_site, set_writer,
 };
+use jumplabel_format::State;
 
 use crate::result::{Key, Refusal, code, key};
 

@@ -4,12 +4,12 @@
 //! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
 //! know few of these eight.
 
-use jumplabel::arch::{
-    Alternative as _, Arch as _, Code, CodeChange, Kind, Leads, Op, Sites, State, StepBytes, Target,
-};
-use jumplabel::arch::{
+use jumplabel_format::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
     x86::X86,
+};
+use jumplabel_format::{
+    Alternative as _, Arch as _, Code, CodeChange, Kind, Leads, Op, Sites, State, StepBytes, Target,
 };
 use object::elf;
 
@@ -194,7 +194,7 @@ fn x86(bits: u32, bytes: &[u8], address: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jumplabel::format::CALL_SITE;
+    use jumplabel_format::layout::CALL_SITE;
 
     /// A call that a table lists is the displacement of an instruction, which counts from its end.
     #[test]

@@ -31,8 +31,10 @@ impl Code {
     }
 
     /// The number of the site's kind.
+    #[doc(hidden)]
+    #[must_use]
     #[inline]
-    pub(crate) const fn kind(self) -> u8 {
+    pub const fn kind(self) -> u8 {
         (self.word() >> (TAG * 8)) as u8 >> KIND_SHIFT
     }
 
@@ -50,8 +52,10 @@ impl Code {
     }
 
     /// So many bytes, in one number of which no more are set, the first byte lowest.
+    #[doc(hidden)]
+    #[must_use]
     #[inline]
-    pub(crate) const fn of_parts(kind: u8, len: usize, bytes: u64) -> Code {
+    pub const fn of_parts(kind: u8, len: usize, bytes: u64) -> Code {
         Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
@@ -62,8 +66,10 @@ impl Code {
     }
 
     /// In the order of memory; what follows the bytes is no part of them.
+    #[doc(hidden)]
+    #[must_use]
     #[inline]
-    pub(crate) const fn eight(self) -> [u8; 8] {
+    pub const fn eight(self) -> [u8; 8] {
         self.0.to_ne_bytes()
     }
 

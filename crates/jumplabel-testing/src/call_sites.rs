@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use jumplabel::call::RawCall;
-use jumplabel::format::{CALL_SITE, KIND_SHIFT, VERSION};
+use jumplabel_format::layout::{CALL_SITE, KIND_SHIFT, VERSION};
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
 
 unsafe extern "C" {

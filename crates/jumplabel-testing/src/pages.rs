@@ -8,8 +8,9 @@
 //!   function n    site of KEYS[n % keys]
 //! ```
 
-use jumplabel::arch::{Arch, Native};
+use jumplabel::arch::Native;
 use jumplabel::{RawKey, StaticKeyFalse};
+use jumplabel_format::Arch;
 
 /// Bytes of the largest page of this instruction set, so that "pages of its own" is true whatever the system uses.
 pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "loongarch64")) {

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 
-use crate::arch::{Arch, Code, Native, State};
+use crate::arch::{Arch, Code, Native, State, read_code};
 use crate::call::info::CallInfo;
 use crate::error::Error;
 use crate::format::{Entry, NAKED};
@@ -175,7 +175,7 @@ impl Site {
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
         // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
-        let bytes = unsafe { Code::read(entry.kind(), address, entry.bytes()) };
+        let bytes = unsafe { read_code(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
         // It counts from the site's end.
         #[cfg(jumplabel_short_engine)]

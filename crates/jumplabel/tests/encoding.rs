@@ -39,7 +39,7 @@ mod x86;
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{Arch, Code, CodeChange, Kind, Sites, State, StepBytes, Template};
+use jumplabel_format::{Arch, Code, CodeChange, Kind, Sites, State, StepBytes, Template};
 use properties::{any_addresses, any_bytes, any_displacement, in_reach, templates_that_are_like, wrapped};
 use retargets::{call_sites, retargets, switches};
 use walk::{follow, mixtures, walk, written};

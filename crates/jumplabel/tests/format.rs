@@ -2,10 +2,10 @@
 //! the constants say; with another constant, each check must fail.
 #![cfg(not(miri))]
 
-use jumplabel::format::{
-    ARM, CALL, DEFAULT, Declaration, Entry, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK,
-    KIND_SHIFT, KeyRecord, LINKED, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, Object, TABLE_SECTION,
-    TO_LINK, UNLINKED, VERSION,
+use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
+use jumplabel_format::layout::{
+    ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
+    LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -31,24 +31,24 @@ fn checks() -> Vec<Check> {
     let header = |part: String| ("site.h", HEADER, part);
     let document = |part: String| ("table-format.md", DOCUMENT, part);
     let name = std::str::from_utf8(&NOTE_NAME[..NOTE_NAME.len() - 1]).unwrap();
-    let switch = u32::from(jumplabel::format::SWITCH) << KIND_SHIFT;
-    let call = u32::from(jumplabel::format::JUMP) << KIND_SHIFT;
-    let op = u32::from(jumplabel::format::OP) << KIND_SHIFT;
-    let prefix = u32::from(jumplabel::format::PREFIX) << KIND_SHIFT;
-    let short = u32::from(jumplabel::format::SHORT) << KIND_SHIFT;
+    let switch = u32::from(jumplabel_format::layout::SWITCH) << KIND_SHIFT;
+    let call = u32::from(jumplabel_format::layout::JUMP) << KIND_SHIFT;
+    let op = u32::from(jumplabel_format::layout::OP) << KIND_SHIFT;
+    let prefix = u32::from(jumplabel_format::layout::PREFIX) << KIND_SHIFT;
+    let short = u32::from(jumplabel_format::layout::SHORT) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
         header(format!("entry->meta & {INDIRECT})")),
-        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::NAKED)),
-        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::JUMP)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::NAKED)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::JUMP)),
         ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_)")),
         ("pv_op_site.h", OPS_HEADER, format!("\"i\"({op} | JUMPLABEL_INDIRECT_)")),
-        document(format!("{} an N-way switch", jumplabel::format::SWITCH)),
-        document(format!("function of a naked key, {} a trampoline,", jumplabel::format::JUMP)),
-        document(format!(", {} a call, ", jumplabel::format::CALL_SITE)),
-        document(format!(", {} an operation in place,", jumplabel::format::OP)),
-        document(format!(", {} a lock prefix, see below", jumplabel::format::PREFIX)),
+        document(format!("{} an N-way switch", jumplabel_format::layout::SWITCH)),
+        document(format!("function of a naked key, {} a trampoline,", jumplabel_format::layout::JUMP)),
+        document(format!(", {} a call, ", jumplabel_format::layout::CALL_SITE)),
+        document(format!(", {} an operation in place,", jumplabel_format::layout::OP)),
+        document(format!(", {} a lock prefix, see below", jumplabel_format::layout::PREFIX)),
         ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
         ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
         (
@@ -56,7 +56,7 @@ fn checks() -> Vec<Check> {
             ALTERNATIVE,
             format!(
                 "__jumplabel_alternatives-.,{}|.Ljump_size<<{OFFSET_SHIFT}|",
-                u32::from(jumplabel::format::OP) << KIND_SHIFT
+                u32::from(jumplabel_format::layout::OP) << KIND_SHIFT
             ),
         ),
         ("up/prefix.rs", PREFIX, format!(".pushsection {TABLE_SECTION},")),
@@ -88,17 +88,17 @@ fn checks() -> Vec<Check> {
         ("binary.rs", READER, format!("self.bytes(about + {}, path", size_of::<Declaration<0>>())),
         document(format!(
             "bits {KIND_SHIFT}-{last_kind}   kind of the site: 0 a check; {} the function",
-            jumplabel::format::NAKED
+            jumplabel_format::layout::NAKED
         )),
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
         document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),
         document(format!("bit {}      of a check: the site falls through in its first", UNLINKED.trailing_zeros())),
         document(format!("bit {}      of a check: the site falls through in its first", JUMPS.trailing_zeros())),
-        document(format!("{} a check of two bytes", jumplabel::format::SHORT)),
+        document(format!("{} a check of two bytes", jumplabel_format::layout::SHORT)),
         document(format!("  {TO_LINK}    sites with bit")),
         document(format!("  {LINKED}    nothing")),
-        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel::format::SHORT)),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::SHORT)),
         header(format!("/3&1)*{short}\"\n")),
         header(format!("\".long {TO_LINK}\\n\"")),
         ("asm/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
@@ -150,7 +150,7 @@ fn all_agree() {
 /// What a site of a kind is, in the document; what nobody knows is not in it.
 #[test]
 fn each_kind_is_in_the_document() {
-    let known = |kind: &u8| jumplabel::arch::Kind::of(*kind).is_some();
+    let known = |kind: &u8| jumplabel_format::Kind::of(*kind).is_some();
     let missing = (1..=KIND_MASK as u8).filter(|kind| !DOCUMENT.contains(&format!("*Of kind {kind}*")));
     assert_eq!(missing.clone().find(known), None);
     assert!(missing.count() > 5);

@@ -4,8 +4,8 @@
 mod words;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
-use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Alternative, Fault, Op};
+use jumplabel_format::arch::x86::X86;
+use jumplabel_format::{Alternative, Fault, Op};
 use proptest::prelude::*;
 
 type X64 = X86<64>;

@@ -1,10 +1,11 @@
 //! Keys and their checks in one thread: defaults, arms, places, counts, misuse.
 
-use jumplabel::arch::{Arch, Native, State};
+use jumplabel::arch::Native;
 use jumplabel::{
     Batch, Error, RawKey, Site, StaticKeyFalse, for_each_key, for_each_site, naked_key, probe, set_all,
     static_branch_likely, static_branch_unlikely, static_key, text_reserved,
 };
+use jumplabel_format::{Arch, State};
 use jumplabel_testing::tests_of_bodies;
 
 #[path = "conformance/keys.rs"]

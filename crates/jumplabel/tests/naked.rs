@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::arch::{Arch, Native, State};
+use jumplabel::arch::Native;
 use jumplabel::{RawKey, for_each_key, for_each_site, naked_key, text_reserved};
+use jumplabel_format::{Arch, State};
 use jumplabel_testing::tests_of_bodies;
 
 #[path = "conformance/naked.rs"]

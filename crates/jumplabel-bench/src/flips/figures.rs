@@ -1,7 +1,8 @@
 //! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
 
-use jumplabel::format::{Entry, PREFIX};
+use jumplabel::format::Entry;
 use jumplabel::{RawKey, WriterKind, for_each_call, for_each_key, for_each_mode, index_bytes};
+use jumplabel_format::layout::PREFIX;
 use serde_json::{Value, json};
 
 use super::groups::Group;

@@ -57,7 +57,7 @@ macro_rules! naked_function {
             ".popsection",
             ".popsection",
             key = sym $key,
-            naked = const jumplabel::format::meta(false, jumplabel::format::NAKED, 0),
+            naked = const jumplabel::format::meta(false, jumplabel_format::layout::NAKED, 0),
         );
     };
 }

@@ -1,7 +1,7 @@
 //! `disasm`: what a site holds now, and what it holds once its key is flipped.
 
-use jumplabel::arch::State;
-use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SHORT, SWITCH};
+use jumplabel_format::State;
+use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SHORT, SWITCH};
 use jumplabel_selector::Assignment;
 
 use super::code;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jumplabel::format::{BRANCH, OP, SHORT};
+use jumplabel_format::layout::{BRANCH, OP, SHORT};
 
 use crate::image::Image;
 use crate::machine::Machine;

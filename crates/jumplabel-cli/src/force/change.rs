@@ -16,8 +16,8 @@ use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use jumplabel::Error;
-use jumplabel::arch::Code;
 use jumplabel::key::count::{self, Transition};
+use jumplabel_format::Code;
 
 use super::contents::action;
 use super::live::Live;

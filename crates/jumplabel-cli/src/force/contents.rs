@@ -1,7 +1,7 @@
 //! What keys and their sites are now: counts, and what is in memory where the sites are.
 
-use jumplabel::arch::{Code, State};
-use jumplabel::format::{BRANCH, NAKED, SHORT};
+use jumplabel_format::layout::{BRANCH, NAKED, SHORT};
+use jumplabel_format::{Code, State};
 
 use super::live::{Key, Live};
 use super::memory::Pages;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use jumplabel::format::process::OBJECTS;
-use jumplabel::format::{MAGIC, VERSION};
 use jumplabel_agent::tracepoints::{self, Part};
+use jumplabel_format::layout::{MAGIC, VERSION};
 use jumplabel_selector::{Selector, What};
 
 use super::memory::Memory;

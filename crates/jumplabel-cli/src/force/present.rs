@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
-use jumplabel::format::JUMP;
 use jumplabel::key::count;
+use jumplabel_format::layout::JUMP;
 
 use super::live::{Live, resolve};
 use super::memory::Pages;

@@ -18,8 +18,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jumplabel::arch::{Kind, State};
-use jumplabel::format::{CALL_SITE, INDIRECT, JUMP, KIND_SHIFT, OFFSET_SHIFT};
+use jumplabel_format::layout::{CALL_SITE, INDIRECT, JUMP, KIND_SHIFT, OFFSET_SHIFT};
+use jumplabel_format::{Kind, State};
 use object::pod::bytes_of;
 use object::{I64, LittleEndian as LE, U64, elf};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use jumplabel::format::{LINKED, TO_LINK};
+use jumplabel_format::layout::{LINKED, TO_LINK};
 
 use super::elf::Elf;
 use crate::failure::Failure;

@@ -9,8 +9,8 @@
 //!
 //! The size of a site is the assembler's. Sites that begin as jumps are right already. Each site is verified before any is turned.
 
-use jumplabel::arch::State;
-use jumplabel::format::{BRANCH, LINKED, SHORT, TO_LINK, UNLINKED};
+use jumplabel_format::State;
+use jumplabel_format::layout::{BRANCH, LINKED, SHORT, TO_LINK, UNLINKED};
 use serde::Serialize;
 
 use super::changes::Changes;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use jumplabel::format::{CALL, DEFAULT, INDIRECT, MODE, OFFSET_SHIFT};
+use jumplabel_format::layout::{CALL, DEFAULT, INDIRECT, MODE, OFFSET_SHIFT};
 
 use super::{Declared, Place};
 use crate::image::Image;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use jumplabel::arch::{Code, Kind, State, Target};
-use jumplabel::format::{
+use jumplabel_format::layout::{
     ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, OFFSET_SHIFT, OP, SHORT, UNLINKED,
 };
+use jumplabel_format::{Code, Kind, State, Target};
 
 use crate::image::Image;
 use crate::image::relocations::Slot;

@@ -9,8 +9,8 @@
 //!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are: of several, the one that it is to hold
 //! ```
 
-use jumplabel::arch::{Code, State};
-use jumplabel::format::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SHORT, SWITCH};
+use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SHORT, SWITCH};
+use jumplabel_format::{Code, State};
 
 use super::entry::{Arm, Place, Site};
 use super::{Is, function_at};

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use jumplabel::format::{KEYS_SECTION, NOTE_NAME, TABLE_SECTION, VERSION};
+use jumplabel_format::layout::{KEYS_SECTION, NOTE_NAME, TABLE_SECTION, VERSION};
 use object::{Endian, Object, ObjectSection, ReadCache};
 
 use crate::failure::Failure;

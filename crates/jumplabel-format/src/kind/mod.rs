@@ -106,14 +106,18 @@ pub struct CodeChange {
 impl CodeChange {
     /// What changes, from which first byte, as a number. If it is small, nothing but the first byte changes. Two changes with one small
     /// number take the same steps, and write the same, unless they write a whole word ([`Arch::step`]).
+    #[doc(hidden)]
+    #[must_use]
     #[inline]
-    pub(crate) const fn pattern(self) -> u64 {
+    pub const fn pattern(self) -> u64 {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
     }
 
     /// Whether a [`pattern`](Self::pattern) is small.
+    #[doc(hidden)]
+    #[must_use]
     #[inline]
-    pub(crate) const fn is_of_first_byte(pattern: u64) -> bool {
+    pub const fn is_of_first_byte(pattern: u64) -> bool {
         pattern <= 0xffff
     }
 }
@@ -255,9 +259,10 @@ macro_rules! kinds {
             }
 
             /// Whether a site in this state leads nowhere by itself.
+            #[doc(hidden)]
             #[must_use]
             #[inline]
-            pub(crate) fn leads_nowhere<A: Sites>(self) -> bool {
+            pub fn leads_nowhere<A: Sites>(self) -> bool {
                 match self.kind().0 {
                     $($(#[$when])? layout::$number => self.is_of(const { State::bits(<A as $file::$Trait>::NOWHERE) }),)*
                     _ => false,

@@ -1,4 +1,6 @@
-//! Text as memory: stores that the compiler does not see, and hints to the caches.
+//! Text as memory: stores that the compiler does not see, reads, and hints to the caches.
+
+use jumplabel_format::Code;
 
 /// Stores `bytes` at `address`: by one store, if they are `single_store`, a word.
 ///
@@ -110,4 +112,28 @@ unsafe fn store_byte(address: usize, byte: u8) {
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         (address as *mut u8).write_volatile(byte);
     }
+}
+
+/// What the site of `bytes` bytes at `address` holds.
+///
+/// # Safety
+/// `bytes` is 1, or 4 to 7, or, where sites of two bytes are known, 2. That many bytes of text are mapped there; if `bytes` is 1, four are.
+#[inline]
+pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
+    #[cfg(jumplabel_short_engine)]
+    if bytes == 2 {
+        // SAFETY: the caller says that two bytes of text are mapped there.
+        let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
+        return Code::of_parts(kind, 2, u64::from(two));
+    }
+    // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
+    // writes meanwhile, this reads a part of that at worst, which is then foreign.
+    // SAFETY: the caller says that at least four bytes of text are mapped there.
+    let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
+    let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
+    for at in 4..bytes {
+        // SAFETY: the caller says that `bytes` bytes of text are mapped there.
+        word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
+    }
+    Code::of_parts(kind, bytes, word)
 }

@@ -1,11 +1,9 @@
 //! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without a file). The table is
 //! empty, so nobody ever asks this to encode anything.
 
-use super::branch::Branch;
-use super::jump::Jump;
-use super::naked::Naked;
-use super::op::Op;
-use super::{Act, Arch, Caches, Code, Machine, State};
+use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
+
+use super::{Act, Caches, Machine};
 
 /// An instruction set without sites.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The change of one site, and of many sites that change alike.
 
-use crate::arch::{self, Arch, Code, CodeChange, Native, State, Template};
+use crate::arch::{self, Arch, CodeChange, Native, State, Template, read_code};
 use crate::format::Entry;
 use crate::platform::list::List;
 use crate::site::index::Entries;
@@ -25,7 +25,7 @@ impl SiteChange {
     pub(super) fn look_again(&mut self) {
         let old = self.code.old;
         // SAFETY: a site that was verified, of an object that the lock keeps loaded.
-        self.code.old = unsafe { Code::read(old.kind(), self.address, old.len()) };
+        self.code.old = unsafe { read_code(old.kind(), self.address, old.len()) };
     }
 }
 
@@ -83,7 +83,7 @@ impl Run {
                 return None;
             }
             // SAFETY: the caller passes entries from the index, and the lock keeps their object loaded.
-            if unsafe { Code::read(kind, address, Native::SIZE) } != old {
+            if unsafe { read_code(kind, address, Native::SIZE) } != old {
                 return None;
             }
             (at, last) = (at + 1, address);
@@ -97,7 +97,7 @@ impl Run {
 mod tests {
     use super::{CodeChange, State, Template};
 
-    type X86 = crate::arch::x86::X86<64>;
+    type X86 = jumplabel_format::arch::x86::X86<64>;
 
     /// A jump of one length differs from the nop in the first byte alone, by chance. The others of its run do not.
     #[test]

@@ -101,7 +101,7 @@ pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     None
 }
 
-/// How many bytes `Code::read` reads of a site: four at least, but two of a site of two bytes. (An instruction with a lock prefix has
+/// How many bytes `read_code` reads of a site: four at least, but two of a site of two bytes. (An instruction with a lock prefix has
 /// four.)
 pub(crate) fn read_bytes(entry: &Entry) -> usize {
     match entry.bytes() {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::aarch64::Aarch64;
+use jumplabel_format::arch::aarch64::Aarch64;
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 

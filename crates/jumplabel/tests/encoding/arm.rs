@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::arm::Arm;
+use jumplabel_format::arch::arm::Arm;
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv7::InstDecoder;
 

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use jumplabel::arch::{Code, CodeChange, State, StepBytes};
+use jumplabel_format::{Code, CodeChange, State, StepBytes};
 use object::{Object, ObjectSection};
 
 use super::{Machine, encode, step};

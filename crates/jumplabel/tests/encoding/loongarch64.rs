@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::loongarch64::Loongarch64;
+use jumplabel_format::arch::loongarch64::Loongarch64;
 
 use super::{Effect, Machine, Steps, assembled};
 

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::powerpc64::Powerpc64;
+use jumplabel_format::arch::powerpc64::Powerpc64;
 
 use super::{Effect, Machine, Steps, assembled};
 

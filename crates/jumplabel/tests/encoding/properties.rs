@@ -1,6 +1,6 @@
 //! What holds for any displacement, any address and any bytes.
 
-use jumplabel::arch::{Arch, State, Template};
+use jumplabel_format::{Arch, State, Template};
 use proptest::prelude::*;
 
 use super::{Machine, decode, effect_of, encode, follow, pairs, states, step, undo};

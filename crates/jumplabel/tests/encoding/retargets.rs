@@ -1,6 +1,6 @@
 //! What leads to more than two places: trampolines, switches, calls that a table lists.
 
-use jumplabel::arch::{Arch, Code, CodeChange, Demand, Leads, State, StepBytes, Template};
+use jumplabel_format::{Arch, Code, CodeChange, Demand, Leads, State, StepBytes, Template};
 
 use super::{Effect, Machine, Steps, decode, encode, in_reach, step, steps, undo, walk};
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{CodeChange, Demand, StepBytes, riscv64::Riscv64};
+use jumplabel_format::{CodeChange, Demand, StepBytes, arch::riscv64::Riscv64};
 use raki::{BaseIOpcode, Decode, Isa, OpcodeKind};
 
 use super::{Effect, Machine, Steps, assembled};

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use jumplabel::arch::{CodeChange, Demand, StepBytes, s390x::S390x};
+use jumplabel_format::{CodeChange, Demand, StepBytes, arch::s390x::S390x};
 
 use super::{Effect, Machine, Steps, assembled};
 

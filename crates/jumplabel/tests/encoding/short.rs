@@ -4,9 +4,9 @@
 use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions};
-use jumplabel::arch::x86::X86;
-use jumplabel::arch::{Code, CodeChange, Demand, Kind, State, StepBytes, Template};
-use jumplabel::format::{BRANCH, SHORT};
+use jumplabel_format::arch::x86::X86;
+use jumplabel_format::layout::{BRANCH, SHORT};
+use jumplabel_format::{Code, CodeChange, Demand, Kind, State, StepBytes, Template};
 
 use super::{
     ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, follow, mixtures, step, undo, written,
@@ -139,6 +139,6 @@ fn other_bytes_are_foreign() {
         assert!(Kind::of(BRANCH).unwrap().reaches(displacement));
     }
     // Where there are none, all are foreign.
-    let elsewhere = kind.decode::<jumplabel::arch::aarch64::Aarch64>(Code::new(SHORT, &[0x66, 0x90]), Some(0));
+    let elsewhere = kind.decode::<jumplabel_format::arch::aarch64::Aarch64>(Code::new(SHORT, &[0x66, 0x90]), Some(0));
     assert_eq!(elsewhere, None);
 }

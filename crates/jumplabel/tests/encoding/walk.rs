@@ -1,6 +1,6 @@
 //! All that a thread may fetch while a site goes from one state to another, and back.
 
-use jumplabel::arch::{CodeChange, Demand, State, StepBytes};
+use jumplabel_format::{CodeChange, Demand, State, StepBytes};
 
 use super::{Machine, Steps, change, effect_of, steps};
 

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 
 use iced_x86::{Code as Instruction, Decoder, DecoderOptions, Register};
-use jumplabel::arch::x86::X86;
-use jumplabel::arch::{CodeChange, Demand, Kind, State, StepBytes};
-use jumplabel::format::{BRANCH, NAKED, PREFIX};
+use jumplabel_format::arch::x86::X86;
+use jumplabel_format::layout::{BRANCH, NAKED, PREFIX};
+use jumplabel_format::{CodeChange, Demand, Kind, State, StepBytes};
 
 use super::{ADDRESS, Effect, Machine, Steps, change, decode, effect_of, encode, mixtures, step, steps, written};
 
@@ -115,7 +115,7 @@ fn from_any_mixture() {
             mixed += u32::from(found != encode::<M>(from, displacement));
             for &to in M::STATES.iter().filter(|&&to| to != from) {
                 let mut bytes = found.clone();
-                let old = jumplabel::arch::Code::new(BRANCH, &found);
+                let old = jumplabel_format::Code::new(BRANCH, &found);
                 let change = CodeChange { old, new: to.encode::<X86<64>>(displacement) };
                 for step_bytes in steps::<M>().filter_map(|number| step::<M>(number, change)) {
                     for torn in mixtures::<M>(&bytes, step_bytes) {
@@ -152,7 +152,7 @@ fn from_the_halves_of_two_states() {
                     assert_eq!(M::effect(&found, displacement), Ok(effect_of::<M>(to)));
                     continue;
                 }
-                let old = jumplabel::arch::Code::new(BRANCH, &found);
+                let old = jumplabel_format::Code::new(BRANCH, &found);
                 let change = CodeChange { old, new: to.encode::<X86<64>>(displacement) };
                 let steps = steps::<M>().filter_map(|number| step::<M>(number, change));
                 let bytes = steps.fold(found.clone(), |bytes, step_bytes| written::<M>(&bytes, step_bytes));
@@ -198,7 +198,7 @@ fn prefixes() {
     assert_eq!((0..=255).filter(is_ours).collect::<Vec<u8>>(), [0x3e, 0xf0]);
     // Where there are none, all are foreign.
     let elsewhere = |byte: u8| {
-        kind.decode::<jumplabel::arch::aarch64::Aarch64>(jumplabel::arch::Code::new(PREFIX, &[byte]), Some(0))
+        kind.decode::<jumplabel_format::arch::aarch64::Aarch64>(jumplabel_format::Code::new(PREFIX, &[byte]), Some(0))
     };
     assert_eq!([elsewhere(0x3e), elsewhere(0xf0)], [None, None]);
 }

@@ -1,8 +1,8 @@
 //! What may be an operation in place where an instruction is a word. The words are an assembler's (llvm-mc) for the text beside them.
 
-use jumplabel::arch::aarch64::Aarch64;
-use jumplabel::arch::riscv64::Riscv64;
-use jumplabel::arch::{Fault, Op};
+use jumplabel_format::arch::aarch64::Aarch64;
+use jumplabel_format::arch::riscv64::Riscv64;
+use jumplabel_format::{Fault, Op};
 
 type Verdict = Result<(), Fault>;
 

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::LazyLock;
 
-use jumplabel::arch::{Arch, Native, State};
+use jumplabel::arch::Native;
 use jumplabel::{
     Batch, Error, Outcome, RawKey, for_each_site, restore_pristine, static_branch_likely, static_branch_unlikely,
 };
+use jumplabel_format::{Arch, State};
 
 /// Keys of each kind and default.
 const POOL: usize = 64;

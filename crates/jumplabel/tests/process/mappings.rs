@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
-use jumplabel::arch::{Arch, Native};
+use jumplabel::arch::Native;
 use jumplabel::platform::{Body, Extent, Failure, Held, Summary, Write, WriteReport, Writer, WriterList, builtin};
 use jumplabel::{Batch, Error, Refusal, WriterKind, set_writer};
+use jumplabel_format::Arch;
 
 use crate::pages::PAGE;
 use crate::scenario::{Scenario, passes, repeats};

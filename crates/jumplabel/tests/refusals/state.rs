@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use jumplabel::arch::{Arch, Code, Kind, Native};
-use jumplabel::format::BRANCH;
+use jumplabel::arch::Native;
 use jumplabel::{Error, Outcome, RawKey, for_each_site};
+use jumplabel_format::layout::BRANCH;
+use jumplabel_format::{Arch, Code, Kind};
 
 /// Looks at some keys and their sites, and at the map by a descriptor that stays open whatever becomes of /proc or of
 /// limits.

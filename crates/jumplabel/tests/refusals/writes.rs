@@ -6,9 +6,10 @@ mod two_writers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::arch::{Arch, Native};
+use jumplabel::arch::Native;
 use jumplabel::platform::{Write, Writer};
 use jumplabel::{Error, Refusal, WriterKind, set_writer};
+use jumplabel_format::Arch;
 
 use crate::pages::Pages;
 use crate::scenario::{Scenario, passes};

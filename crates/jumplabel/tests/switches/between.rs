@@ -3,8 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use jumplabel::format::{Entry, SWITCH};
+use jumplabel::format::Entry;
 use jumplabel::{RawMode, static_mode, static_switch};
+use jumplabel_format::layout::SWITCH;
 
 use super::Mode;
 

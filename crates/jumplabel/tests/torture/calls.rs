@@ -121,7 +121,7 @@ std::arch::global_asm!(
     splits = const SPLITS,
     calls = sym CALLS,
     size = const size_of::<StaticCall<Numbered>>(),
-    meta = const jumplabel::format::meta(false, jumplabel::format::JUMP, 0),
+    meta = const jumplabel::format::meta(false, jumplabel_format::layout::JUMP, 0),
 );
 
 /// Calls trampoline `number`.

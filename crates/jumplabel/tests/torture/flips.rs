@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use jumplabel::arch::{Arch, Code, Native, State};
+use jumplabel::arch::Native;
 use jumplabel::{Error, Outcome, Visibility, WriterKind, for_each_site, restore_pristine};
+use jumplabel_format::{Arch, Code, State};
 
 use crate::cells::{CELLS, Kind};
 use crate::change::{Change, batch};

@@ -73,7 +73,7 @@ impl Array {
 macro_rules! array {
     ($name:ident: $sites:literal sites, $keys:literal keys, every $stride:literal, at $first:literal, $splits:literal splits) => {
         array! {
-            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel::format::BRANCH,
+            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel_format::layout::BRANCH,
             jumplabel::__jump_asm!("3:", "2b"), jumplabel::__nop_asm!("3:", "2b")
         }
     };
@@ -81,7 +81,7 @@ macro_rules! array {
         $name:ident: $sites:literal sites, $keys:literal keys, every $stride:literal, at $first:literal, $splits:literal splits, short
     ) => {
         array! {
-            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel::format::SHORT,
+            @ $name: $sites, $keys, $stride, $first, $splits, jumplabel_format::layout::SHORT,
             "3: .byte 0xeb, 2b - . - 1", "3: .byte 0x66, 0x90"
         }
     };
@@ -152,7 +152,7 @@ macro_rules! array {
                 keys = sym KEYS,
                 key_count = const $keys,
                 key_size = const size_of::<jumplabel::StaticKeyFalse>(),
-                site = const jumplabel::arch::Kind::of($kind).unwrap().bytes::<jumplabel::arch::Native>(),
+                site = const jumplabel_format::Kind::of($kind).unwrap().bytes::<jumplabel::arch::Native>(),
                 kind = const $kind,
                 length = const LENGTH,
                 align = const ALIGN,

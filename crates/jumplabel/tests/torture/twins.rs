@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jumplabel::arch::{Arch, Native};
+use jumplabel::arch::Native;
 use jumplabel::platform::{
     Body, Extent, Failure, Held, Platform, Summary, Write, WriteReport, Writer, WriterList, builtin,
 };
 use jumplabel::{Refusal, WriterKind, set_platform};
+use jumplabel_format::Arch;
 
 use jumplabel_testing::twin::{self, platform};
 

@@ -1,7 +1,7 @@
 //! Compares what a site holds with what it shall hold for a setting of its patchable. If it holds none of its states, there is an error.
 
 use super::Patchable;
-use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State};
+use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_code};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
@@ -64,7 +64,7 @@ pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
 #[inline(never)]
 unsafe fn read(entry: &Entry) -> Code {
     // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
-    unsafe { Code::read(entry.kind(), entry.code(), entry.bytes()) }
+    unsafe { read_code(entry.kind(), entry.code(), entry.bytes()) }
 }
 
 /// What is wanted of a site.

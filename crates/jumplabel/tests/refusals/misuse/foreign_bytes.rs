@@ -1,8 +1,10 @@
 //! What is refused because a site holds what the library did not write: a breakpoint, another patcher's bytes.
 
-use jumplabel::arch::{Arch, Code, Kind, Native, State};
-use jumplabel::format::{self, BRANCH};
+use jumplabel::arch::Native;
+use jumplabel::format;
 use jumplabel::{Batch, Error, for_each_site, set_writer};
+use jumplabel_format::layout::BRANCH;
+use jumplabel_format::{Arch, Code, Kind, State};
 
 use super::{WRITERS, sites};
 use crate::scenario::passes;

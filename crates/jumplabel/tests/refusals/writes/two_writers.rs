@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jumplabel::arch::{Arch, Native};
+use jumplabel::arch::Native;
 use jumplabel::platform::{Held, Summary, Write, Writer, WriterList};
 use jumplabel::{Error, Refusal, WriterKind, for_each_site, set_writer};
+use jumplabel_format::Arch;
 
 use super::{CALLS, sites};
 use crate::scenario::passes;
