@@ -146,7 +146,7 @@ mutants: cargo
 MUTANT_TESTS := calls contract encoding instant keys naked ops or_load plan process refusals threads
 
 package:
-	cargo package -p jumplabel --allow-dirty --quiet
+	cargo package -p jumplabel-format -p jumplabel --allow-dirty --quiet
 
 # All measurements, in target/report; QUICK=1 takes a few minutes in place of fifteen.
 bench: cargo

@@ -97,10 +97,15 @@ fn kernel(manifest: &str) {
     printed("cargo build --release --target x86_64-unknown-none", &directory);
 }
 
-/// docs/porting.md names the files of `arch`.
+/// docs/porting.md names files, below the folder that they are in.
 fn files_of_arch(list: &str) {
-    for name in list.split_whitespace().filter(|word| word.starts_with("arch/") && !word.contains('<')) {
-        assert!(repository("crates/jumplabel/src").join(name).exists(), "no {name}");
+    let mut folder = "";
+    for word in list.split_whitespace().filter(|word| word.contains('/') && !word.contains('<')) {
+        if let Some(name) = word.strip_suffix(':') {
+            folder = name;
+        } else {
+            assert!(repository(folder).join(word).exists(), "no {word} in {folder}");
+        }
     }
 }
 

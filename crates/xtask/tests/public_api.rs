@@ -1,21 +1,22 @@
-//! What users of the core can name is what docs/public-api.txt lists: that is kept. `PUBLIC_API=overwrite` writes it anew.
+//! What users of the core can name is what docs/public-api.txt lists: that is kept. docs/public-api-format.txt is the same for users of
+//! jumplabel-format. `PUBLIC_API=overwrite` writes them anew.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const LISTING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/public-api.txt");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+/// The crates, and their listings.
+const LISTINGS: [(&str, &str); 2] = [("jumplabel", "public-api.txt"), ("jumplabel-format", "public-api-format.txt")];
 /// The oldest compiler that the core supports. What rustdoc writes for programs differs from version to version, and `public-api`
 /// knows what this one writes.
 const TOOLCHAIN: &str = "1.88.0";
 
-/// The public items of the core, one a line.
-fn listing() -> String {
+/// The public items of a crate, one a line.
+fn listing(name: &str) -> String {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/api");
     let mut rustdoc = Command::new("rustup");
-    rustdoc
-        .args(["run", TOOLCHAIN, "cargo", "rustdoc", "--quiet", "-p", "jumplabel", "--lib", "--target-dir"])
-        .arg(&target);
+    rustdoc.args(["run", TOOLCHAIN, "cargo", "rustdoc", "--quiet", "-p", name, "--lib", "--target-dir"]).arg(&target);
     rustdoc.args(["--", "-Zunstable-options", "--output-format", "json"]);
     // Nothing of the cargo that runs this; and rustdoc may do then what it does for nightly.
     rustdoc.env_remove("RUSTC").env_remove("RUSTDOC").env_remove("RUSTFLAGS").env("RUSTC_BOOTSTRAP", "1");
@@ -25,7 +26,7 @@ fn listing() -> String {
         "{rustdoc:?} (`cargo xtask setup` installs it)\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    public_api::Builder::from_rustdoc_json(target.join("doc/jumplabel.json"))
+    public_api::Builder::from_rustdoc_json(target.join("doc").join(name.replace('-', "_")).with_extension("json"))
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
         .omit_auto_derived_impls(true)
@@ -47,21 +48,22 @@ fn differences(kept: &str, found: &str) -> String {
 
 #[test]
 fn is_as_listed() {
-    let found = listing();
-    if std::env::var_os("PUBLIC_API").is_some_and(|what| what == "overwrite") {
-        std::fs::write(LISTING, &found).unwrap();
+    for (name, file) in LISTINGS {
+        let (found, file) = (listing(name), Path::new(DOCS).join(file));
+        if std::env::var_os("PUBLIC_API").is_some_and(|what| what == "overwrite") {
+            std::fs::write(&file, &found).unwrap();
+        }
+        let differences = differences(&std::fs::read_to_string(file).unwrap(), &found);
+        assert!(
+            differences.is_empty(),
+            "the public API of {name} is another one (PUBLIC_API=overwrite accepts that):\n{differences}"
+        );
     }
-    let kept = std::fs::read_to_string(LISTING).unwrap();
-    let differences = differences(&kept, &found);
-    assert!(
-        differences.is_empty(),
-        "the public API is another one (PUBLIC_API=overwrite accepts that):\n{differences}"
-    );
 }
 
 #[test]
 fn broken_twins() {
-    let kept = std::fs::read_to_string(LISTING).unwrap();
+    let kept = std::fs::read_to_string(Path::new(DOCS).join(LISTINGS[0].1)).unwrap();
     assert_eq!(differences(&kept, &kept), "");
     let found = kept.lines().find(|line| line.contains("::find_key(")).unwrap();
     let without = kept.replace(&format!("{found}\n"), "");

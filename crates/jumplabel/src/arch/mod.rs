@@ -29,9 +29,9 @@ pub use asm::op::thunk::__op_thunk;
 pub use caches::{Act, Caches, maintain};
 #[allow(unused_imports)] // Some for some instruction sets.
 pub(crate) use jumplabel_format::{
-    Alternative, Arch, Branch, Code, CodeChange, Demand, Fault, Kind, Leads, Op, Sites, State, StepBytes, Target,
-    Template,
+    Alternative, Arch, Branch, CodeChange, Demand, Fault, Kind, Leads, Op, Sites, StepBytes, Target, Template,
 };
+pub use jumplabel_format::{Code, State};
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read, read_code};
 #[allow(unused_imports)] // For the writers of Linux user space.
