@@ -6,7 +6,7 @@
 #[path = "../../../crates/jumplabel/tests/conformance/keys.rs"]
 mod conformance;
 
-use jumplabel_format::State;
+use jumplabel::arch::State;
 use jumplabel::{RawKey, Site, for_each_key, for_each_site, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 
 static_key! {

@@ -2,7 +2,7 @@
 
 use jumplabel::arch::Native;
 use jumplabel::{Batch, Error, naked_key, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
-use jumplabel_format::State;
+use jumplabel::arch::State;
 
 /// Sites of a naked key that is checked: its function.
 const SITES: usize = if cfg!(jumplabel_sites) { 1 } else { 0 };

@@ -28,7 +28,7 @@ pub fn tiny_kernel(program: &str) {
     write(&directory.join("src/main.rs"), program);
     build_and_boot(&text("cargo build --release\nqemu"), &directory);
     let crates = printed("cargo tree --edges normal --prefix none 2>/dev/null | sed 's/ .*//' | sort -u", &directory);
-    assert_eq!(crates, "jumplabel\njumplabel-kernel\ntiny\n");
+    assert_eq!(crates, "jumplabel\njumplabel-format\njumplabel-kernel\ntiny\n");
     let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
     let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
     // 20,450 before flips looked at what is there and asked whether it can be read.

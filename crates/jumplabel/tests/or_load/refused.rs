@@ -7,7 +7,7 @@ use jumplabel::{
     Batch, Error, Outcome, RawKey, Refusal, Visibility, WriterKind, find_key, for_each_site, prepare, restore_pristine,
     static_branch_likely, static_branch_unlikely, static_key,
 };
-use jumplabel_format::State;
+use jumplabel::arch::State;
 use jumplabel_testing::scenario::passes;
 use jumplabel_testing::twin::{Twin, install};
 
