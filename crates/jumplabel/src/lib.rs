@@ -48,7 +48,7 @@
 //! has the promises and their limits.
 //!
 //! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) adds
-//! what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate has no dependency, and needs a
+//! what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate depends on nothing outside its repository, and needs a
 //! [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a load, a test
 //! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
 

@@ -248,6 +248,7 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     let copy = here.join("target/kernels/twin");
     for part in [
         "crates/jumplabel/src",
+        "crates/jumplabel-format/src",
         "crates/jumplabel/tests/conformance",
         "crates/jumplabel-kernel/src",
         "crates/jumplabel-capi/src",
@@ -264,6 +265,8 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     for file in [
         "Cargo.toml",
         "crates/jumplabel/build.rs",
+        "crates/jumplabel-format/Cargo.toml",
+        "crates/jumplabel-format/build.rs",
         "crates/jumplabel-kernel/Cargo.toml",
         "crates/jumplabel-capi/Cargo.toml",
         "crates/jumplabel-capi/build.rs",

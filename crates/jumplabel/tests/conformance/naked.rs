@@ -1,8 +1,8 @@
 //! Bodies of tests/naked.rs, which kernels run, too (kernels/src/main.rs): without std, in one thread, each once.
 
 use jumplabel::arch::Native;
-use jumplabel::{Batch, Error, naked_key, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 use jumplabel::arch::State;
+use jumplabel::{Batch, Error, naked_key, restore_pristine, static_branch_likely, static_branch_unlikely, static_key};
 
 /// Sites of a naked key that is checked: its function.
 const SITES: usize = if cfg!(jumplabel_sites) { 1 } else { 0 };

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use jumplabel::arch::State;
 use jumplabel::platform::{Body, Extent, Failure, Held, Write, WriteReport, Writer, builtin};
 use jumplabel::{
     Batch, Error, Outcome, RawKey, Refusal, Visibility, WriterKind, find_key, for_each_site, prepare, restore_pristine,
     static_branch_likely, static_branch_unlikely, static_key,
 };
-use jumplabel::arch::State;
 use jumplabel_testing::scenario::passes;
 use jumplabel_testing::twin::{Twin, install};
 
