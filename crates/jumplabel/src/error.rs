@@ -6,11 +6,13 @@
 //! through may have another encoding than before. If it refused `mprotect`, a page may stay open until the next flip.
 
 mod debug;
+mod kind;
 mod message;
 
 use core::fmt;
 
 use crate::arch::Code;
+pub use kind::ErrorKind;
 
 /// Why a writer, or core sync, was refused: by the system, with an error number, unless it is one of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -92,7 +92,7 @@ pub use batch::{Batch, set_all};
 pub use batch::{RawChange, Stay, commit_all, set_ops};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
-pub use error::{Error, Refusal, Refusals, WriterKind};
+pub use error::{Error, ErrorKind, Refusal, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use inspect::read_table;

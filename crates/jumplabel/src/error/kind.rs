@@ -1,0 +1,91 @@
+//! Errors by what their caller can do about them.
+
+use super::Error;
+
+/// What the caller of a function that failed can do about it. From [`Error::kind`].
+///
+/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on matches this: more errors
+/// will come, and more kinds hardly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The system refuses: go on in the old state, or try again when it allows more. [`Error::Denied`], [`Error::MultiThreaded`],
+    /// [`Error::OutOfMemory`], [`Error::RollbackFailed`].
+    System,
+    /// Something else is at the code, such as a debugger or a probe: remove it, and try again. [`Error::ForeignBytes`],
+    /// [`Error::Unreadable`], [`Error::CopiedCode`].
+    Foreign,
+    /// The object was built, linked or rewritten in a way that cannot work: build it anew. [`Error::DamagedTable`],
+    /// [`Error::UnknownKind`], [`Error::NoBounds`], [`Error::NoRecords`], [`Error::OutOfRange`], [`Error::UnfitOp`],
+    /// [`Error::UnfitAlternative`].
+    Object,
+    /// It is too early for that, or this thread is in the midst of another flip: try again later. [`Error::TooEarly`],
+    /// [`Error::NoPlatform`], [`Error::Reentrant`].
+    Moment,
+    /// The key's count, or its seal, forbids it: the users of the key disagree. [`Error::Overflow`], [`Error::Underflow`],
+    /// [`Error::Counted`], [`Error::Sealed`].
+    Count,
+    /// The arguments ask for what there is not: the program is wrong. [`Error::Circular`], [`Error::NotCode`], [`Error::NoSuchMode`],
+    /// [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`], [`Error::SeveralKeys`],
+    /// [`Error::BatchFull`].
+    Argument,
+}
+
+impl Error {
+    /// What the caller can do about it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Denied { .. } | Error::MultiThreaded { .. } | Error::OutOfMemory | Error::RollbackFailed { .. } => {
+                ErrorKind::System
+            }
+            Error::ForeignBytes { .. } | Error::Unreadable { .. } | Error::CopiedCode { .. } => ErrorKind::Foreign,
+            Error::DamagedTable { .. }
+            | Error::UnknownKind { .. }
+            | Error::NoBounds { .. }
+            | Error::NoRecords
+            | Error::OutOfRange { .. }
+            | Error::UnfitOp { .. }
+            | Error::UnfitAlternative { .. } => ErrorKind::Object,
+            Error::TooEarly | Error::NoPlatform | Error::Reentrant => ErrorKind::Moment,
+            Error::Overflow | Error::Underflow | Error::Counted { .. } | Error::Sealed => ErrorKind::Count,
+            Error::Circular { .. }
+            | Error::NotCode { .. }
+            | Error::NoSuchMode { .. }
+            | Error::IsTable
+            | Error::NoWriter
+            | Error::UnknownWriter
+            | Error::NoSuchKey
+            | Error::SeveralKeys { .. }
+            | Error::BatchFull { .. } => ErrorKind::Argument,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use std::vec::Vec;
+
+    /// The document of a kind names exactly the errors that are of it.
+    #[test]
+    fn documented() {
+        let source = include_str!("kind.rs");
+        let (documents, code) = source.split_once("impl Error {").unwrap();
+        let code = code.split("#[cfg(test)]").next().unwrap();
+        for kind in ["System", "Foreign", "Object", "Moment", "Count", "Argument"] {
+            let errors = |text: &str, before: &str| -> std::collections::BTreeSet<std::string::String> {
+                let names = text.split(before).skip(1);
+                names.map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect()).collect()
+            };
+            let before = documents.split(&std::format!("    {kind},\n")).next().unwrap();
+            let is_document = |line: &&str| line.starts_with("    ///");
+            let document: Vec<_> = before.lines().rev().take_while(is_document).collect();
+            let arm = code.split(&std::format!("ErrorKind::{kind}")).next().unwrap();
+            let arm = arm.rsplit("ErrorKind").next().unwrap();
+            let found = errors(arm, "Error::");
+            assert!(found.len() > 2, "{kind}: {found:?}");
+            assert_eq!(errors(&document.join(" "), "[`Error::"), found, "{kind}");
+        }
+    }
+}
