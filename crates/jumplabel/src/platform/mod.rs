@@ -15,8 +15,6 @@ mod bounds;
 mod held;
 pub(crate) mod instances;
 pub(crate) mod list;
-#[cfg(windows)]
-mod windows;
 mod writer;
 
 use core::ffi::CStr;
