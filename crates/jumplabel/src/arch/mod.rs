@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   asm        by instruction set: cache instructions, assembler macros
-//!   caches     acts that a processor needs after stores
+//!   machine    the contract of a processor: what it needs after stores to code
+//!   caches     such acts, in their order
 //!   memory     stores to code, and reads of it
 //!   features   what the processor has, by names
 //!   no_sites   what stands for an instruction set in a build without sites
@@ -19,6 +20,7 @@ pub(crate) mod asm;
 mod caches;
 #[cfg(jumplabel_alternatives)]
 pub(crate) mod features;
+mod machine;
 mod memory;
 #[cfg(not(jumplabel_sites))]
 mod no_sites;
@@ -32,22 +34,11 @@ pub(crate) use jumplabel_format::{
     Alternative, Arch, Branch, CodeChange, Demand, Fault, Kind, Leads, Op, Sites, StepBytes, Target, Template,
 };
 pub use jumplabel_format::{Code, State};
+pub use machine::Machine;
 pub use memory::store;
 pub(crate) use memory::{AHEAD, prefetch_to_read, read_code};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
-
-/// What a processor needs after stores to code.
-pub trait Machine {
-    /// Which acts it needs.
-    fn caches() -> Caches;
-
-    /// Carries out one act.
-    ///
-    /// # Safety
-    /// Addresses are those of sites, mapped and readable.
-    unsafe fn act(act: Act);
-}
 
 // The instruction set that this is compiled for.
 #[cfg(not(jumplabel_sites))]

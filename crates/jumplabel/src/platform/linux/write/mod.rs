@@ -10,6 +10,7 @@
 
 mod bti;
 mod caches;
+mod contract;
 mod events;
 pub(super) mod forced;
 pub(super) mod maps;
@@ -23,6 +24,7 @@ pub(super) mod sync;
 use crate::arch::{Arch, Native};
 use crate::error::Refusal;
 use crate::platform::{Body, Extent, Failure, Held, Summary, Warnings, WriteReport, WriterKind, WriterList};
+use contract::Open;
 
 /// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the other
 /// processors twice. The right number depends on what an interrupt costs: 13 and 90 sites on two machines. `cargo run --release -p
@@ -33,15 +35,6 @@ impl From<rustix::io::Errno> for Refusal {
     fn from(errno: rustix::io::Errno) -> Refusal {
         Refusal::errno(errno.raw_os_error())
     }
-}
-
-/// A writer of this platform.
-trait Open {
-    /// Makes `extents` writable and runs `body`, as [`Platform::open`](crate::platform::Platform::open) does for the writer that was proven.
-    ///
-    /// # Safety
-    /// As for [`Platform::open`](crate::platform::Platform::open).
-    unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure>;
 }
 
 /// The writers to try, the best first.
