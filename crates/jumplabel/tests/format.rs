@@ -16,7 +16,7 @@ const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel
 const PREFIX: &str = include_str!("../src/up/prefix.rs");
 const ALTERNATIVE: &str = include_str!("../src/alternatives/assembler.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
-const SHORT: &str = include_str!("../src/arch/asm/short.rs");
+const SHORT: &str = include_str!("../src/arch/asm/x86/short.rs");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
@@ -101,8 +101,8 @@ fn checks() -> Vec<Check> {
         header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::SHORT)),
         header(format!("/3&1)*{short}\"\n")),
         header(format!("\".long {TO_LINK}\\n\"")),
-        ("asm/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
-        ("asm/short.rs", SHORT, format!("\\n.long {TO_LINK}\\n")),
+        ("asm/x86/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
+        ("asm/x86/short.rs", SHORT, format!("\\n.long {TO_LINK}\\n")),
         document(format!("bits {OFFSET_SHIFT}-31  with bit 1")),
         document(format!("bit {}", DEFAULT.trailing_zeros())),
         document(format!("bit {}      it is of a static call", CALL.trailing_zeros())),

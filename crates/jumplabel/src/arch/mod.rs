@@ -27,7 +27,7 @@ mod no_sites;
 
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 #[doc(hidden)]
-pub use asm::op::thunk::__op_thunk;
+pub use asm::x86::thunk::__op_thunk;
 pub use caches::{Act, Caches, maintain};
 #[allow(unused_imports)] // Some for some instruction sets.
 pub(crate) use jumplabel_format::{

@@ -15,8 +15,8 @@
 //! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is after the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
-//! What is the same for all of them is in files beside them: a site and its table entry in `site` (built as plain jumps: `short`), the object's record in `object`, the
-//! table entry of a naked key's function in `naked`, the byte in front of a site in `site_prefix`, the function of the self-test in `self_test`. What is the same for
+//! What is the same for all of them is in files beside them: a site and its table entry in `site` (built as plain jumps: `x86/short.rs`), the object's record in `object`, the
+//! table entry of a naked key's function in `naked`, the byte in front of a site in `x86/site_prefix.rs`, the function of the self-test in `self_test`. What is the same for
 //! several is there, too. `word` has the first three macros for instruction sets with a `nop` and a `b` of one word; `naked` has
 //! `__naked_asm` for those whose manual lets only a site change.
 
@@ -25,18 +25,16 @@ mod naked;
 mod object;
 pub(crate) mod op;
 pub(crate) mod self_test;
-mod short;
 mod site;
-mod site_prefix;
 mod switch;
 #[cfg(all(
     jumplabel_sites,
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "loongarch64")
 ))]
 mod word;
+pub(crate) mod x86;
 
-#[cfg(jumplabel_sites)]
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "x86"), path = "x86.rs")]
+#[cfg(all(jumplabel_sites, not(any(target_arch = "x86_64", target_arch = "x86"))))]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
 #[cfg_attr(target_arch = "s390x", path = "s390x.rs")]

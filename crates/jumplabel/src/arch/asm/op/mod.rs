@@ -1,5 +1,5 @@
 //! The assembler of an operation in place, for all instruction sets that have one: the site, its table entry, its arms. The instructions
-//! are the arch file's.
+//! are in `word`, and of x86-64 in `x86/op.rs`.
 //!
 //! ```text
 //!  8802: native   8803:                     the site
@@ -16,12 +16,8 @@
 
 #[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-pub(crate) mod thunk;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
-mod x86_64;
 
 /// The beginning: the number of the operation, and what gives it a table entry.
 #[doc(hidden)]

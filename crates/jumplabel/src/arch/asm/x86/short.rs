@@ -1,5 +1,5 @@
 //! x86: sites that are built as plain jumps, whose size the assembler chooses (`--cfg jumplabel_short`), where
-//! [`site`](super::site) has a nop or a jump of five bytes.
+//! `site.rs` has a nop or a jump of five bytes.
 //!
 //! ```text
 //!  2: .Ljump_site_\n: jmp \t       eb rel8 or e9 rel32, whatever the first state is

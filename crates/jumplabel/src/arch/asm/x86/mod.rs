@@ -1,0 +1,11 @@
+//! What x86 needs besides its encodings: `machine` has what each instruction set has, `op` and `thunk` operations in place, `short` sites that
+//! are built as plain jumps, `site_prefix` the byte in front of a site. The last two define their macros for all instruction sets.
+
+#[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "x86")))]
+mod machine;
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+mod op;
+mod short;
+mod site_prefix;
+#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+pub(crate) mod thunk;
