@@ -1,11 +1,33 @@
 //! See the library. With the argument `flip`, enables two keys, and prints what their sites then hold. With `serve`, waits for its end; with `serve sealed`,
-//! seals `wal.fsync` before.
+//! seals `wal.fsync` before. With `serve leaves`, the first thread ends, and another waits.
 
 jumplabel_agent::startup!(no_remote: "operated::HOOKS[2]");
 
 unsafe extern "C" {
     /// Where the program lies: address 0 of its file.
     static __ehdr_start: u8;
+}
+
+fn wait() {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Ends this thread alone.
+#[cfg(target_arch = "x86_64")]
+fn leave() {
+    unsafe extern "C" {
+        fn syscall(number: core::ffi::c_long, ...) -> core::ffi::c_long;
+    }
+    const EXIT: core::ffi::c_long = 60;
+    // SAFETY: nothing of this thread is used by another.
+    unsafe { syscall(EXIT, 0) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn leave() {
+    unimplemented!("no test runs this here");
 }
 
 fn flip() -> Result<(), jumplabel::Error> {
@@ -35,9 +57,11 @@ fn main() -> Result<(), jumplabel::Error> {
             jumplabel::find_key("wal.fsync")?.key.seal()?;
             eprintln!("wal.fsync is sealed"); // The agent listens already.
         }
-        loop {
-            std::thread::park();
+        if arguments.get(2).is_some_and(|word| word == "leaves") {
+            std::thread::spawn(wait);
+            leave();
         }
+        wait();
     }
     operated::slow();
     let number = arguments.len() as u32;

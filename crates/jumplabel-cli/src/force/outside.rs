@@ -25,7 +25,8 @@ impl Live {
                 let path = self.text(socket, None)?;
                 let path = Path::new(OsStr::from_bytes(&path)).strip_prefix("/").map(Path::to_owned);
                 let path = path.map_err(|_| self.damaged("its agent's socket has no absolute path"))?;
-                return Ok(Some(Path::new(&format!("/proc/{}/root", self.pid)).join(path)));
+                // Of a first thread that has ended, the system shows no root.
+                return Ok(Some(Path::new(&format!("/proc/{}/root", threads::alive(self.pid)?)).join(path)));
             }
         }
         Ok(None)

@@ -45,13 +45,17 @@ struct Served {
 
 impl Served {
     fn start(name: &str, agent: &str) -> Served {
+        Served::start_with(name, agent, &[])
+    }
+
+    fn start_with(name: &str, agent: &str, arguments: &[&str]) -> Served {
         let runtime = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("force-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&runtime).unwrap();
         static BUILT: OnceLock<PathBuf> = OnceLock::new();
         let build = || Build::of("operated").args(&["--bin", "operated"]).results_in("force", &["operated"]).remove(0);
         let program = BUILT.get_or_init(build);
         let mut served = Command::new(program);
-        served.arg("serve").env("XDG_RUNTIME_DIR", &runtime);
+        served.arg("serve").args(arguments).env("XDG_RUNTIME_DIR", &runtime);
         served.env("JUMPLABEL_AGENT", agent.replace("RUNTIME", runtime.to_str().unwrap()));
         let child = served.stderr(std::fs::File::create(runtime.join("stderr")).unwrap()).spawn().unwrap();
         let is_there = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe == *program);
@@ -102,6 +106,21 @@ fn agents() {
     }
     let (code, text) = served.set(&["net.trace=on"]);
     assert!(code == Some(4) && text.contains("read-only"), "{code:?} {text}");
+}
+
+/// The first thread has ended, and the agent is asked all the same.
+#[test]
+fn agents_without_the_first_thread() {
+    let served = Served::start_with("leaves", "dir=RUNTIME/own", &["leaves"]);
+    let stat = format!("/proc/{}/stat", served.child.id());
+    while !std::fs::read_to_string(&stat).unwrap().contains(") Z ")
+        || std::fs::read_dir(served.runtime.join("own")).map_or(0, Iterator::count) == 0
+    {
+        std::thread::yield_now();
+    }
+    let (code, text) = served.set(&["net.trace=on"]);
+    assert!(code == Some(0) && text.contains("net.trace"), "{code:?} {text}");
+    assert!(served.log().contains("net.trace off -> on by uid "), "{}", served.log());
 }
 
 /// What `startup!` protects is protected where no agent runs, too.
