@@ -69,3 +69,20 @@ fn code_for_stack() {
         ways.iter().for_each(|options| rewrite(LATER, &program, options));
     }
 }
+
+/// With counters, which is how a profile for BOLT is made: code of BOLT's own follows the copies, in one more executable segment.
+#[test]
+fn instrumented() {
+    if Command::new(LATER).arg("--version").output().is_err() {
+        return println!("left out: {LATER}");
+    }
+    let profile = scratch("bolted-profile").join("profile");
+    let counts = format!("--instrument --instrumentation-file={}", profile.display());
+    for flags in ["-O2", "-O2 -fno-pie -no-pie"] {
+        let program = build("bolted-instrumented", GCC, Language::C, flags, "-ljumplabel");
+        for options in ["", "--conservative-instrumentation", "--custom-allocation-vma=0x10000000", "--use-old-text"] {
+            rewrite(LATER, &program, &format!("{counts} {options}"));
+        }
+    }
+    assert!(profile.exists(), "a profile was written, so the copies ran");
+}

@@ -81,16 +81,18 @@ impl<'a> Segments<'a> {
     }
 
     /// Where the code begins into which a post-link optimizer (BOLT) has copied functions. The table still lists the sites of the old ones,
-    /// which nobody runs. The new code is an executable segment behind the linker's, and one of three things shows that no linker made it:
+    /// which nobody runs. The new code is an executable segment after the linker's, and one of three things shows that no linker made it:
     /// it holds the table for unwinders, it holds the program headers, or its header has taken the place of PT_GNU_STACK. No tool that
     /// strips the file can take that away (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
-        let (_, start, end) = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0).skip(1).last()?;
-        let headers = (start..end).contains(&(self.headers.as_ptr() as usize));
         let has_stack = self.of_type(PT_GNU_STACK).next().is_some();
-        let unwinders = self.of_type(PT_GNU_EH_FRAME).any(|(_, at, _)| (start..end).contains(&at));
-        (headers || unwinders || !has_stack).then_some(start)
+        let headers = self.headers.as_ptr() as usize;
+        let unwinders = self.of_type(PT_GNU_EH_FRAME).next().map_or(0, |(_, at, _)| at);
+        let mut later = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0).skip(1);
+        // With `-instrument`, code of BOLT's own follows, in a segment without any of that.
+        let is_copy = |start: usize, end: usize| [headers, unwinders].iter().any(|at| (start..end).contains(at));
+        later.find(|&(_, start, end)| !has_stack || is_copy(start, end)).map(|(_, start, _)| start)
     }
 
     fn image(&self) -> Option<Image> {
