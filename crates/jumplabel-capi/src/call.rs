@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use jumplabel::RawCall;
+use jumplabel::{Outcome, RawCall};
 
 use crate::result::{Refusal, code};
 use crate::warn::warn;
@@ -29,15 +29,14 @@ pub unsafe extern "C" fn jumplabel_static_call_update(
     code(result)
 }
 
-unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<(), Refusal> {
+unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<Outcome, Refusal> {
     if !call.is_aligned() {
         return Err(Refusal::NotAKey);
     }
     // SAFETY: `call` is aligned, so the caller passes null or a static call.
     let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
     // SAFETY: the caller passes a function of the call's type; 0 is the call's default.
-    unsafe { call.update(target(call, func, first)?) }?;
-    Ok(())
+    Ok(unsafe { call.update(target(call, func, first)?) }?)
 }
 
 /// What the core calls `func`, of a call that led to `first` at first: 0 is the default.

@@ -4,11 +4,11 @@ use jumplabel::{Lock, Outcome, RawKey};
 
 use crate::lock;
 use crate::result::{Key, Refusal, key, mapped_key};
-use crate::warn::warn;
+use crate::warn::{Heed, warn};
 
 /// Warns of an error; whether there was none.
 fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {
-    result.map_err(|refusal| warn(function, at, refusal)).is_ok()
+    result.inspect(Heed::heed).map_err(|refusal| warn(function, at, refusal)).is_ok()
 }
 
 unsafe fn change(function: &str, at: Key, change: fn(&RawKey) -> Result<Outcome, jumplabel::Error>) -> bool {

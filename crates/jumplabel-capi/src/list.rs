@@ -10,6 +10,7 @@ use jumplabel::{
 use jumplabel_format::State;
 
 use crate::result::{Key, Refusal, code, key};
+use crate::warn::Heed;
 
 /// `struct jumplabel_site`.
 #[repr(C)]
@@ -250,7 +251,7 @@ pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
 }
 
 fn repaired(outcome: Result<Outcome, Refusal>) -> c_long {
-    match outcome {
+    match outcome.inspect(Heed::heed) {
         Ok(outcome) => c_long::try_from(outcome.sites).unwrap_or(c_long::MAX),
         Err(refusal) => refusal.code().into(),
     }

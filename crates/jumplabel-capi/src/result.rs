@@ -7,6 +7,7 @@ use core::ffi::{CStr, c_char, c_int};
 use jumplabel::{Error, RawKey};
 
 use crate::system::is_mapped;
+use crate::warn::Heed;
 
 mod message;
 
@@ -119,12 +120,12 @@ fn text(error: c_int) -> &'static CStr {
         ENOMEM => {
             c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap and clone, and flip again"
         }
-        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or code that has sites cannot be read: allow that, or link without --execute-only",
+        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals: allow rt_sigprocmask; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
         EEXIST => c"the tracepoint has this probe with these data: unregister it first",
-        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode",
+        EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode; or the system refuses msync, which tells whether an address is mapped",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
@@ -174,9 +175,9 @@ pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     }
 }
 
-/// 0, or the error number.
-pub(crate) fn code<T>(result: Result<T, Refusal>) -> c_int {
-    result.err().map_or(0, Refusal::code)
+/// 0, or the error number. Warns of what a change has left.
+pub(crate) fn code<T: Heed>(result: Result<T, Refusal>) -> c_int {
+    result.inspect(T::heed).err().map_or(0, Refusal::code)
 }
 
 macro_rules! change {

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use jumplabel::RawMode;
 
 use crate::batch::patchable;
-use crate::result::Refusal;
+use crate::result::code;
 
 // What include/jumplabel/static_switch.h declares.
 const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
@@ -17,9 +17,7 @@ const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_static_mode_set(mode: *const c_void, number: c_int) -> c_int {
     // SAFETY: the caller passes a mode that lives, or an address that `patchable` refuses.
-    match unsafe { patchable::<RawMode>(mode) } {
-        // A negative number is larger than all others.
-        Ok(mode) => mode.set(number as usize).map_or_else(|error| Refusal::Core(error).code(), |_| 0),
-        Err(refusal) => refusal.code(),
-    }
+    let mode = unsafe { patchable::<RawMode>(mode) };
+    // A negative number is larger than all others.
+    code(mode.and_then(|mode| Ok(mode.set(number as usize)?)))
 }

@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use jumplabel::Lock;
+use jumplabel::{Lock, Outcome};
 
 use crate::result::{Key, Refusal};
 
@@ -52,8 +52,32 @@ fn chosen() -> (Option<Hook>, *mut c_void) {
 /// Warns that `function` was refused.
 #[cold]
 pub(crate) fn warn(function: &str, key: Key, refusal: Refusal) {
+    say(format_args!("jumplabel: {function}({key:p}): {refusal}"));
+}
+
+/// What a change that succeeded may leave, and C has no result for.
+pub(crate) trait Heed {
+    /// Warns of it.
+    fn heed(&self) {}
+}
+
+impl Heed for () {}
+
+impl Heed for Outcome {
+    fn heed(&self) {
+        if self.warnings.left_writable {
+            say(format_args!(
+                "jumplabel: the sites have changed, and code is still writable, because the system refuses to take that back: allow \
+                 mprotect; the next change, and jumplabel_verify(), try again"
+            ));
+        }
+    }
+}
+
+#[cold]
+fn say(line: fmt::Arguments<'_>) {
     let mut message = Message { bytes: [0; 320], len: 0 };
-    let _ = write!(message, "jumplabel: {function}({key:p}): {refusal}");
+    let _ = message.write_fmt(line);
     match chosen() {
         // SAFETY: the program says so. The message is terminated: `Message` leaves the last byte alone.
         (Some(hook), data) => unsafe { hook(message.bytes.as_ptr().cast(), data) },

@@ -462,9 +462,10 @@ static __inline__ int jumplabel_direct_use_(void)
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
 
 /*
- * When one of these returns, every check that starts later, on any thread, takes the new arm. enable and disable set the
- * count to 1 and 0 and warn at counts above 1; inc and dec count users. They block while another thread flips. Safe in
- * constructors, destructors and signal handlers; in the middle of a flip by the same thread they warn and do nothing.
+ * When one of these returns, every check that starts later, on any thread, takes the new arm (D21 in docs/linux-api.md: where
+ * membarrier is refused, a thread sees it when it next enters the kernel). enable and disable set the count to 1 and 0 and warn at
+ * counts above 1; inc and dec count users. They block while another thread flips. Safe in constructors, destructors and signal
+ * handlers; in the middle of a flip by the same thread they warn and do nothing.
  *
  * *_cpuslocked: the caller holds jump_label_lock().
  */

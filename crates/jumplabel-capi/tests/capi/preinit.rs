@@ -1,4 +1,4 @@
-//! Flips before any constructor: tests/c/preinit.c.
+//! Flips before any constructor: tests/c/preinit.c, ifunc.c.
 
 use std::process::Command;
 
@@ -21,4 +21,17 @@ fn preinit_array() {
     let program = scratch("preinit").join("program");
     GCC.build(Language::Cxx, "-O0", &["preinit.c"], "-ljumplabel", &program);
     assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n");
+}
+
+#[test]
+fn ifunc() {
+    let archive = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
+    for compiler in Compiler::ALL {
+        for flags in ["-O2", "-O2 -fno-pie -no-pie", "-O2 -static", "-O2 -static-pie"] {
+            let program = scratch("ifunc").join("program");
+            let libraries = if flags.contains("static") { "-ljumplabel" } else { archive };
+            compiler.build(Language::C, flags, &["ifunc.c"], libraries, &program);
+            assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{compiler:?} {flags}");
+        }
+    }
 }

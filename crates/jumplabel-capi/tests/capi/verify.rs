@@ -1,4 +1,5 @@
-//! tests/c/verify.c: sites that something else has changed.
+//! What calls that return 0 found or left: sites that something else has changed (tests/c/verify.c), and text that could not be closed
+//! (tests/c/left_writable.c).
 
 use std::process::Command;
 
@@ -10,6 +11,15 @@ fn strayed() {
     let program = scratch("verify").join("program");
     for compiler in Compiler::ALL {
         compiler.build(Language::C, "-O2", &["verify.c"], "-ljumplabel", &program);
+        assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{compiler:?}");
+    }
+}
+
+#[test]
+fn left_writable() {
+    let program = scratch("left-writable").join("program");
+    for compiler in Compiler::ALL {
+        compiler.build(Language::C, "-O2", &["left_writable.c"], "-ljumplabel", &program);
         assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n", "{compiler:?}");
     }
 }

@@ -16,7 +16,7 @@ use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, Writ
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
     let platform = held.platform();
     let written = loop {
-        let Some(schedule) = plan.schedule(platform)? else { return Ok(Outcome::default()) };
+        let Some(schedule) = plan.schedule(platform)? else { return Ok(unwritten(0, held)) };
         // Not before: whoever finds a plan that is being sorted must not undo it.
         in_flight::writing();
         match write(schedule, held) {
@@ -30,8 +30,13 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
         return written;
     }
     plan.load_instead();
-    let warnings = Warnings { left_writable: platform.left_writable(held) };
-    Ok(Outcome { loading: plan.changes.len(), warnings, ..Outcome::default() })
+    Ok(unwritten(plan.changes.len(), held))
+}
+
+/// Nothing was written. What an earlier writer left open is closed, if the system allows that now.
+fn unwritten(loading: usize, held: &mut Held) -> Outcome {
+    let warnings = Warnings { left_writable: held.platform().left_writable(held) };
+    Outcome { loading, warnings, ..Outcome::default() }
 }
 
 /// Writes with the first writer that can.

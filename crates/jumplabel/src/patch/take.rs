@@ -42,6 +42,11 @@ impl Lock {
     #[inline(never)]
     fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
         let platform = platform::platform();
+        // Before anything of the C library is used: in an IFUNC resolver of a static program, it cannot find objects yet.
+        #[cfg(all(jumplabel_sites, jumplabel_linux))]
+        if !REGISTERED.load(Ordering::Acquire) {
+            return Err(Error::TooEarly);
+        }
         let token = lock(platform)?;
         // SAFETY: the lock is held.
         unsafe { recover_all(platform) };
@@ -52,7 +57,7 @@ impl Lock {
         if platform.was_forked(&mut lock.platform_state) {
             repair_after_fork(&mut lock);
         }
-        #[cfg(jumplabel_sites)]
+        #[cfg(all(jumplabel_sites, not(jumplabel_linux)))]
         if !REGISTERED.load(Ordering::Acquire) {
             return Err(Error::TooEarly);
         }
