@@ -1,9 +1,9 @@
 //! What can go wrong with a flip, and what to do about it.
 //!
-//! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the
-//! counts are as before, and the protections of the pages are as before. The exception says so in its name:
-//! [`Error::RollbackFailed`]. Two details can differ. If the system refused core sync in mid-flip, a site that falls
-//! through may have another encoding than before. If it refused `mprotect`, a page may stay open until the next flip.
+//! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the counts are as
+//! before, and the protections of the pages are as before. The exception is [`Error::RollbackFailed`]. Two details can differ nevertheless.
+//! If the system refused core sync in mid-flip, a site that falls through may have another encoding than before. If the system refused
+//! `mprotect`, a page may stay open until the next flip.
 
 mod debug;
 mod kind;
@@ -14,25 +14,25 @@ use core::fmt;
 use crate::arch::Code;
 pub use kind::ErrorKind;
 
-/// Why a writer, or core sync, was refused: by the system, with an error number, unless it is one of the constants.
+/// Why a writer, or core sync, was refused. An error number of the system, or one of the constants below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Refusal(i32); // One number and no enum: a program with one key is a kilobyte smaller.
+pub struct Refusal(i32); // One number and no enum: that makes a program with one key a kilobyte smaller.
 
 impl Refusal {
-    /// It was not tried.
+    /// The writer, or core sync, was not tried.
     pub const NOT_TRIED: Refusal = Refusal(0);
-    /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies
-    /// at the place of /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches
-    /// translated code; the self-test of a writer finds that.
+    /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies at the path
+    /// /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches translated code; the self-test
+    /// of a writer finds this case.
     pub const NO_EFFECT: Refusal = Refusal(i32::MIN);
 
-    /// By an error number of the system, or of the platform. 0 is [`NOT_TRIED`](Self::NOT_TRIED).
+    /// A refusal with an error number of the system, or of the platform. The number 0 makes [`NOT_TRIED`](Self::NOT_TRIED).
     #[must_use]
     pub const fn errno(number: i32) -> Refusal {
         Refusal(number)
     }
 
-    /// The error number, if that was the reason.
+    /// The error number, if an error number was the reason.
     #[must_use]
     pub fn as_errno(self) -> Option<i32> {
         (self != Refusal::NOT_TRIED && self != Refusal::NO_EFFECT).then_some(self.0)
@@ -55,9 +55,9 @@ impl fmt::Display for Refusal {
 pub enum WriterKind {
     /// `pwrite` to /proc/self/mem: cheapest for few sites.
     Procmem,
-    /// Pages made writable for the batch: cheapest for many.
+    /// Makes the pages writable for the batch: cheapest for many sites.
     Mprotect,
-    /// A private copy of the pages, edited, moved over the text: never modifies a page that is being executed.
+    /// Edits a private copy of the pages, and moves the copy over the text: never modifies a page that is being executed.
     Remap,
     /// A writer of another platform, such as a kernel.
     Custom,
@@ -68,7 +68,7 @@ impl WriterKind {
     pub(crate) const ALL: [WriterKind; 4] =
         [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap, WriterKind::Custom];
 
-    /// The writer that `JUMPLABEL_WRITER` means by a name; `None` for `auto`. For [`set_writer`](crate::set_writer).
+    /// The writer with this name in `JUMPLABEL_WRITER`; `None` for `auto`. For [`set_writer`](crate::set_writer).
     ///
     /// # Errors
     /// [`Error::UnknownWriter`].
@@ -76,7 +76,7 @@ impl WriterKind {
         Self::named_by(name.as_bytes())
     }
 
-    /// [`named`](Self::named) for what need not be text.
+    /// [`named`](Self::named) for bytes that need not be text.
     pub(crate) fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
         if name == b"auto" {
             return Ok(None);
@@ -86,7 +86,7 @@ impl WriterKind {
         named.map(Some).ok_or(Error::UnknownWriter)
     }
 
-    /// Its name, as `JUMPLABEL_WRITER` takes it.
+    /// The name of the writer, as `JUMPLABEL_WRITER` takes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl WriterKind {
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
 impl FromIterator<(WriterKind, Refusal)> for Refusals {
-    /// The others were not tried.
+    /// Writers that are not among `refusals` were not tried.
     fn from_iter<I: IntoIterator<Item = (WriterKind, Refusal)>>(refusals: I) -> Refusals {
         let mut all = Refusals::default();
         refusals.into_iter().for_each(|(kind, refusal)| all.note(kind, refusal));
@@ -119,12 +119,12 @@ impl Refusals {
         }
     }
 
-    /// Those that were tried, each once.
+    /// The writers that were tried, each once.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Refusal)> {
         WriterKind::ALL.into_iter().zip(self.0).filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
     }
 
-    /// What a writer met; [`Refusal::NOT_TRIED`] if it was not tried.
+    /// The refusal of this writer; [`Refusal::NOT_TRIED`] if the writer was not tried.
     #[must_use]
     pub fn of(&self, kind: WriterKind) -> Refusal {
         self.0.get(kind as usize).copied().unwrap_or_default()
@@ -140,49 +140,55 @@ impl fmt::Display for Refusals {
     }
 }
 
-/// Why a flip was refused. `Copy`, needs no allocation, and its message says what to do.
+/// Why a flip was refused. The type is `Copy` and needs no allocation. Its message says what to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refuses
     /// to block signals; then no writer was tried.
     Denied {
-        /// What each of them met; empty if signals could not be blocked.
+        /// The refusal that each writer met; empty if signals could not be blocked.
         refused: Refusals,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
     ForeignBytes {
         /// Address of the site.
         address: usize,
-        /// What the site should hold, by its key.
+        /// The bytes that the site should hold in the state of its key.
         expected: Code,
-        /// What it holds.
+        /// The bytes that the site holds.
         found: Code,
     },
-    /// Code that a flip, or a list of sites, has to read cannot be read: it is execute-only, or a protection key or `mprotect` forbids it.
-    /// Nothing was read or written.
+    /// Code cannot be read that a flip, or a list of sites, has to read. The code is execute-only, or a protection key or `mprotect`
+    /// forbids the read. Nothing was read or written.
     Unreadable {
         /// Address of a site, or of the arms of a switch.
         address: usize,
     },
-    /// A static call was to lead to itself: to its trampoline, whose address `*CALL` is.
+    /// A static call was to lead to its own trampoline, whose address is `*CALL`: it would call itself.
     Circular {
         /// Address of the trampoline.
         address: usize,
     },
-    /// No constructor of the object that the key, call or mode is in has run: this is a constructor of a library that the object is linked
-    /// with, a function in `.preinit_array`, or one that the dynamic loader calls to choose another (IFUNC). The sites are not known yet.
+    /// The key, call or mode is in an object none of whose constructors has run, so its sites are not known yet. The flip came too early:
+    /// - from a constructor of a library that the object is linked with,
+    /// - from a function in `.preinit_array`,
+    /// - or from a function that the dynamic loader calls to choose another function (IFUNC).
     TooEarly,
-    /// There is no platform: a kernel that has not called [`set_platform`](crate::set_platform).
+    /// There is no platform yet: the program is a kernel that has not called [`set_platform`](crate::set_platform).
     NoPlatform,
-    /// The platform has no writer for this: a kernel's platform chooses none; or only `procmem` may write, and a call that a table lists
-    /// has to change; or the build has no sites.
+    /// The platform has no writer for this change:
+    /// - a kernel's platform chooses no writer,
+    /// - or only `procmem` may write, and the change is of a call that a table lists,
+    /// - or the build has no sites.
     NoWriter,
-    /// `JUMPLABEL_WRITER`, or a name that was given to [`WriterKind::named`], is the name of no writer.
+    /// No writer has the name that `JUMPLABEL_WRITER` gives, or that was passed to [`WriterKind::named`].
     UnknownWriter,
-    /// The calling thread is already in the middle of a flip (a synchronous signal handler, an atfork handler), or holds a
-    /// [`Lock`](crate::Lock), or has a [`scoped`](crate::RawKey::scoped) guard of the key and asks for another, or waits for probes in one
-    /// ([`synchronize_probes`](crate::synchronize_probes)).
+    /// The calling thread would wait for itself. One of these is the reason:
+    /// - The thread is already in the middle of a flip: this is a synchronous signal handler, or an atfork handler.
+    /// - The thread holds a [`Lock`](crate::Lock).
+    /// - The thread has a [`scoped`](crate::RawKey::scoped) guard of the key, and asks for another.
+    /// - The thread is in a probe, and waits for probes ([`synchronize_probes`](crate::synchronize_probes)).
     Reentrant,
     /// `inc` on a key whose count is `i32::MAX`.
     Overflow,
@@ -207,12 +213,13 @@ pub enum Error {
     },
     /// The mode belongs to a table of operations, whose calls change with it: use [`Ops::set`](crate::Ops::set).
     IsTable,
-    /// An instruction that an operation has in place is unfit for that: [`arch::Fault`](crate::arch::Fault) has the rules.
+    /// An instruction of an operation cannot be put in place at the sites: [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
-        /// The operation: a text that lives as long as its object is loaded.
+        /// The name of the operation: a text that lives as long as its object is loaded.
         op: &'static str,
     },
-    /// An alternative has an instruction that is not known, or works only where it was assembled, like a short jump to elsewhere.
+    /// An alternative has an instruction that is not known. Or it has one that works only where it was assembled, such as a short jump out
+    /// of the alternative.
     UnfitAlternative {
         /// Address of the site.
         address: usize,
@@ -222,61 +229,64 @@ pub enum Error {
         /// Address of the site.
         address: usize,
     },
-    /// Other threads run, and this change is not safe beside them. Pristine sites change in several steps, and core sync was refused
-    /// between them; or an operation in place is a whole instruction that must change at once; in both cases, `remap` did not work. Or
-    /// lock prefixes were to be taken out.
+    /// Other threads run, and this change is not safe while they run. There are three cases:
+    /// - Pristine sites change in several steps. Core sync was refused between the steps, and `remap` did not work either.
+    /// - An operation in place is a whole instruction that must change at once, and `remap` did not work.
+    /// - Lock prefixes were to be taken out.
     MultiThreaded {
-        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if it would be no help.
+        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would be no help.
         core_sync: Refusal,
-        /// Why `remap` was; [`Refusal::NOT_TRIED`] if it was not tried.
+        /// Why `remap` was refused; [`Refusal::NOT_TRIED`] if it was not tried.
         remap: Refusal,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to this
-    /// key, or does not say to which; flips of other keys work.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to this key, or the
+    /// damage hides which key it belongs to. Flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// A tool such as BOLT copied the code of this key's sites to another place. The copies run, and have no sites: the table still
-    /// lists the old ones. Flips of keys that have no such site work.
+    /// A tool such as BOLT copied the code around this key's sites to another place. The program runs the copies, but the table still lists
+    /// the sites in the old code. Flips of keys that have no such site work.
     CopiedCode {
         /// Address of a site in the old code.
         address: usize,
     },
-    /// The bounds of an object in a kernel, or of its table, are not known: the kernel gave none, or the linker's script put the
-    /// sections `__jump_table` and `__jump_keys` into another one. All flips are refused, because unknown sites would not change.
+    /// The bounds of an object in a kernel, or of the object's table, are not known. Either the kernel gave no bounds, or the linker's
+    /// script put the sections `__jump_table` and `__jump_keys` into another section. All flips are refused, because unknown sites would
+    /// not change.
     NoBounds {
         /// Address of the object's record.
         object: usize,
     },
-    /// An entry of this key has a kind that this version of the library does not know: the object was built with a later
-    /// one. Flips of other keys work.
+    /// An entry of this key has a kind that this version of the library does not know: the object was built with a later version. Flips of
+    /// other keys work.
     UnknownKind {
         /// Address of the entry.
         entry: usize,
         /// The number of the kind.
         kind: u8,
     },
-    /// No key of that name, in any object that is loaded.
+    /// No object that is loaded has a key of that name.
     NoSuchKey,
     /// Several keys have the name.
     SeveralKeys {
-        /// How many.
+        /// How many keys have the name.
         count: usize,
     },
-    /// Nobody knows the keys of this program: it has no sites, and its constructors, which would have listed the keys, were not run.
-    /// WebAssembly has none.
+    /// Nobody knows the keys of this program. It has no sites, and constructors would have listed the keys, but they were not run.
+    /// WebAssembly has no constructors.
     NoRecords,
-    /// There is no memory for the index or the list of changes (`mmap` was refused), or no thread for a deferred dec (`clone`).
+    /// There is no memory for the index or for the list of changes (`mmap` was refused). Or there is no thread for a deferred dec (`clone`
+    /// was refused).
     OutOfMemory,
     /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {
-        /// How many it holds.
+        /// How many changes the batch holds.
         capacity: usize,
     },
-    /// Writing was refused in mid-batch, and every writer failed to undo it. Sites from `address` on may hold either legal
-    /// instruction; the key's count is the old one. The next flip, of any key, restores them first; until the system
-    /// allows that, all flips fail with this error.
+    /// Writing was refused in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold either legal
+    /// instruction. The key's count is the old one. The next flip, of any key, first restores these sites; until the system allows that,
+    /// all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

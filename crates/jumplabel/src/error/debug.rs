@@ -1,11 +1,11 @@
-//! How an error looks to programmers.
+//! `Debug` of an error.
 
 use core::fmt;
 
 use super::Error;
 
-/// As a derived one prints it. `unwrap` brings it into every program, and a derived one is twice as large, because it
-/// has code for each name.
+/// Prints what a derived `Debug` prints. `unwrap` brings this code into every program, and a derived one is twice as
+/// large, because it has code for each name.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct(self.name());

@@ -1,11 +1,11 @@
-//! Errors by what their caller can do about them.
+//! Errors sorted by what their caller can do about them.
 
 use super::Error;
 
-/// What the caller of a function that failed can do about it. From [`Error::kind`].
+/// What the caller can do about a function that failed. [`Error::kind`] returns it.
 ///
-/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on matches this: more errors
-/// will come, and more kinds hardly.
+/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on matches the kind: later
+/// versions will add errors, but hardly kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -19,20 +19,20 @@ pub enum ErrorKind {
     /// [`Error::UnknownKind`], [`Error::NoBounds`], [`Error::NoRecords`], [`Error::OutOfRange`], [`Error::UnfitOp`],
     /// [`Error::UnfitAlternative`].
     Object,
-    /// It is too early for that, or this thread is in the midst of another flip: try again later. [`Error::TooEarly`],
+    /// It is too early for the call, or this thread is in the midst of another flip: try again later. [`Error::TooEarly`],
     /// [`Error::NoPlatform`], [`Error::Reentrant`].
     Moment,
-    /// The key's count, or its seal, forbids it: the users of the key disagree. [`Error::Overflow`], [`Error::Underflow`],
+    /// The key's count, or its seal, forbids the change: the users of the key disagree. [`Error::Overflow`], [`Error::Underflow`],
     /// [`Error::Counted`], [`Error::Sealed`].
     Count,
-    /// The arguments ask for what there is not: the program is wrong. [`Error::Circular`], [`Error::NotCode`], [`Error::NoSuchMode`],
-    /// [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`], [`Error::SeveralKeys`],
-    /// [`Error::BatchFull`].
+    /// The arguments ask for something that does not exist: the program is wrong. [`Error::Circular`], [`Error::NotCode`],
+    /// [`Error::NoSuchMode`], [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`],
+    /// [`Error::SeveralKeys`], [`Error::BatchFull`].
     Argument,
 }
 
 impl Error {
-    /// What the caller can do about it.
+    /// What the caller can do about this error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -67,7 +67,7 @@ mod tests {
 
     use std::vec::Vec;
 
-    /// The document of a kind names exactly the errors that are of it.
+    /// The document of a kind names exactly the errors of that kind.
     #[test]
     fn documented() {
         let source = include_str!("kind.rs");

@@ -1,13 +1,13 @@
-//! What an error says of itself: the fact, and what to do about it.
+//! The message of an error: the fact, and what to do about it.
 
 use core::fmt;
 
 use super::{Error, Refusal, WriterKind};
 use crate::arch::Code;
 
-/// What debuggers and Linux's uprobes write: each begins one of these ways.
+/// The bytes that debuggers and Linux's uprobes write at a probe. Each probe begins with one of these.
 const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
-    // int3, and a call of the trampoline of uprobes.
+    // int3, and a call of the trampoline of uprobes
     &[&[0xcc], &[0xe8]]
 } else if cfg!(target_arch = "aarch64") {
     // brk 0, brk 5
@@ -19,7 +19,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
     &[]
 };
 
-/// Whether a site holds a breakpoint. (No site of ours begins like that.)
+/// Whether a site holds a breakpoint. (No bytes that jumplabel writes at a site begin like one.)
 fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }

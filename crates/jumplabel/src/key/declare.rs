@@ -1,4 +1,4 @@
-//! `static_key!`: how a key is declared, with its record.
+//! `static_key!`: declares keys, each with its record.
 
 /// Declares keys.
 ///
@@ -34,23 +34,23 @@
 /// # }
 /// ```
 ///
-/// *Place.* A module or a function; names in the default and in what follows it are then looked up in the module around it. An `impl`
-/// block has no statics: declare the key beside it.
+/// *Place.* A declaration stands in a module or in a function. In a function, names in the default, and in the parts after the default, are
+/// looked up in the module around the function. An `impl` block has no statics: declare the key beside it.
 ///
-/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; functions are not part of it. What
-/// `#[key(name = "...")]` gives, any constant text, takes the place of the path, for all elements of an array. A macro that
-/// declares keys can make names unique with it: `#[key(name = concat!("hook.", stringify!($hook)))]`. Else the place of the macro's
-/// invocation tells its keys apart: see [`KeyInfo`](crate::KeyInfo).
+/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; functions are not part of the path.
+/// `#[key(name = "...")]` replaces the path by any constant text, for all elements of an array. A macro that declares keys can make names
+/// unique with it: `#[key(name = concat!("hook.", stringify!($hook)))]`. If the macro gives no names, the place where the macro is invoked
+/// tells its keys apart: see [`KeyInfo`](crate::KeyInfo).
 ///
-/// *Meta.* `, meta &META` comes last, and is a reference to anything that is `Sync` and lives as long as the program.
-/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns it to those who ask for its type.
+/// *Meta.* `, meta &META` comes last. It is a reference to anything that is `Sync` and lives as long as the program.
+/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns the reference to a caller who asks for its type.
 ///
-/// Costs 8 bytes of data a key, and, for a declaration, 40 bytes of read-only record with the texts of path, name and file; a
-/// `meta` costs a function of some 40 bytes. No relocation, no start-up work. (Builds without sites have both.)
+/// Costs 8 bytes of data for each key. A declaration costs 40 bytes of read-only record, and the texts of path, name and file. A `meta`
+/// costs a function of some 40 bytes. There is no relocation and no start-up work. (Builds without sites have both.)
 #[macro_export]
 macro_rules! static_key {
     () => {};
-    // A default that is a literal: the documentation of the user's crate shows the type without braces.
+    // For a default that is a literal, the documentation of the user's crate shows the type without braces.
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]
@@ -118,8 +118,9 @@ macro_rules! static_key {
     };
 }
 
-/// One declaration: the static, its record, and what else it needs, in a module of the same name, because `global_asm!` must
-/// stand in a module and keys may be declared in functions. `#[cfg]` is for all of it, other attributes are for the static.
+/// One declaration: the static, its record, and what else it needs. These stand in a module of the same name as the static, because
+/// `global_asm!` must stand in a module and keys may be declared in functions. `#[cfg]` is for the whole declaration, other attributes are
+/// for the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {

@@ -1,5 +1,5 @@
-//! Keys with a rate-limited `dec`: however often the last user comes and goes, the code is rewritten at most once in an
-//! interval (Linux: include/linux/jump_label_ratelimit.h).
+//! Keys with a rate-limited `dec`. However often the last user comes and goes, the code is rewritten at most once in an interval (Linux:
+//! include/linux/jump_label_ratelimit.h).
 //!
 //! ```text
 //!                    dec_deferred             interval passed, or flush
@@ -18,12 +18,12 @@
 //!     what is refused      nothing                                               m + 1    tried again after the interval
 //! ```
 //!
-//! So a dec that is due always counts off the user that has left, and no other: a key that some user holds on stays on. A flag of the
-//! key says that a dec is due; it changes under the lock only, together with the count. (Linux's work item takes one from the count as
-//! it finds it, whoever is counted by then.)
+//! So a dec that is due always counts off the user that has left, and no other user: a key that some user holds on stays on. A flag of the
+//! key says that a dec is due. The flag changes only under the lock, together with the count. (Linux's work item takes one from the count
+//! that it finds, whoever is counted by then.)
 //!
-//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds
-//! the list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out what is due with `flush`.
+//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds the
+//! list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out the dec that is due with `flush`.
 
 extern crate std;
 
@@ -38,9 +38,9 @@ use crate::patch::{self, Lock, Outcome, Request};
 use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
-/// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with
-/// [`static_key!`](crate::static_key): `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`].
-/// With `OR_LOAD`, it also works where nothing may be patched, as an [`OrLoadKey`](crate::OrLoadKey) does.
+/// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with [`static_key!`](crate::static_key):
+/// `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`]. With `OR_LOAD`, the key also works where nothing may
+/// be patched, as an [`OrLoadKey`](crate::OrLoadKey) does.
 #[repr(C)]
 pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
@@ -60,19 +60,19 @@ struct Timer {
 }
 
 impl Timer {
-    /// Under the lock: a dec is due when the interval has passed.
+    /// Under the lock: makes a dec due once the interval has passed.
     fn defer(&self, lock: &Lock) {
-        // At least a moment, so that a dec that is refused again and again does not keep a processor busy.
+        // Waits at least this long, so that a dec that is refused again and again does not keep a processor busy.
         const MOMENT: u64 = 1_000_000;
         self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
 }
 
-/// What the list links: any deferred key, whatever its default.
+/// The type that the list links: any deferred key, whatever its default.
 type Node = DeferredKey<false>;
 
 impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
-    /// A key in its default state, with at most one deferred flip in `interval`.
+    /// A key in its default state, which makes at most one deferred flip in `interval`.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
         let timer = Timer {
@@ -84,24 +84,25 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         DeferredKey { raw: RawKey::new(DEFAULT), timer }
     }
 
-    /// The key without its type, in constants too: for lists of keys of all kinds.
+    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
     }
 
-    /// One user less (Linux: `static_key_slow_dec_deferred`). If it is the last one, the key goes off when the interval has passed.
-    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes meanwhile stays: if it comes by `inc`, it
-    /// is counted as well; if by `enable`, it takes the place of the one that has left. `disable` and [`seal`](RawKey::seal) count
-    /// that one off at once.
+    /// One user less (Linux: `static_key_slow_dec_deferred`). If that user is the last one, the key goes off when the interval has passed.
+    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes meanwhile keeps the key on: `inc` counts the
+    /// new user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count
+    /// off at once the user that has left.
     ///
-    /// Costs a compare-and-swap, or, for the last user, a lock and possibly the start of a thread. Not for signal
-    /// handlers.
+    /// Costs a compare-and-swap. For the last user, it costs a lock and possibly the start of a thread. Not for signal handlers.
     ///
     /// # Errors
-    /// [`Error::Underflow`] if the key is off, [`Error::Sealed`], [`Error::Reentrant`] in the middle of a flip, and
-    /// [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started (then the dec is due, and `flush`
-    /// carries it out).
+    /// * [`Error::Underflow`] if the key is off,
+    /// * [`Error::Sealed`],
+    /// * [`Error::Reentrant`] in the middle of a flip,
+    /// * [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started. If there is no thread, the dec is due
+    ///   nevertheless, and `flush` carries it out.
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
         let lock = loop {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
@@ -112,7 +113,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
                 _ if self.is_sealed() => return Err(Error::Sealed),
                 0 => return Err(Error::Underflow),
                 1 => break lock,
-                _ => {} // An inc came between.
+                _ => {} // An inc came in between.
             }
         };
         if !self.raw.is_due() {
@@ -127,12 +128,12 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         worker::wake()
     }
 
-    /// Carries out now the dec that is due (Linux: `static_key_deferred_flush`), or waits for the worker that is about to. Takes the
-    /// key off the worker's list until its next deferred dec: call it before the object of the key is unloaded. `Ok(None)` if nothing
-    /// is due. Costs a lock.
+    /// Carries out now the dec that is due (Linux: `static_key_deferred_flush`), or waits while the worker carries it out. Takes the key
+    /// off the worker's list until its next deferred dec: call `flush` before the object of the key is unloaded. `Ok(None)` if no dec is
+    /// due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`], and if the lock cannot be taken, as for [`RawKey::seal`]. Then the dec is still due.
+    /// As [`RawKey::dec`]. If the lock cannot be taken, as [`RawKey::seal`]. After any error, the dec is still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
         // The worker takes a dec off the list and carries it out in one go, under the lock.
         let mut lock = Lock::take()?;
@@ -155,13 +156,13 @@ impl<const DEFAULT: bool> core::fmt::Debug for DeferredKey<DEFAULT> {
     }
 }
 
-// SAFETY: begins with a RawKey made with DEFAULT (repr(C)).
+// SAFETY: a `DeferredKey` begins with a RawKey made with DEFAULT (repr(C)).
 unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
     const OR_LOAD: bool = OR_LOAD;
 }
 
-/// Keys with a dec that is due, and some with one that was. Changed and walked under the lock.
+/// Keys with a dec that is due, and keys whose dec was due earlier. The list is changed and walked under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 const fn nanos(time: Duration) -> u64 {
@@ -169,9 +170,10 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// Under the lock: a key whose interval has passed, or how long until the first one's passes.
+/// Under the lock: a key whose interval has passed. If there is none, how long until the first interval passes.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another instance of the library may defer the next dec of such a key: this list must not keep it.
+    // A dec of a key on this list may be carried out elsewhere, and then another instance of the library may defer the key's next dec: so
+    // this list must not keep keys without a dec that is due.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;
@@ -188,12 +190,12 @@ fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
     Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
 }
 
-/// Under the lock: takes the keys in `addresses` off the list, because their object is, or may be, about to be unloaded.
+/// Under the lock: takes the keys in `addresses` off the list, because their object is being unloaded, or may be unloaded soon.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     unlist(|key| addresses.contains(&key.address()));
 }
 
-/// Under the lock.
+/// Under the lock: takes the keys that `which` chooses off the list.
 fn unlist(which: impl Fn(&Node) -> bool) {
     let mut link = &LIST;
     // SAFETY: keys are static; `unload` takes the keys of an object that goes off the list.
@@ -211,13 +213,13 @@ pub(crate) mod worker {
     use super::{AtomicU32, Error, Lock, Ordering, next, std};
     use crate::platform::platform;
 
-    /// The process whose worker runs, with [`STARTING`] while it is being started; 0 if there is none. A child of fork has
-    /// none, whatever this says.
+    /// The process whose worker runs, with [`STARTING`] while the worker is being started; 0 if there is no worker. A child of fork has no
+    /// worker, even if this number says that its parent has one.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
-    /// No process has a number as large.
+    /// No process has a number with this bit.
     const STARTING: u32 = 1 << 31;
 
-    /// In a child of fork: there is none.
+    /// In a child of fork: notes that there is no worker.
     #[cfg(jumplabel_sites)]
     pub(crate) fn forked() {
         RUNS_IN.store(0, Ordering::Relaxed);
@@ -229,10 +231,10 @@ pub(crate) mod worker {
         loop {
             let now = RUNS_IN.load(Ordering::Acquire);
             if now == me {
-                return Ok(()); // It looks again before it sleeps long, see MOMENT.
+                return Ok(()); // The worker looks again before it sleeps long, see MOMENT.
             }
             if now == me | STARTING {
-                std::thread::yield_now(); // Another thread starts it, and may be refused: then this one has to know.
+                std::thread::yield_now(); // Another thread starts the worker. This thread must know whether that works.
             } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return start(me);
             }
@@ -255,7 +257,8 @@ pub(crate) mod worker {
         Err(Error::OutOfMemory)
     }
 
-    /// The longest sleep. If a key with a short interval becomes due behind one with a long interval, it may be so late.
+    /// The longest sleep. A key with a short interval may become due while the worker sleeps for a key with a long interval: then the first
+    /// key's dec is late by at most this time.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
 
     fn run() {
@@ -264,10 +267,10 @@ pub(crate) mod worker {
             match next(&lock) {
                 Ok(key) => match key.raw.carry_out(&mut lock) {
                     Ok(_) => {}
-                    // Never by this library.
+                    // This library never leaves such a dec due.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
-                    // The key stays on, which all users can live with. The user that left must still be counted off: no later
-                    // dec would do that.
+                    // The key stays on, which all users can live with. But the user that left must still be counted off, and no later dec
+                    // would do that.
                     Err(_) => key.timer.defer(&lock),
                 },
                 Err(Some(wait)) => {
@@ -275,7 +278,7 @@ pub(crate) mod worker {
                     std::thread::sleep(wait.min(MOMENT));
                 }
                 Err(None) => {
-                    // Under the lock, so that a `dec_deferred` either is seen above or finds no worker.
+                    // Under the lock, so that each `dec_deferred` is either seen above, or finds that there is no worker.
                     RUNS_IN.store(0, Ordering::Release);
                     return;
                 }

@@ -8,25 +8,22 @@ use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
 impl RawKey {
-    /// Turns the key on (Linux: `static_key_enable`). If its count is 1, it only looks at the sites, and brings those back
+    /// Turns the key on (Linux: `static_key_enable`). If the key's count is 1 already, this only looks at the sites, and repairs each site
     /// that something outside the library has changed, as [`verify`](crate::verify) does.
     ///
-    /// When it returns, every check that starts later, on any thread, takes the new arm (see
-    /// [`Visibility`](crate::Visibility) for the one exception, which is reported). Costs a few system calls and one
-    /// interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while another thread flips.
-    /// Safe in signal handlers, constructors, and before and after `fork`.
+    /// When `enable` returns, every check that starts later, on any thread, takes the new arm (see [`Visibility`](crate::Visibility) for
+    /// the one exception, which is reported). Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md
+    /// for figures. Blocks while another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
     ///
-    /// In async code a flip blocks the thread that polls: for microseconds, if [`prepare`](crate::prepare) has been called, and while
-    /// others flip or hold a [`Lock`]. If that is too long, flip by what your runtime has for calls that block.
-    ///
+    /// In async code, a flip blocks the thread that polls. It blocks for microseconds, if [`prepare`](crate::prepare) has been called, and
+    /// while other threads flip or hold a [`Lock`]. If that is too long, flip in the way that your runtime offers for calls that block.
     /// # Errors
-    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and everything that a transaction can meet. On any
-    /// error, nothing has changed.
+    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
     pub fn enable(&self) -> Result<Outcome, Error> {
         change(self, Change::Enable)
     }
 
-    /// Turns the key off (Linux: `static_key_disable`). If its count is 0, it only looks at the sites. Otherwise as
+    /// Turns the key off (Linux: `static_key_disable`). If the key's count is 0 already, this only looks at the sites. Otherwise as
     /// [`enable`](Self::enable).
     ///
     /// # Errors
@@ -35,9 +32,9 @@ impl RawKey {
         change(self, Change::Disable)
     }
 
-    /// One user more (Linux: `static_key_slow_inc`). The first turns the key on; for the others this is one
-    /// compare-and-swap. When it returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key went on
-    /// without a core sync, later incs report that, too, until one has succeeded.
+    /// One user more (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When `inc`
+    /// returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key went on without a core sync, each later `inc`
+    /// reports that, too, until a core sync has succeeded.
     ///
     /// # Errors
     /// [`Error::Overflow`] at `i32::MAX` users, otherwise as [`enable`](Self::enable).
@@ -45,7 +42,7 @@ impl RawKey {
         change(self, Change::Inc)
     }
 
-    /// One user less (Linux: `static_key_slow_dec`). The last turns the key off.
+    /// One user less (Linux: `static_key_slow_dec`). The last user turns the key off.
     ///
     /// # Errors
     /// [`Error::Underflow`] if the key is off, otherwise as [`enable`](Self::enable).
@@ -85,13 +82,14 @@ impl RawKey {
         change_locked(self, Change::Dec, lock)
     }
 
-    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. If the key is in the wanted state
-    /// already, `enable` and `disable` still succeed. If a deferred dec is due, it is carried out first, because it could not be later.
+    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. Afterwards, `enable` and `disable` still succeed if the
+    /// key is in the wanted state already. If a deferred dec is due, it is carried out first, because it could not be carried out later.
     ///
     /// # Errors
-    /// [`Error::Overflow`] with `i32::MAX` users. If the lock cannot be taken: [`Error::Reentrant`] in the middle of a flip,
-    /// [`Error::OutOfMemory`], and [`Error::NoPlatform`] in a kernel that has not called [`set_platform`](crate::set_platform). If a deferred
-    /// dec is due, also the errors of [`dec`](Self::dec); then the dec is still due, and the key is not sealed.
+    /// * [`Error::Overflow`] with `i32::MAX` users.
+    /// * If the lock cannot be taken: [`Error::Reentrant`] in the middle of a flip, [`Error::OutOfMemory`], and [`Error::NoPlatform`] in a
+    ///   kernel that has not called [`set_platform`](crate::set_platform).
+    /// * If a deferred dec is due: the errors of [`dec`](Self::dec). Then the dec is still due, and the key is not sealed.
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
@@ -100,10 +98,10 @@ impl RawKey {
         count::seal(self.word()).map_err(Error::from)
     }
 
-    /// Looks at the sites of the key, and brings those back that something outside the library has changed: [`verify`](crate::verify)
-    /// for one key, sealed or not, whatever its count. [`Outcome::sites`] says how many they were.
+    /// Looks at the sites of the key, and repairs each site that something outside the library has changed. This is
+    /// [`verify`](crate::verify) for one key, sealed or not, whatever its count. [`Outcome::sites`] says how many sites were repaired.
     ///
-    /// Costs a read of each site, and a flip if there is something to repair.
+    /// Costs a read of each site. If there is something to repair, it also costs a flip.
     ///
     /// # Errors
     /// Those of a flip. On any error, nothing has changed.
@@ -111,7 +109,7 @@ impl RawKey {
         patch::verify_one(self)
     }
 
-    /// Under the lock: counts off the user that has left by `dec_deferred`. If that is refused, the dec is still due.
+    /// Under the lock: counts off the user that has left through `dec_deferred`. If that is refused, the dec is still due.
     pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
         if !self.is_due() {
             return Ok(None);
@@ -139,12 +137,12 @@ impl Settable for RawKey {
 impl<K: Key> Settable for K {
     type Value = bool;
     fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        // SAFETY: it begins with one.
+        // SAFETY: it begins with a `RawKey`.
         unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
     }
 }
 
-/// Changes one key: by the lock-free way if nothing has to be patched, else by a transaction of one.
+/// Changes one key. If nothing has to be patched, this takes no lock. Otherwise it is a transaction with one change.
 pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, None));
@@ -160,13 +158,14 @@ pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Re
     patch::commit_locked(&mut [Request::of_key(key, change)], lock)
 }
 
-/// The outcome of a change that needed no patch.
+/// The outcome of a change that patched nothing.
 fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
     Outcome { visibility, ..Outcome::default() }
 }
 
-/// Whoever comes by `inc` relies on the key. If the last core sync succeeded, another may succeed, too, for this key's flip.
+/// The visibility of a change of a key whose last flip had no core sync. A user that comes through `inc` relies on the key. If the last
+/// core sync of the process succeeded, another may succeed, too, for this key's flip.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !platform().is_synced() {
@@ -179,9 +178,9 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
     }
 }
 
-/// Brings the primed sites of a key that fall through back to the pristine nop. For those who want the very last fraction of a
-/// nanosecond back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs, and the next flip
-/// of those sites is a first one again. Does nothing to sites that jump.
+/// Puts the pristine nop back at the sites of a key that fall through and are primed. For users who want the last fraction of a nanosecond
+/// back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs. The next flip of those sites
+/// costs as much as their first flip. Does nothing to sites that jump.
 ///
 /// # Errors
 /// As [`RawKey::enable`].

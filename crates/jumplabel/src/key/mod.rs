@@ -26,7 +26,7 @@
 //!
 //! A key's default is part of its type, so the compiler knows the first instruction of a check.
 
-// What is hidden is public for the macros and for tests.
+// The hidden items are public for the macros and for tests.
 mod declare;
 #[cfg(feature = "std")]
 pub mod deferred;
@@ -42,7 +42,7 @@ pub use crate::raw::key::RawKey;
 pub use or_load::OrLoadKey;
 
 /// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
-/// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, it is an [`OrLoadKey`].
+/// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, the key is an [`OrLoadKey`].
 #[repr(transparent)]
 pub struct StaticKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
@@ -67,7 +67,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> StaticKey<DEFAULT, OR_LOAD> {
         StaticKey { raw: RawKey::new(DEFAULT) }
     }
 
-    /// The key without its type, in constants too: for lists of keys of all kinds.
+    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
@@ -81,7 +81,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
     }
 }
 
-/// What can be checked: a key whose default is known to the compiler.
+/// A key that can be checked: its default is known to the compiler.
 ///
 /// # Safety
 /// The implementor begins with a [`RawKey`] made with `DEFAULT`.
@@ -95,7 +95,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
 pub unsafe trait Key {
     /// The state that the key starts in.
     const DEFAULT: bool;
-    /// Whether its checks load the count where they were not patched; see [`OrLoadKey`].
+    /// Whether each check loads the count as long as it was not patched; see [`OrLoadKey`].
     const OR_LOAD: bool = false;
 }
 

@@ -1,4 +1,4 @@
-//! Naked keys: a check calls a function of the key's own, two instructions long, and a flip changes that function.
+//! Naked keys: each check calls a function that belongs to the key, two instructions long. A flip changes that function.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
@@ -9,8 +9,8 @@
 //!                                                      ret
 //! ```
 //!
-//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So all that changes keys and
-//! lists sites works on naked keys too, and a batch may hold both kinds.
+//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So every call that changes keys or lists
+//! sites works on naked keys too, and a batch may hold both kinds.
 //!
 //! ```
 //! jumplabel::naked_key! {
@@ -38,9 +38,12 @@
 //! | a function that checks | stays a leaf | is aligned as one that calls (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
-//! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` if all checks must change together, or if the checks are so
-//! many that their table and their flips cost too much; and if the state must not lie in data, which a stray store can change and
-//! which may not be in the cache. If none of that matters, an atomic costs less than a naked key: docs/benchmarks.md has figures.
+//! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` in any of these cases:
+//! * All checks must change together.
+//! * There are so many checks that their table and their flips cost too much.
+//! * The state must not lie in data: a stray store can change data, and data may be missing from the cache.
+//!
+//! If none of these matters, use an atomic, which costs less than a naked key: docs/benchmarks.md has figures.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -67,7 +70,7 @@ impl<F: Function> NakedKey<F> {
         NakedKey { raw: RawKey::new(F::DEFAULT), function: PhantomData }
     }
 
-    /// The key without its type, in constants too: for lists of keys of all kinds.
+    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
@@ -75,16 +78,16 @@ impl<F: Function> NakedKey<F> {
 
     /// Whether the key is on: the check.
     ///
-    /// A call of the key's function and no load: it writes the register with the result, what the call itself takes, and no
+    /// Costs a call of the key's function, and no load. The call writes the register with the result and what each call writes, and no
     /// flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
     ///
-    /// All checks change at one instant: when a check on this thread has yielded the new state of a flip, no later check on this
-    /// thread yields the old one. When the flip has returned, no check on any thread does (see
-    /// [`Visibility`](crate::Visibility) for the one exception). While the flip is going on, two threads may differ.
+    /// All checks change at one instant. When a check on this thread has yielded the new state of a flip, no later check on this thread
+    /// yields the old state. When the flip has returned, no check on any thread yields the old state (see [`Visibility`](crate::Visibility)
+    /// for the one exception). While the flip is going on, two threads may see different states.
     ///
-    /// [`is_enabled`](RawKey::is_enabled) loads the count instead; it changes after the checks.
+    /// [`is_enabled`](RawKey::is_enabled) loads the count instead. The count changes after the checks.
     #[must_use]
-    #[inline(always)] // A call of its own would double the cost.
+    #[inline(always)] // A call of `get` itself would double the cost.
     pub fn get(&self) -> bool {
         #[cfg(jumplabel_sites)]
         return F::call();
@@ -116,7 +119,7 @@ impl<F> Settable for NakedKey<F> {
 /// The type that [`naked_key!`](crate::naked_key) makes for the function of each key.
 ///
 /// # Safety
-/// `call` calls a function whose table entry names the one key with this type, made with `DEFAULT`.
+/// `call` calls a function whose table entry names the one key with this type. That key was made with `DEFAULT`.
 #[doc(hidden)]
 pub unsafe trait Function {
     const DEFAULT: bool;
@@ -144,11 +147,11 @@ impl<F: Function> Keys for NakedKey<F> {
 /// assert_eq!([ROUTE.get(), VERIFY.get(), CHECKS.get()], [false, true, cfg!(debug_assertions)]);
 /// ```
 ///
-/// May stand in a function, too; names in the default are then looked up in the module around it. There are no arrays of
-/// naked keys, because each has a function of its own.
+/// The macro may stand in a function, too; names in the default are then looked up in the module around the function. There are no arrays
+/// of naked keys, because each naked key has a function of its own.
 ///
-/// Costs, for each key, 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table
-/// and 40 of read-only record with its texts, no relocation, no start-up work; for a check, nothing but its code.
+/// Each key costs 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table and 40 of read-only
+/// record with its texts. There is no relocation and no start-up work. A check costs nothing but its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
@@ -167,7 +170,8 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
-            // In a module of its own, so that it can have the name that messages and the documentation of the user's crate show.
+            // The type is in a module of its own, so that it can have the key's name, which messages and the documentation of the user's
+            // crate show.
             #[allow(non_camel_case_types)]
             pub mod __type {
                 pub enum $name {}
@@ -185,7 +189,7 @@ macro_rules! naked_key {
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the entry of the function below names the key, whose type has this one in it.
+        // SAFETY: the entry of the function below names the key, and the key's type contains this one.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
             #[inline(always)]

@@ -1,5 +1,5 @@
-//! What `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program, so that keys and calls can be
-//! listed and found.
+//! The records that `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program, so that keys and calls can be listed
+//! and found.
 //!
 //! ```text
 //!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
@@ -12,13 +12,13 @@
 //!                                                └─────────────────────────────────────────┘
 //! ```
 //!
-//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses, and no number,
-//! because each operand costs the compiler as much as a function. Without sites there is no assembler, and a constructor
-//! links a node with the same three into a list: see `key_record`.
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses, and no number, because each
+//! operand costs the compiler as much as a function. Without sites there is no assembler: a constructor puts a node with the same three
+//! addresses on a list: see `key_record`.
 
 use crate::format::{Declaration, shape};
 
-/// One key, or an array of keys; or a static call.
+/// What a record can declare: one key, an array of keys, a static call or a mode.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
@@ -29,22 +29,22 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// Flags of the shape that say what it is: none for keys.
+    /// The flags of the shape that tell calls and modes from keys. None for keys.
     const WHAT: u32 = 0;
 }
 
 /// The texts of a declaration.
 pub struct Texts {
-    /// They make up the path, without the spaces in them.
+    /// The three parts that make up the path. Spaces in them are left out.
     path: [&'static str; 3],
     module_len: usize,
-    /// Empty if the declaration gives none.
+    /// Empty if the declaration gives no name.
     name: &'static str,
     file: &'static str,
 }
 
 impl Texts {
-    /// Of a static in a module of the same name, whose path is `path`.
+    /// The texts of a static. `path` is the path of the module that has the same name as the static.
     #[must_use]
     pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
         let mut module_len = path.len();
@@ -55,13 +55,13 @@ impl Texts {
         Texts { path: [path, "", ""], module_len: module_len.saturating_sub(2), name, file }
     }
 
-    /// Of a static, by the parts of its path, which begins with the module.
+    /// The texts of a static, from the parts of its path. The path begins with the module, which has `module_len` bytes.
     #[must_use]
     pub const fn of_path(path: [&'static str; 3], module_len: usize, file: &'static str) -> Texts {
         Texts { path, module_len, name: "", file }
     }
 
-    /// Of `place`, as it is written in the module around `inner`.
+    /// The texts of `place`, as it is written. `inner` is the path of a module in the module where `place` is written.
     #[must_use]
     pub const fn of_place(
         inner: &'static str,
@@ -83,7 +83,7 @@ impl Texts {
         len
     }
 
-    /// Bytes of all of them.
+    /// The bytes of path, name and file together.
     #[must_use]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
@@ -91,7 +91,8 @@ impl Texts {
     }
 }
 
-/// Copies `part` to `text`, if there is one, from `at` on, with its spaces or without. Where that ends.
+/// Copies `part` to `text` from `at` on, with its spaces or without. Returns where the copy ends. If `text` is empty, only this is
+/// computed.
 const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> usize {
     let bytes = part.as_bytes();
     let mut from = 0;
@@ -107,7 +108,7 @@ const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> 
     at
 }
 
-/// A name that a declaration gives: what an operator types.
+/// The name that a declaration gives, which operators type. The name must be one line of text.
 const fn checked(name: &'static str) -> &'static str {
     assert!(!name.is_empty(), "the name of a key is empty");
     let mut at = 0;
@@ -118,7 +119,7 @@ const fn checked(name: &'static str) -> &'static str {
     name
 }
 
-/// What is known of `keys`, which lie `offset` bytes into their static.
+/// The declaration of `keys`, which lie `offset` bytes into their static.
 #[must_use]
 pub const fn declare<K: Keys, const TEXT: usize>(
     texts: &Texts,
@@ -148,13 +149,13 @@ pub const fn declare<K: Keys, const TEXT: usize>(
     }
 }
 
-/// Where `key` lies in `symbol`.
+/// The offset of `key` in `symbol`.
 ///
 /// # Safety
-/// It does. In a constant, anything else does not evaluate.
+/// `key` lies in `symbol`. (In a constant, the compiler refuses any other `key`.)
 #[must_use]
 pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
-    // SAFETY: the caller says that `key` lies in `symbol`. In a constant, anything else does not evaluate.
+    // SAFETY: the caller says that `key` lies in `symbol`. In a constant, the compiler refuses any other `key`.
     let offset = unsafe { core::ptr::from_ref(key).byte_offset_from(core::ptr::from_ref(symbol)) };
     assert!(offset >= 0);
     offset as usize
@@ -166,8 +167,9 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
         $crate::__declaration!($keys, $offset, $texts);
-        // The linker takes the object file of what is marked as used, also if nobody uses anything else of it. Not the declaration itself:
-        // a Rust `dylib` shows what is marked to other objects, and then the record, whose words are relative, cannot lead to it.
+        // If an item is marked as used, the linker takes its object file, even if nobody uses anything else of that file. So this anchor is
+        // marked, and not the declaration itself: a Rust `dylib` shows marked items to other objects, and then the record, whose words are
+        // relative, could not lead to the declaration.
         #[used]
         static __JUMPLABEL_ANCHOR: () = ();
         $crate::__key_meta!($symbol, $($meta)?);
@@ -206,7 +208,7 @@ macro_rules! __key_link {
     };
 }
 
-/// The same in a function, which is linked if anybody uses what it is of: no instruction.
+/// The record again, for a function: it is linked if anybody uses the item that the function belongs to. The function gets no instruction.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -227,7 +229,7 @@ macro_rules! __key_link_in_function {
     };
 }
 
-/// The record in the assembler's words.
+/// The assembler that makes up the record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_record_asm {
@@ -241,7 +243,7 @@ macro_rules! __key_record_asm {
     };
 }
 
-/// A node of the list of records, and the constructor that puts it there.
+/// A node of the list of records, and the constructor that puts the node on the list.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -251,7 +253,7 @@ macro_rules! __key_link {
     };
 }
 
-/// Without sites, no function has to have it.
+/// Without sites, the record need not be in a function.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -261,8 +263,8 @@ macro_rules! __key_link_in_function {
     };
 }
 
-/// Parts the attributes of a declaration: `#[cfg]` is for all of it, the others are for its static. `$then!` gets the ones, the others, and
-/// what else there is.
+/// Sorts the attributes of a declaration: `#[cfg]` is for the whole declaration, the others are for its static. Then calls `$then!` with
+/// the `#[cfg]`s, the other attributes, and the rest of the declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __cfg_apart {

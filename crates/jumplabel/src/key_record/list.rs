@@ -6,14 +6,14 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use super::{Declaration, MetaFn, Record};
 use crate::error::Error;
 
-/// A record, and the next one.
+/// A record, and a pointer to the next node.
 pub struct Node {
     record: Record,
     is_listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
 
-// SAFETY: leads to statics.
+// SAFETY: the pointers lead to statics.
 unsafe impl Sync for Node {}
 
 impl Node {
@@ -36,7 +36,7 @@ impl Node {
         Node { record, is_listed: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
     }
 
-    /// Puts it on the list. Called by a constructor: no lock, no allocation.
+    /// Puts the node on the list. A constructor calls this: no lock, no allocation.
     pub fn link(&'static self) {
         if self.is_listed.swap(true, Ordering::Relaxed) {
             return;
@@ -52,17 +52,17 @@ impl Node {
         }
     }
 
-    /// Takes it off. Called by a destructor of an object that may be unloaded while the list stays.
+    /// Takes the node off the list. Called by a destructor of an object that may be unloaded while the list stays.
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
-        // Without the lock, this thread holds it already: either way nobody else takes nodes off.
+        // If the lock is refused, this thread holds it already. Either way nobody else takes nodes off.
         let _lock = crate::patch::Lock::take_anyway();
         let node = core::ptr::from_ref(self).cast_mut();
         let mut link = &LIST;
         loop {
             let at = link.load(Ordering::Acquire);
             if at == node {
-                // Only a new head can get in the way, put there by a constructor.
+                // Only one thing can get in the way: a constructor may have put a new head on the list.
                 match link.compare_exchange(at, self.next.load(Ordering::Acquire), Ordering::AcqRel, Ordering::Acquire)
                 {
                     Ok(_) => return,
@@ -71,7 +71,7 @@ impl Node {
             } else if at.is_null() {
                 return;
             } else {
-                // SAFETY: a node on the list.
+                // SAFETY: a node on the list, which is not null.
                 link = unsafe { &(*at).next };
             }
         }
@@ -80,7 +80,7 @@ impl Node {
 
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
-/// Says that constructors were run. It declares nothing.
+/// A node that declares nothing. It says that constructors were run.
 #[cfg(not(target_family = "wasm"))]
 mod first {
     use super::{Node, Record};
@@ -103,7 +103,7 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Record>, Error> {
     Ok(nodes.filter(|record| !record.declaration.is_null()))
 }
 
-/// A program whose constructors nobody ran says so, and does not say that it has no keys.
+/// A program whose constructors nobody ran gets an error, instead of an empty list of keys.
 #[test]
 #[cfg(not(target_family = "wasm"))]
 fn without_constructors() {
@@ -129,7 +129,7 @@ macro_rules! __constructor {
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
-        // In front of constructors that flip; Miri runs those without a number only.
+        // These run before constructors that flip. Miri runs only constructors without a number.
         #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
         #[cfg_attr(
             not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
@@ -145,7 +145,7 @@ macro_rules! __constructor {
     };
 }
 
-/// An object that may be unloaded while the list, which is in another, stays.
+/// Takes the node off the list: this object may be unloaded while the list, which is in another object, stays.
 #[cfg(all(not(jumplabel_sites), not(target_family = "wasm"), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -164,7 +164,7 @@ macro_rules! __destructor {
     };
 }
 
-/// The list goes with the object.
+/// Does nothing: the list is in the same object, and is unloaded with it.
 #[cfg(all(not(jumplabel_sites), not(target_family = "wasm"), not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -172,7 +172,8 @@ macro_rules! __destructor {
     () => {};
 }
 
-/// Without constructors, nothing is left; but what the declaration names does not look unused.
+/// Without constructors, there is no node. The code below only uses the names of the declaration, so that they do not
+/// look unused.
 #[cfg(all(not(jumplabel_sites), target_family = "wasm"))]
 #[doc(hidden)]
 #[macro_export]

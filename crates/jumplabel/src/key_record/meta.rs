@@ -1,12 +1,13 @@
 //! Data that declarations attach to keys: `static K: false, meta &META;`.
 //!
-//! The record leads to a function that returns the address with the `TypeId`: no relocation, and nothing at start-up. Only the instance
-//! of the library that was compiled with the function calls it, because a `TypeId` says nothing across builds.
+//! The record leads to a function that returns the address of the data with the data's `TypeId`: no relocation, and no work at start-up.
+//! Only one instance of the library calls the function: the instance that was compiled with it, because a `TypeId` means nothing in another
+//! build.
 
 use core::alloc::Layout;
 use core::any::TypeId;
 
-/// What a declaration adds, with its type.
+/// The data that a declaration attaches, with their type.
 #[derive(Clone, Copy)]
 pub struct Meta {
     type_id: TypeId,
@@ -15,7 +16,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// It is shared by whoever finds the key.
+    /// Whoever finds the key shares `meta`.
     #[must_use]
     pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
         Meta { type_id: TypeId::of::<T>(), layout: Layout::new::<T>(), at: core::ptr::from_ref(meta).cast() }
@@ -23,15 +24,15 @@ impl Meta {
 
     pub(crate) fn get<T: 'static>(self) -> Option<&'static T> {
         let is_that = self.type_id == TypeId::of::<T>() && self.layout == Layout::new::<T>();
-        // SAFETY: from a reference to a `T`.
+        // SAFETY: `at` comes from a reference to a `T`.
         is_that.then(|| unsafe { &*self.at.cast() })
     }
 }
 
-/// Returns what a declaration adds.
+/// Returns the data that a declaration attaches.
 pub type MetaFn = fn() -> Meta;
 
-/// What leads to the declaration, and the function that yields what it adds.
+/// The link to the declaration, and the function that returns the data that the declaration attaches.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_meta {

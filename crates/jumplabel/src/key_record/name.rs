@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::Record;
 use crate::format::Declaration;
 
-/// What follows the name.
+/// The part of the shown name after the name itself: the element, and the place of the declaration.
 pub(crate) struct Tail {
     pub(crate) element: Option<u32>,
     pub(crate) place: Option<(&'static str, u32, u32)>,
@@ -19,7 +19,7 @@ impl fmt::Display for Tail {
     }
 }
 
-/// So many of something, in words: `1 site`, `2 sites`.
+/// A number of things, in words: `1 site`, `2 sites`.
 pub(crate) struct Number(pub(crate) usize, pub(crate) &'static str);
 
 impl fmt::Display for Number {
@@ -29,7 +29,8 @@ impl fmt::Display for Number {
     }
 }
 
-/// What is written to it must be how this begins, and is taken off.
+/// A text that is compared with what is written to this. Each written part must be the beginning of the rest of the
+/// text, and is then taken off.
 struct Expected<'a>(&'a str);
 
 impl fmt::Write for Expected<'_> {
@@ -39,7 +40,8 @@ impl fmt::Write for Expected<'_> {
     }
 }
 
-/// The element of `record` that `wanted` is displayed for, in one way or the other.
+/// The element of `record` that is displayed as `wanted`, with the place of the declaration or without. Empty if no
+/// element is.
 pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
     let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
     let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();

@@ -1,7 +1,7 @@
-//! `record_key!`: the record of a key that is somewhere in a static.
+//! `record_key!`: the record of a key that lies somewhere in a static.
 
-/// Lets keys be listed and found that `static_key!` did not declare: a key in a field of a static, an element of one, or an
-/// array there.
+/// Lets keys be listed and found that `static_key!` did not declare: a key in a field of a static, a key in an element of a static, or an
+/// array of keys in a static.
 ///
 /// ```
 /// use jumplabel::{StaticKey, find_key, record_key};
@@ -27,13 +27,13 @@
 /// # }
 /// ```
 ///
-/// The path of such a key is that of the module, and the place as it is written. `#[key(name = "...")]` gives a name, and
-/// `, meta &META` adds something, as in [`static_key!`](crate::static_key). The compiler refuses what is not a key, or not in a
-/// static. A key with two records is listed twice, once under each name.
+/// The path of such a key is the path of the module, followed by the place as it is written. `#[key(name = "...")]` gives the key a name,
+/// and `, meta &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is
+/// not in a static. A key with two records is listed twice, once under each name.
 ///
-/// Names are looked up in the module around it, in a function too; `self::` and `super::` do not work.
+/// Names are looked up in the module around the macro, even if the macro stands in a function; `self::` and `super::` do not work.
 ///
-/// Costs what the record of a declaration costs.
+/// Costs as much as the record of any declaration.
 #[macro_export]
 macro_rules! record_key {
     ($(
@@ -62,7 +62,7 @@ macro_rules! __place_record {
         $crate::__key_record!(
             $symbol,
             $($place)*,
-            // SAFETY: the place is in the static that it begins with.
+            // SAFETY: the place begins with the static, so it lies in the static.
             unsafe { $crate::key_record::declaration::offset_in(&$($place)*, &$symbol) },
             $crate::key_record::declaration::Texts::of_place(::core::module_path!(), ::core::stringify!($($place)*), &[$($name)?], ::core::file!()),
             [$($meta)?]
