@@ -1,6 +1,6 @@
-//! `static_call!`, and what it makes: a static, the type that stands for its trampoline, the trampoline.
+//! `static_call!`, and what it makes: a static, a type that stands for the static's trampoline, and the trampoline.
 
-/// What a call with the default `return 0` may return.
+/// The results that a call with the default `return 0` can return.
 #[doc(hidden)]
 pub trait Zero {
     const ZERO: Self;
@@ -45,9 +45,9 @@ impl<T> Zero for *mut T {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type is any of function pointers that names no type parameter. The default is a path to a function of it, with all its generic
-/// arguments. What a pointer may lead to, the default may be: a function that is `#[track_caller]`, which then is told its own place, or
-/// a method of a trait object.
+/// The type is any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its
+/// generic arguments. Any function that a pointer can lead to can be the default: a function that is `#[track_caller]`, which then gets its
+/// own place as the caller's place, or a method of a trait object.
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -117,7 +117,7 @@ macro_rules! __static_call_zero {
     };
 }
 
-/// The static, and the type that stands for its trampoline.
+/// The static, and the type that stands for the static's trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call {
@@ -133,7 +133,7 @@ macro_rules! __static_call_of {
         [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident: $function:ty = $default:expr, $target:ty,
         ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }
     ) => {
-        // In the namespace of types; the static is in that of values.
+        // The enum is in the namespace of types, and the static is in the namespace of values: so they can have the same name.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -149,7 +149,7 @@ macro_rules! __static_call_of {
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: made for this call.
+            // SAFETY: the macro makes the type for this call only.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = $function;
                 const FUNCTION: &'static $function = __FUNCTION;
@@ -173,17 +173,17 @@ macro_rules! __static_call_of {
 #[macro_export]
 macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
-        // The assembler would take a static, too: its name, and not the address that it holds.
+        // The assembler would also take a static, and would jump to the static itself instead of the address that it holds.
         const _: () = assert!(::core::mem::size_of_val(&$default) == 0, "the default is a function, by its path");
         $crate::__trampoline_asm!(__trampoline, $name, $default, [$crate::__key_record_asm!()]);
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: it goes to functions of this type.
+        // SAFETY: the trampoline goes to functions of this type.
         const $constant: &$function =
             &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
     };
 }
 
-/// Without sites, a node of the list of records.
+/// Without sites: a node of the list of records.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -193,7 +193,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// With sites of keys and without trampolines, nothing: there is no function whose assembler could have the record.
+/// With sites of keys but without trampolines: no record, because there is no function whose assembler could contain it.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -203,7 +203,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// Without trampolines: the default.
+/// Without trampolines: the default itself.
 #[cfg(not(jumplabel_trampolines))]
 #[doc(hidden)]
 #[macro_export]

@@ -12,17 +12,19 @@ use crate::key_record::name::{Number, Tail};
 pub struct CallInfo {
     /// Path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration: what the path begins with.
+    /// The module of the declaration, with which the path begins.
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// Line of the `static_call!` that declares it, or of the macro of yours that has this one in it.
+    /// The line of the `static_call!` that declares it. If a macro of yours contains the `static_call!`, the line where your macro is
+    /// invoked.
     pub line: u32,
     /// Its column.
     pub column: u32,
-    /// The address of the function that it leads to; `None` for its default.
+    /// The address of the function that the call leads to; `None` for its default.
     pub target: Option<usize>,
-    /// How many sites it has: its trampolines, and the calls that tables list. 0 if nobody calls it, or where there are no trampolines.
+    /// How many sites the call has: its trampolines, and the calls that tables list. 0 if nobody calls it, or where there are no
+    /// trampolines.
     pub sites: usize,
     /// The call.
     pub call: &'static RawCall,
@@ -30,7 +32,7 @@ pub struct CallInfo {
 
 impl CallInfo {
     /// # Safety
-    /// The record of a static call.
+    /// `record` is the record of a static call.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> CallInfo {
         // SAFETY: the caller passes the record of a static call.
         let call: &'static RawCall = unsafe { record.patchable(0) };
@@ -48,8 +50,8 @@ impl CallInfo {
         }
     }
 
-    /// The name of the function that it leads to, as the dynamic loader knows it: of functions that are exported. `None` for its
-    /// default, and for functions without such a name: a debugger or `addr2line` names those.
+    /// The name of the function that the call leads to, as the dynamic loader knows it: only exported functions have such a name. `None`
+    /// for the call's default, and for functions without such a name: a debugger or `addr2line` names those.
     ///
     /// Calls the dynamic loader: not under the [`Lock`](crate::Lock), and not in signal handlers.
     #[must_use]
@@ -58,8 +60,8 @@ impl CallInfo {
     }
 }
 
-/// The path, and where it leads: `crate::HOOK -> 0x55d1c3a0 (strlen)`, or `crate::HOOK -> default`. Alternate (`{:#}`): with the place
-/// of the declaration behind the path, `crate::HOOK@src/main.rs:7:5`.
+/// The path, and the function that the call leads to: `crate::HOOK -> 0x55d1c3a0 (strlen)`, or `crate::HOOK -> default`. The alternate form
+/// (`{:#}`) has the place of the declaration after the path: `crate::HOOK@src/main.rs:7:5`.
 impl fmt::Display for CallInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.path)?;

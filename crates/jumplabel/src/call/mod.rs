@@ -27,8 +27,8 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A static call carries code and no data: publish what a new target reads before the update, and keep what the old target
-//! reads until no thread is in it any more.
+//! An update changes code and no data. So publish the data that a new target reads before the update. Keep the data that the old target
+//! reads until no thread is in the old target any more.
 
 mod declare;
 pub(crate) mod info;
@@ -56,13 +56,13 @@ pub struct StaticCall<T> {
 /// The type that [`static_call!`](crate::static_call) makes for the trampoline of each call.
 ///
 /// # Safety
-/// `Function` is a type of function pointers. `FUNCTION` is the trampoline, whose table entry names the one call with this type, and
-/// which goes to the default at first. Where there are no trampolines, it is the default.
+/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. Its table entry names the one call with this type, and it goes
+/// to the default at first. Where there are no trampolines, `FUNCTION` is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
     const FUNCTION: &'static Self::Function;
-    /// What `update` takes: a function, or, of a call that may lead nowhere, an `Option`.
+    /// The type that `update` takes: a function. For a call that can lead nowhere, it is an `Option`.
     type Target: Copy;
     /// `None` for the default.
     fn function(target: Self::Target) -> Option<Self::Function>;
@@ -80,7 +80,7 @@ impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
         let target = Self::address(target);
-        // By its name, the default is what `reset` sets.
+        // A target that is the default's own function is set as `reset` sets it.
         let target = if target == Self::address(T::target(None)) { 0 } else { target };
         self.raw.request(target)
     }
@@ -102,20 +102,20 @@ impl<T: Trampoline> StaticCall<T> {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, it only looks
-    /// at the trampoline, and brings it back if something outside the library has changed it. The function that the
-    /// declaration names is the default, as for [`reset`](Self::reset).
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, this only looks at the
+    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names,
+    /// this sets the default, as [`reset`](Self::reset) does.
     ///
-    /// `target` may be another static call's function, `*OTHER`: then the calls follow that one. Do not lead several to each other in a
-    /// ring, because whoever calls then never arrives; only a call that is led to itself is refused.
+    /// `target` can be another static call's function, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in
+    /// a ring: a thread that calls then runs through the ring for ever. Only a call that leads directly to itself is refused.
     ///
-    /// When it returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for the one
-    /// exception, which is reported). While it runs, calls go to the one or the other. Threads may stay in the old target for any time:
-    /// keep what it uses. Costs what the first flip of a key costs. Blocks while another thread flips. Safe in signal handlers, in the
-    /// target itself, and before and after `fork`.
+    /// When `update` returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for the
+    /// one exception, which is reported). While `update` runs, calls go to the old target or to the new one. Threads may stay in the old
+    /// target for any time: keep what the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
+    /// Safe in signal handlers, in the target itself, and before and after `fork`.
     ///
     /// # Errors
-    /// [`Error::Sealed`], and everything that a transaction can meet. On any error, nothing has changed.
+    /// [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
     pub fn update(&self, target: T::Target) -> Result<Outcome, Error> {
         patch::commit(&mut [self.request(target)?])
     }
@@ -128,8 +128,8 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit_locked(&mut [self.request(target)?], lock)
     }
 
-    /// Leads all calls to the default again: to the function that the declaration names, to nowhere, or to 0. Otherwise as
-    /// [`update`](Self::update).
+    /// Leads all calls to the default again: the function that the declaration names, or nowhere, or a function that returns 0. Otherwise
+    /// as [`update`](Self::update).
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -137,23 +137,24 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit(&mut [Request::new(&self.raw, 0)])
     }
 
-    /// The address of a target; 0 for a default that is nowhere.
+    /// The address of a target; 0 for a default without a function of its own.
     fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
-        // SAFETY: a function pointer, by the contract of `Trampoline`, and of the same size.
+        // SAFETY: by the contract of `Trampoline`, `T::Function` is a function pointer; the assertion says that it has the size of a
+        // pointer.
         T::function(target)
             .map_or(0, |function| unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) } as usize)
     }
 
-    /// Where the calls lead (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
+    /// The target of the calls now (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
     #[must_use]
     pub fn query(&self) -> T::Target {
         T::target(match self.raw.target() {
             0 => None,
-            // SAFETY: the address of a function of that type, from `update`.
+            // SAFETY: `target` is the address of a function of that type, from `update`.
             #[cfg(jumplabel_trampolines)]
             target => Some(unsafe { core::mem::transmute_copy(&(target as *const ())) }),
-            // SAFETY: the word that holds it.
+            // SAFETY: `word` is the address of the word that holds the target.
             #[cfg(not(jumplabel_trampolines))]
             word => Some(unsafe { *(word as *const T::Function) }),
         })
@@ -162,7 +163,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// Forbids all further updates. Idempotent.
     ///
     /// # Errors
-    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         let _lock = Lock::take()?;
         self.raw.set_sealed();
@@ -182,7 +183,7 @@ impl RawCall {
         patch::commit(&mut [self.request(target)?])
     }
 
-    /// To lead it to the function at an address, or, if that is 0, to its default.
+    /// The request to lead the call to the function at `address`. If `address` is 0, to lead it to its default.
     pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
         if address == crate::raw::call::UNLOADED {
             return Err(Error::NotCode { address });
@@ -195,15 +196,15 @@ impl RawCall {
     }
 }
 
-/// The trampoline: so that a call is a call of the static.
+/// Dereferences to the trampoline, so that the static can be called like a function.
 impl<T: Trampoline> Deref for StaticCall<T> {
     type Target = T::Function;
 
-    #[inline(always)] // A call must name the trampoline.
+    #[inline(always)] // The code that calls must name the trampoline.
     fn deref(&self) -> &T::Function {
         #[cfg(not(jumplabel_trampolines))]
         if let word @ 1.. = self.raw.target() {
-            // SAFETY: the word of a function of that type, from `update`, which stays as it is.
+            // SAFETY: `word` holds a function of that type, from `update`, and never changes.
             return unsafe { &*(word as *const T::Function) };
         }
         T::FUNCTION

@@ -1,6 +1,6 @@
-//! Static calls in builds without trampolines: a call loads a pointer to a pointer, because `Deref`
-//! must return a reference to something that does not change. Each target has one such word for
-//! ever, however often calls are led there.
+//! Static calls in builds without trampolines. A call loads a pointer to a pointer, because `Deref` must return a
+//! reference to something that does not change. Each target has one such word for ever, however often calls are led to
+//! it.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -8,14 +8,14 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::error::Error;
 use crate::platform::platform;
 
-/// A block of words; null is free.
+/// A block of words. A word that is null is free.
 #[repr(C)]
 struct Block {
     next: *mut Block,
     words: [AtomicPtr<()>; WORDS],
 }
 
-/// A page, of any size that there is.
+/// With these words a block fills whole pages, of any size that there is.
 const WORDS: usize = 511;
 
 static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(null_mut());
@@ -25,10 +25,10 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
     loop {
         let first = BLOCKS.load(Ordering::Acquire);
         let mut at = first;
-        // SAFETY: null, or a block that was published below, and is never freed.
+        // SAFETY: null, or a block that was published below. Blocks are never freed.
         while let Some(block) = unsafe { at.as_ref() } {
             for word in &block.words {
-                // A free one becomes the target's, unless another thread is faster.
+                // A free word becomes the target's word, unless another thread takes it first.
                 match word.compare_exchange(null_mut(), target as *mut (), Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => return Ok(word.as_ptr() as usize),
                     Err(held) if held as usize == target => return Ok(word.as_ptr() as usize),
@@ -41,15 +41,15 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
     }
 }
 
-/// Puts an empty block before `first`, if that is still the first.
+/// Puts an empty block before `first`, if `first` is still the first block.
 fn add(first: *mut Block) -> Result<(), Error> {
     let platform = platform();
     let memory = platform.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
     let block = memory.cast::<Block>().as_ptr();
-    // SAFETY: zeroed memory of that size, which nobody else has.
+    // SAFETY: zeroed memory of the size of a block, which nobody else has.
     unsafe { (*block).next = first };
     if BLOCKS.compare_exchange(first, block, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: from `allocate`; nobody has seen it.
+        // SAFETY: the block comes from `allocate`, and nobody else has seen it.
         unsafe { platform.release(memory, size_of::<Block>()) };
     }
     Ok(())

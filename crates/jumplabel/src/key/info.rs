@@ -13,18 +13,19 @@ use crate::{platform::list::List, sort::sort_unstable_by};
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
 #[derive(Clone, Copy)]
 pub struct KeyInfo {
-    /// The name that `#[key(name = "...")]` gives, else the path.
+    /// The name that `#[key(name = "...")]` gives. Without one, the path.
     pub name: &'static str,
-    /// Path of the static, `crate::module::NAME`, or of a place that [`record_key!`](crate::record_key) names,
+    /// The path of the static, `crate::module::NAME`, or the path of a place that [`record_key!`](crate::record_key) names,
     /// `crate::module::NAME.field`.
     pub path: &'static str,
-    /// The module of the declaration: what the path begins with. A key that a function declares is in the module around it.
+    /// The module of the declaration, with which the path begins. If a function declares the key, this is the module around the function.
     pub module: &'static str,
     /// The element, for a key of an array.
     pub element: Option<u32>,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// Line of the `static_key!` that declares it, or of the macro of yours that has this one in it.
+    /// The line of the `static_key!` that declares it. If a macro of yours contains the `static_key!`, the line where your macro is
+    /// invoked.
     pub line: u32,
     /// Its column.
     pub column: u32,
@@ -34,19 +35,19 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// Its count.
     pub count: i32,
-    /// How many sites check it; damaged entries that say so are counted.
+    /// How many sites check the key. Damaged entries that name the key are counted.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
-    /// Its place among those that were found, for `drop_repeated`.
+    /// Its place among the keys that were found, for `drop_repeated`.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     number: usize,
 }
 
 impl KeyInfo {
     pub(crate) fn of(record: &Record, element: u32, sites: usize, number: usize) -> KeyInfo {
-        // SAFETY: the callers pass records of keys (`Record::is_key`), and elements that these have.
+        // SAFETY: the callers pass records of keys (`Record::is_key`), and numbers of elements that these records have.
         let key: &'static RawKey = unsafe { record.patchable(element) };
         let &Declaration { line, column, .. } = record.declaration();
         KeyInfo {
@@ -67,8 +68,8 @@ impl KeyInfo {
         }
     }
 
-    /// Drops records that say again what another one says: an `inline` key of C++ has one from each file that sees its declaration. The
-    /// others stay in their order.
+    /// Drops each record that repeats another one: an `inline` key of C++ has a record from each file that sees its declaration. The other
+    /// records stay in their order.
     #[cfg(jumplabel_sites)]
     pub(crate) fn drop_repeated(keys: &mut List<KeyInfo>) {
         let declared = |key: &KeyInfo| (key.key.address(), key.line, key.column, key.path, key.name, key.file);
@@ -77,20 +78,20 @@ impl KeyInfo {
         sort_unstable_by(keys.as_mut_slice(), |a, b| a.number < b.number);
     }
 
-    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` if it adds nothing, or
-    /// something of another type, or if the key is of an object with another instance of the library: types of the same name can
-    /// differ there.
+    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` in three cases: the declaration attaches
+    /// nothing, or its data have another type, or the key is in an object with another instance of the library. (Two types with the same
+    /// name can differ between instances.)
     ///
-    /// Costs a call of a function of the object that declares the key, which must not be unloaded meanwhile, nor while the result is
-    /// used. Safe anywhere, signal handlers included, if the expression behind `meta` is a reference to a static.
+    /// Costs a call of a function in the object that declares the key. That object must not be unloaded during the call, nor while the
+    /// result is used. Safe anywhere, signal handlers included, if the expression after `meta` is a reference to a static.
     #[must_use]
     pub fn meta<T: 'static>(&self) -> Option<&'static T> {
         self.meta?().get()
     }
 }
 
-/// The name, with the element in an array: `crate::module::NAME`, or `crate::module::NAMES[3]`. Alternate (`{:#}`): with the place
-/// of the declaration after it, `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both.
+/// The name: `crate::module::NAME`. A key of an array has its element after the name: `crate::module::NAMES[3]`. The alternate form
+/// (`{:#}`) adds the place of the declaration: `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both forms.
 impl fmt::Display for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;

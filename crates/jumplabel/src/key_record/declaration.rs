@@ -44,7 +44,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The texts of a static. `path` is the path of the module that has the same name as the static.
+    /// The texts of a static. The static lies in a module of the same name, and `path` is the path of that module.
     #[must_use]
     pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
         let mut module_len = path.len();
@@ -61,7 +61,7 @@ impl Texts {
         Texts { path, module_len, name: "", file }
     }
 
-    /// The texts of `place`, as it is written. `inner` is the path of a module in the module where `place` is written.
+    /// The texts of `place`, as it is written. `inner` is the path of a module that stands in the module where `place` is written.
     #[must_use]
     pub const fn of_place(
         inner: &'static str,

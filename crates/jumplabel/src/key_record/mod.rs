@@ -1,13 +1,14 @@
-//! Records of declarations, where a process finds them: in the section `__jump_keys` of each object, where tools find them in a
-//! stripped binary, too; without sites, in a list.
+//! Records of declarations, where a process finds them. With sites, they are in the section `__jump_keys` of each object; tools find them
+//! there, too, even in a stripped binary. Without sites, they are in a list.
 //!
 //! ```text
 //!   with sites       object ──► __jump_keys: KeyRecord, KeyRecord, ...      no work at start
 //!   without          LIST ──► Node ──► Node ──► ...                         a constructor for each declaration
 //! ```
 //!
-//! Most targets without sites have no assembler to write such a section with, or no bounds of sections. All but WebAssembly have
-//! constructors; there, a linker lets each exported function run them before it does anything else.
+//! Most targets without sites have no assembler that could write such a section, or do not know the bounds of sections. All of these
+//! targets but WebAssembly have constructors. WebAssembly has none, because a linker would make each exported function run them before it
+//! does anything else.
 
 pub mod declaration;
 #[cfg(not(jumplabel_sites))]
@@ -27,49 +28,50 @@ use crate::{
 };
 use meta::MetaFn;
 
-/// What it leads to lives as long as the object that declares the keys is loaded.
+/// A record of a declaration. The things that it points to live as long as the object that declares the keys is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
-    /// The static.
+    /// The address of the static that is declared.
     key: *const u8,
-    /// The texts follow.
+    /// The constants of the declaration. The texts follow them in memory.
     declaration: *const Declaration<0>,
-    /// What the declaration adds, if the function is of this instance's object: types of others may only look the same.
+    /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library:
+    /// types of another instance may only look the same.
     pub(crate) meta: Option<MetaFn>,
 }
 
 impl Record {
     pub(crate) fn declaration(&self) -> &'static Declaration<0> {
-        // SAFETY: from the macro.
+        // SAFETY: the macro that made the record leads to a declaration.
         unsafe { &*self.declaration }
     }
 
-    /// Whether it is of a static call.
+    /// Whether this is the record of a static call.
     pub(crate) fn is_call(&self) -> bool {
         self.declaration().shape & CALL != 0
     }
 
-    /// Whether it is of a static mode.
+    /// Whether this is the record of a static mode.
     pub(crate) fn is_mode(&self) -> bool {
         self.declaration().shape & MODE != 0
     }
 
-    /// Whether it is of keys.
+    /// Whether this is the record of keys.
     pub(crate) fn is_key(&self) -> bool {
         self.declaration().shape & (CALL | MODE) == 0
     }
 
-    /// The key, or the static call or the mode, which have one element.
+    /// The key with this number. For a static call or a mode, `element` is 0.
     ///
     /// # Safety
-    /// `T` is a raw key, or, if it is of a static call, a raw call, or, of a mode, a raw mode.
+    /// `T` is the type of what the record declares: a raw key, a raw call for a static call, or a raw mode for a mode.
     pub(crate) unsafe fn patchable<T>(&self, element: u32) -> &'static T {
         let offset = self.declaration().offset as usize + element as usize * self.stride();
-        // SAFETY: the macros make sure that `count` of them lie there in the static, at that distance.
+        // SAFETY: the macros make sure that the static contains `count` of them there, at that distance.
         unsafe { &*self.key.wrapping_add(offset).cast() }
     }
 
-    /// 0 for a single key.
+    /// The distance from one element to the next. 0 for a single key.
     fn stride(&self) -> usize {
         (self.declaration().shape >> OFFSET_SHIFT) as usize
     }
@@ -83,7 +85,7 @@ impl Record {
     }
 
     fn text(&self, range: Range<u16>) -> &'static str {
-        // SAFETY: the texts of the declaration, each of them a literal that `declare` put there.
+        // SAFETY: `range` is one of the declaration's texts, each of which is a literal that `declare` put there.
         unsafe {
             let text = (&raw const (*self.declaration).text).cast::<u8>().add(range.start.into());
             core::str::from_utf8_unchecked(core::slice::from_raw_parts(text, (range.end - range.start).into()))
@@ -98,7 +100,7 @@ impl Record {
         self.text(0..self.declaration().path_len)
     }
 
-    /// The name that the declaration gives, else the path.
+    /// The name that the declaration gives. Without one, the path.
     pub(crate) fn name(&self) -> &'static str {
         let Declaration { path_len, name_len, .. } = *self.declaration();
         if name_len == 0 { self.path() } else { self.text(path_len..path_len + name_len) }
@@ -110,7 +112,7 @@ impl Record {
     }
 }
 
-/// All records, of all instances.
+/// All records, of all instances of the library.
 #[cfg(jumplabel_sites)]
 pub(crate) fn all(held: &Held<Objects>) -> impl Iterator<Item = Record> + use<> {
     object::runtimes(held).flat_map(|runtime| {
@@ -125,11 +127,11 @@ impl Record {
     fn read(record: &KeyRecord, is_own: bool) -> Record {
         let declaration = relative(&raw const record.declaration) as *const Declaration<0>;
         let key = relative(&raw const record.key) as *const *const u8;
-        // SAFETY: the macro leads to a declaration, and to its static or to a slot of the object's GOT, which the loader
-        // has filled.
+        // SAFETY: the macro leads to a declaration. It also leads to the static, or to a slot of the object's GOT, which the loader has
+        // filled with the static's address.
         let key = unsafe { if (*declaration).shape & INDIRECT != 0 { *key } else { key.cast() } };
         let meta = (is_own && record.meta != 0).then(|| {
-            // SAFETY: the macro leads to a function of that type, compiled with this instance.
+            // SAFETY: the macro leads to a function of that type, compiled with this instance of the library.
             unsafe { core::mem::transmute::<usize, MetaFn>(relative(&raw const record.meta)) }
         });
         Record { key, declaration, meta }

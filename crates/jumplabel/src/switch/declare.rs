@@ -1,7 +1,7 @@
 //! The macros: `modes!`, `static_mode!`, `static_switch!`.
 
-/// Declares an enum of modes, 2 to 255, without fields or numbers of their own. It is `Clone`, `Copy`, `PartialEq`, `Eq` and `Debug`:
-/// what you do not derive of these is derived for you, and `#[derive(..)]` may name any other traits.
+/// Declares an enum of 2 to 255 modes. The modes have no fields, and no numbers that you choose. The enum is `Clone`, `Copy`, `PartialEq`,
+/// `Eq` and `Debug`: those of these traits that you do not derive are derived for you. `#[derive(..)]` can name any other traits, too.
 ///
 /// ```
 /// jumplabel::modes! {
@@ -24,7 +24,7 @@ macro_rules! modes {
     };
 }
 
-/// Goes through the attributes, and says which of the five traits none of them derives.
+/// Goes through the attributes, and finds those of the five traits that no attribute derives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes {
@@ -42,7 +42,7 @@ macro_rules! __modes {
     };
 }
 
-/// Goes through what an attribute derives: a trait is the last name of a path.
+/// Goes through the traits that an attribute derives. A trait is known by the last name of its path.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes_derived {
@@ -77,7 +77,7 @@ macro_rules! __modes_enum {
         $vis enum $name { $($(#[$of])* $mode),+ }
 
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: all of them, without numbers of their own.
+        // SAFETY: `ALL` has all variants, none of which has a number that somebody chose.
         unsafe impl $crate::switch::Modes for $name {
             const ALL: &'static [Self] = &[$($name::$mode),+];
             #[inline]
@@ -92,7 +92,7 @@ macro_rules! __modes_enum {
     };
 }
 
-/// Declares static modes: of which enum, and which mode is the first. [`modes!`](crate::modes) declares the enum.
+/// Declares static modes. A declaration names the enum, and the mode that the static starts in. [`modes!`](crate::modes) declares the enum.
 ///
 /// ```
 /// jumplabel::modes! { pub enum Policy { Drop, Queue } }
@@ -116,7 +116,7 @@ macro_rules! static_mode {
 #[macro_export]
 macro_rules! __static_mode {
     ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $of:ident $name:ident $modes:ty, $default:ident) => {
-        // In the namespace of types; the static is in that of values.
+        // The enum is in the namespace of types, and the static is in the namespace of values: so they can have the same name.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -129,14 +129,14 @@ macro_rules! __static_mode {
 
         $($cfg)*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: one of them.
+        // SAFETY: the number of one of the modes.
         unsafe impl $crate::switch::Declared for $name {
             type Modes = $modes;
             const DEFAULT: ::core::primitive::u8 = {
                 let __first: $modes = <$modes>::$default;
                 __first as ::core::primitive::u8
             };
-            #[inline(never)] // One in a program.
+            #[inline(never)] // So a program has it once.
             fn record() {
                 $crate::__declaration!($name, 0, $crate::key_record::declaration::Texts::of_path(
                     [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
@@ -146,7 +146,8 @@ macro_rules! __static_mode {
     };
 }
 
-/// The value of the arm of a static mode's mode. There is an arm for each mode, in any order; each is inlined.
+/// The value of the arm that belongs to the current mode of a static mode. There is one arm for each mode, in any order. Each arm is
+/// inlined.
 ///
 /// ```
 /// jumplabel::modes! { pub enum Hash { Small, Fast } }
@@ -159,27 +160,28 @@ macro_rules! __static_mode {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The mode is a static by its path. One instruction, a jump to the arm; no load, no compare. Writes no register; the flags change.
-/// Beside it, for each arm: 8 bytes in the text after the function, and on x86-64 13 more of a stub, which runs only while the mode
-/// changes. Safe anywhere, signal handlers included.
+/// The static mode is given by its path. A switch is one instruction, a jump to the arm: no load, no compare. It writes no register, but
+/// the flags change. Each arm also takes 8 bytes in the text after the function. On x86-64 it takes 13 more, in a stub that runs only while
+/// the mode changes. Safe anywhere, signal handlers included.
 #[macro_export]
 macro_rules! static_switch {
     ($mode:path, { $($arm:ident => $value:expr),+ $(,)? }) => {{
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
-        // The assembler would take any static of this name. No reference: one to a reference to a mode would become one to a mode.
+        // The assembler would take any static of this name, so this line checks the type. It makes no reference: with `&`, a reference to a
+        // mode would be accepted as a mode.
         let _: *const $crate::StaticMode<$mode> = &raw const $mode;
-        // No code, and to clippy a call, so that it does not take a loop with this condition for one that never ends.
+        // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
-        // Each way of the mode is a constant, so that the compiler makes one of the two choices.
+        // Each arm of the inner choice yields a constant mode, so that the compiler merges the two choices into one.
         match $crate::__switch!($mode, $($arm),+) {
             $(__Modes::$arm => $value,)+
         }
     }};
 }
 
-/// A switch that is patched: the mode.
+/// A switch that is patched: yields the mode.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -191,7 +193,7 @@ macro_rules! __switch {
     };
 }
 
-/// The fallback: a load.
+/// The fallback: loads the mode.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

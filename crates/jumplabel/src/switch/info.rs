@@ -12,27 +12,28 @@ use crate::key_record::name::{Number, Tail};
 pub struct ModeInfo {
     /// Path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration: what the path begins with.
+    /// The module of the declaration, with which the path begins.
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// Line of the `static_mode!` that declares it, or of the macro of yours that has this one in it.
+    /// The line of the `static_mode!` that declares it. If a macro of yours contains the `static_mode!`, the line where your macro is
+    /// invoked.
     pub line: u32,
     /// Its column.
     pub column: u32,
-    /// The number of the mode now.
+    /// The number of the current mode.
     pub number: u8,
-    /// How many modes there are, and so arms of each switch.
+    /// How many modes there are. Each switch has as many arms.
     pub arms: u8,
-    /// How many switches it has: 0 if there is none, or where there are no sites.
+    /// How many switches the mode has: 0 if there is none, or where there are no sites.
     pub sites: usize,
     /// The mode.
     pub mode: &'static RawMode,
 }
 
 impl ModeInfo {
-    /// # Safety
-    /// The record of a mode.
+    /// `record` is the record of a mode.
+    /// SAFETY: the caller passes the record of a mode.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> ModeInfo {
         // SAFETY: the caller passes the record of a mode.
         let mode: &'static RawMode = unsafe { record.patchable(0) };
@@ -51,8 +52,8 @@ impl ModeInfo {
     }
 }
 
-/// The path, and the mode: `crate::MODE = 1 of 3`, counted from 0. Alternate (`{:#}`): with the place of the declaration behind the path,
-/// `crate::MODE@src/main.rs:7:5`.
+/// The path, and the number of the mode, counted from 0: `crate::MODE = 1 of 3`. The alternate form (`{:#}`) has the place of the
+/// declaration after the path: `crate::MODE@src/main.rs:7:5`.
 impl fmt::Display for ModeInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.path)?;

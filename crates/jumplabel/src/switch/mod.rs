@@ -57,7 +57,7 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
     /// All modes.
     const ALL: &'static [Self];
 
-    /// Its number: its place in `ALL`.
+    /// The number of the mode: its place in `ALL`.
     fn index(self) -> u8;
 }
 
@@ -69,11 +69,11 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
 pub unsafe trait Declared: 'static {
     type Modes: Modes;
     const DEFAULT: u8;
-    /// No instruction, but a record in `__jump_keys`.
+    /// Leaves a record in `__jump_keys`. Has no instruction.
     fn record();
 }
 
-/// How many modes there are. With fewer than two, or more than a byte can count, it does not compile.
+/// How many modes there are. Does not compile with fewer than two modes, or with more than a byte can count.
 #[doc(hidden)]
 #[must_use]
 pub const fn count_of<M: Modes>() -> u8 {
@@ -85,7 +85,7 @@ pub const fn count_of<M: Modes>() -> u8 {
     count as u8
 }
 
-/// One of a few modes, to which [`static_switch!`](crate::static_switch) jumps. Declare it with
+/// A variable that holds one of a few modes; [`static_switch!`](crate::static_switch) jumps to the arm of that mode. Declare it with
 /// [`static_mode!`](crate::static_mode). 8 bytes.
 #[repr(transparent)]
 pub struct StaticMode<D> {
@@ -109,7 +109,7 @@ impl<D> Keys for StaticMode<D> {
 }
 
 impl<D: Declared> StaticMode<D> {
-    /// A mode that is as declared, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
+    /// A mode in its declared state, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
@@ -127,25 +127,25 @@ impl<D: Declared> StaticMode<D> {
         &self.raw
     }
 
-    /// The mode now: a load. Stale at once, unless the caller keeps others from setting it. While [`set`](Self::set) runs, it is the
-    /// mode before.
+    /// The current mode: a load. Stale at once, unless the caller keeps others from setting the mode. While [`set`](Self::set) runs, this
+    /// returns the mode before the change.
     #[must_use]
     #[inline]
     pub fn get(&self) -> D::Modes {
-        // SAFETY: a mode's number, by the contract of `Declared`, and by `set`.
+        // SAFETY: the number of a mode, by the contract of `Declared` and by `set`.
         unsafe { *D::Modes::ALL.get_unchecked(usize::from(self.raw.get())) }
     }
 
-    /// Makes all switches take the arm of `mode` from now on. If that is the mode already, it only looks at the switches, and brings those back
-    /// that something outside the library has changed.
+    /// Makes all switches take the arm of `mode` from now on. If `mode` is the current mode already, this only looks at the switches, and
+    /// repairs each switch that something outside the library has changed.
     ///
-    /// When it returns, every switch that starts later, on any thread, takes that arm (see [`Visibility`](crate::Visibility) for the
-    /// one exception, which is reported). While it runs, each takes the old arm or the new one. Costs what the first flip of a key
-    /// costs. Blocks while another thread flips. Safe in signal handlers, in an arm, and before and after `fork`.
+    /// When `set` returns, every switch that starts later, on any thread, takes that arm (see [`Visibility`](crate::Visibility) for the one
+    /// exception, which is reported). While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a
+    /// key. Blocks while another thread flips. Safe in signal handlers, in an arm, and before and after `fork`.
     ///
     /// # Errors
-    /// [`Error::Sealed`], and everything that a transaction can meet; [`Error::OutOfRange`] if an arm is farther from a switch than
-    /// an instruction reaches (RISC-V: 1 MiB). On any error, nothing has changed; switches that ran meanwhile may have taken the new arm.
+    /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction
+    /// reaches (RISC-V: 1 MiB). On any error, nothing has changed, but switches that ran meanwhile may have taken the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
         patch::commit(&mut [self.request(mode)?])
     }
@@ -161,12 +161,12 @@ impl<D: Declared> StaticMode<D> {
     /// Forbids all further changes. Idempotent.
     ///
     /// # Errors
-    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         self.raw.seal()
     }
 
-    /// Whether it was sealed.
+    /// Whether the mode was sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.raw.is_sealed()
@@ -182,7 +182,8 @@ impl RawMode {
         patch::commit(&mut [self.change_to(mode, 0)])
     }
 
-    /// A change to the mode of any number, with bits that say for how long ([`patch::LENT`]). No mode has the number 255.
+    /// A change to the mode with this number. `stay` has bits that say how long the mode will stay ([`patch::LENT`]). No mode has the
+    /// number 255.
     pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
         Request::new(self, mode.min(u8::MAX.into()) | stay)
     }

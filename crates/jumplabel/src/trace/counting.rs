@@ -4,38 +4,39 @@
 //!   word    generation (32) │ count (32)       0 in a process that was forked: the system wipes the words there
 //! ```
 //!
-//! A reader counts itself and then loads a list. Whoever has taken a list away and then sees each of the readers' words at 0 once knows
-//! that nobody is in that list any more. The words take turns, so that readers who come cannot keep both from being 0.
+//! A reader first counts itself, and then loads a list. A thread that has taken a list away looks at the two words until it has seen each
+//! of them at 0 once. Then it knows that nobody is in that list any more. The words take turns, so that new readers cannot keep both words
+//! above 0.
 //!
-//! A child of fork, and of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation,
-//! so it does not count itself off.
+//! A child of fork, or of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation, so it does
+//! not count itself off.
 //!
-//! Nothing here allocates or knows of threads, so the model check can run it as it is.
+//! Nothing here allocates or knows of threads, so the model check can run this code as it is.
 
 use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const GENERATION_SHIFT: u32 = 32;
 
-/// How many readers are inside, in a word on a cache line of its own.
+/// The number of readers inside. The word has a cache line of its own.
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
-/// The words of readers. Zeroes are valid: nobody is inside.
+/// The words of readers. All zeroes are a valid value: nobody is inside.
 #[repr(C)]
 pub struct Readers {
     pub(super) words: [Word; 2],
-    /// Which of them new readers take.
+    /// Which of the two words new readers take.
     pub(super) turn: AtomicUsize,
 }
 
-/// Bits of both words.
+/// The bits of both words.
 pub const BOTH: u8 = 3;
 
 impl Word {
-    /// Counts one in, and returns the generation in which it is counted. If nobody is inside, that is a new one, from
+    /// Counts one reader in, and returns the generation in which the reader is counted. If nobody is inside, that is a new generation, from
     /// `new_generation`.
     ///
-    /// One instruction counts and looks at the generation: a process may be forked anywhere else.
+    /// One instruction both counts and looks at the generation, because a process may be forked between any two instructions.
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
         let mut held = self.0.load(Ordering::Relaxed);
         loop {
@@ -47,7 +48,7 @@ impl Word {
         }
     }
 
-    /// Counts off one that was counted in this generation.
+    /// Counts off one reader that was counted in this generation.
     pub fn count_off(&self, generation: u64) {
         let mut held = self.0.load(Ordering::Relaxed);
         while held >> GENERATION_SHIFT == generation {
@@ -70,8 +71,7 @@ impl Readers {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Under the lock: which of the words are 0 now. If the one that new readers do not take is 0, it has its turn from
-    /// now on.
+    /// Under the lock: which of the words are 0 now. If the word that new readers do not take is 0, new readers take it from now on.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

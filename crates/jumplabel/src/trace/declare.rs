@@ -1,4 +1,4 @@
-//! The macros.
+//! The macros: `tracepoint!` and `emit!`.
 
 /// Declares tracepoints.
 ///
@@ -21,12 +21,12 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Group and name make the name that operators see. The name alone is that of a static, a [`Tracepoint`](crate::Tracepoint), and of a type.
-/// Probes share the arguments: each is `Copy`, as integers and `&` references are. Probes return nothing. Names in the arguments are
-/// looked up where the declaration stands, and no type parameter is among them.
+/// Group and name make the name that operators see. The name alone is the name of a static, a [`Tracepoint`](crate::Tracepoint), and the
+/// name of a type. All probes get the same arguments, so the type of each argument is `Copy`, as integers and `&` references are. Probes
+/// return nothing. Names in the arguments are looked up where the declaration stands. Type parameters are not allowed.
 ///
-/// Costs 56 bytes of data and what the records of a key and of a static call cost, with the `#[key(name)]` and `meta` of
-/// [`static_key!`](crate::static_key); a trampoline, and a function that walks the list. Needs the feature `std`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list. Also costs what the records of a key and of a static call
+/// cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};
@@ -60,7 +60,7 @@ macro_rules! __tracepoint {
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, fn($($type),*), __walk);
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: made for the call that the static begins with.
+            // SAFETY: the macro makes the type for the call that the static begins with.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = fn($($type),*);
                 const FUNCTION: &'static fn($($type),*) = __FUNCTION;
@@ -84,7 +84,8 @@ macro_rules! __tracepoint {
     };
 }
 
-/// What tells all probes. Its parameters have names of their own: there may be a tracepoint, which is a static, of the name of an argument.
+/// The function that calls all probes. Its parameters have names of their own, because a static, such as a tracepoint, may have the name of
+/// an argument.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_walk {
@@ -93,7 +94,7 @@ macro_rules! __tracepoint_walk {
     };
     ($group:ident $name:ident [$(($parameter:ident: $type:ty))*] [] $more:tt) => {
         #[allow(clippy::too_many_arguments)]
-        #[inline(never)] // Its record is one.
+        #[inline(never)] // The function contains a record, which must be there once.
         fn __walk($($parameter: $type),*) {
             $crate::__tracepoint_record!($group $name);
             $name.each(|__probe| __probe($($parameter),*))
@@ -104,7 +105,7 @@ macro_rules! __tracepoint_walk {
     };
 }
 
-/// The record of the key, in a function: `record_key!` stands in a module, which does not see a static of a function.
+/// The record of the key, in a function: a module, in which `record_key!` would stand, does not see a static of a function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_record {
@@ -126,11 +127,11 @@ macro_rules! __tracepoint_record {
     }};
 }
 
-/// Tells the probes of a tracepoint: `emit!(packet, data.len(), port)`.
+/// Calls the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
-/// As long as there is no probe, it is one instruction that falls through, and the arguments are not evaluated. With one plain `fn`, it
-/// is a direct call of that, through a trampoline. With a closure, or with several probes, it is a call of a function that goes through
-/// them. Safe in signal handlers, if the probes are. Its type is `()`.
+/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. With one plain `fn`, it is a direct call
+/// of the `fn`, through a trampoline. With a closure, or with several probes, it calls a function that goes through them. Safe in signal
+/// handlers, if the probes are. Its type is `()`.
 ///
 /// If a probe panics, the panic arrives here, and the probes after it are not called.
 #[macro_export]

@@ -8,22 +8,22 @@ use crate::key_record::name::Number;
 /// A tracepoint, as introspection shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct TracepointInfo {
-    /// Its key, whose name is that of the tracepoint: `net:packet`.
+    /// The tracepoint's key. Its name is the tracepoint's name: `net:packet`.
     pub key: KeyInfo,
-    /// How many probes it has.
+    /// How many probes the tracepoint has.
     pub probes: usize,
 }
 
 impl TracepointInfo {
-    /// The tracepoint that a key belongs to; `None` if it belongs to none, or to one of an object with another copy of
-    /// the library.
+    /// The tracepoint that a key belongs to. `None` if the key belongs to no tracepoint, or if its object has another instance of the
+    /// library.
     #[must_use]
     pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
         Some(TracepointInfo { key, probes: key.meta::<Probes>()?.count() })
     }
 }
 
-/// `net:packet, 2 probes`. Alternate (`{:#}`): with the place of the declaration after the name.
+/// `net:packet, 2 probes`. The alternate form (`{:#}`) has the place of the declaration after the name.
 impl core::fmt::Display for TracepointInfo {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.key.fmt(f)?;
@@ -31,8 +31,9 @@ impl core::fmt::Display for TracepointInfo {
     }
 }
 
-/// Calls `visit` for each tracepoint of the objects that use this instance of the library; otherwise as
-/// [`for_each_key`](crate::for_each_key), where they are listed, too. By its name, [`find_key`](crate::find_key) finds one.
+/// Calls `visit` for each tracepoint of the objects that use this instance of the library. Otherwise as
+/// [`for_each_key`](crate::for_each_key), which lists the keys of tracepoints, too. [`find_key`](crate::find_key) finds a tracepoint's key
+/// by the tracepoint's name.
 ///
 /// # Errors
 /// As for [`for_each_key`](crate::for_each_key).

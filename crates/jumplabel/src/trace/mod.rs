@@ -32,23 +32,25 @@
 //!
 //! # Why no probe is called with the data of another, and nothing is called that is not there
 //!
-//! Linux changes a function and its data at two moments, and had to wait between them (commits 231264d6927f, 352384d5c84e, f7ec41212563):
-//! if one probe took the place of another (1, 0, 1 probes), or if one of several was left (N, 2, 1), a thread could call the function of
-//! one with the data of another. Here the static call leads to two sorts of functions only:
+//! Linux changes a function and its data at two moments, and so a thread could call the function of one probe with the data of another.
+//! That happened when one probe took the place of another (1, 0, 1 probes), and when all probes but one were removed (N, 2, 1). Linux had
+//! to add waiting between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static call leads to two sorts of
+//! functions only:
 //!
 //! * A plain `fn`, which has no data. A thread that comes late still calls it with the right arguments.
-//! * The walk. It has no data either: it loads one pointer, to a list that never changes, and in which each probe and its data are
-//!   one object. A thread that comes late finds a later list, or none.
+//! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe and its data are one
+//!   object. A thread that comes late finds a later list, or none.
 //!
-//! So the order of the steps matters only for these promises. To add a probe, one transaction changes key and call; then the list
-//! changes. If the transaction is refused, no thread has seen the probe. Until the list is there, the walk goes through the old one,
-//! which has all probes that were added before. A removal takes the same steps. The removal of the last probe turns the key off.
+//! So a call is right whatever the order of the steps. The order serves these other promises. To add a probe, one transaction changes key
+//! and call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is there, the walk
+//! goes through the old list, which has all probes that were added before. A removal takes the same steps. The removal of the last probe
+//! turns the key off.
 //!
 //! # When data are freed
 //!
-//! Threads that walk count themselves (`readers`). A list that was replaced is retired, and freed when nobody can be in it: by a later
-//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If its drop panics,
-//! the panic comes out of that call; if that call was adding a probe, the probe is not added.
+//! Threads that walk count themselves (`readers`). A list that was replaced is retired. It is freed when no thread can be in it: by a later
+//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If its drop panics, the
+//! panic comes out of the call that freed the list; if that call was adding a probe, the probe is not added.
 
 mod counting;
 mod declare;
@@ -76,7 +78,7 @@ pub use probes::Probes;
 /// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
 /// # Safety
-/// The default of the trampoline, which is its `Target`, goes through the list of its tracepoint.
+/// The default of the trampoline is its `Target`, and goes through the list of its tracepoint.
 #[doc(hidden)]
 pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> {
     type Closure: ?Sized + Send + Sync + 'static;
@@ -86,7 +88,7 @@ pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> 
 /// A tracepoint. Declare it with [`tracepoint!`](crate::tracepoint), and emit by [`emit!`](crate::emit).
 #[repr(C)]
 pub struct Tracepoint<S: Signature> {
-    /// First: the trampoline's entry names the static.
+    /// The call comes first, because the trampoline's entry names the address of the static.
     #[doc(hidden)]
     pub call: StaticCall<S>,
     #[doc(hidden)]
@@ -96,7 +98,7 @@ pub struct Tracepoint<S: Signature> {
 }
 
 impl<S: Signature> Tracepoint<S> {
-    /// One without probes, for [`tracepoint!`](crate::tracepoint).
+    /// A tracepoint without probes, for [`tracepoint!`](crate::tracepoint).
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a tracepoint must be a static.
@@ -104,23 +106,24 @@ impl<S: Signature> Tracepoint<S> {
         Tracepoint { call: StaticCall::new(), key: StaticKey::new(), probes: Probes::new() }
     }
 
-    /// Adds a probe without data. As long as it is the only one, the static call leads to it, and nothing is counted or loaded.
+    /// Adds a probe without data. As long as it is the only probe, the static call leads to it, and nothing is counted or loaded.
     ///
-    /// When it returns, every emission that starts later, on any thread, calls the probe (see [`Visibility`](crate::Visibility) for the
-    /// one exception). Probes are called in the order in which they were added. Costs some allocations, three system calls for the
-    /// lock, and, for the first probe and the second, a flip. Blocks while another thread flips. May be called from a probe. Not safe in
-    /// signal handlers, because it allocates.
+    /// When `add` returns, every emission that starts later, on any thread, calls the probe (see [`Visibility`](crate::Visibility) for the
+    /// one exception). Probes are called in the order in which they were added. Costs some allocations and three system calls for the lock.
+    /// The first probe and the second also cost a flip. Blocks while another thread flips. A probe may call `add`. Not safe in signal
+    /// handlers, because it allocates.
     ///
     /// # Errors
-    /// As of [`Batch::commit`](crate::Batch::commit): then nothing has changed, and the probe was not called.
+    /// As [`Batch::commit`](crate::Batch::commit). On an error, nothing has changed, and the probe was not called.
     pub fn add(&'static self, probe: S::Function) -> Result<Probe<S>, Error> {
         self.insert(S::closure(probe), Some(probe))
     }
 
-    /// Adds a probe with data, which are dropped when the probe was removed and no thread is in it any more. Otherwise as
-    /// [`add`](Self::add). An emission then costs two atomic changes of a counter, and a call by pointer for each probe.
+    /// Adds a probe with data. The data are dropped when the probe was removed and no thread is in it any more. Otherwise as
+    /// [`add`](Self::add). With such a probe, an emission costs two atomic changes of a counter, and a call through a pointer for each
+    /// probe.
     ///
-    /// Code that may be unloaded adds a closure even if it needs no data: [`synchronize_probes`] waits for closures only.
+    /// Code that can be unloaded must add a closure even if it needs no data: [`synchronize_probes`] waits for closures only.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -132,7 +135,8 @@ impl<S: Signature> Tracepoint<S> {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let entry = Entry { id, closure, function };
-        // Before the change: if that panics, because it frees what panics, the probe goes.
+        // The `Probe` is made before the change. The change frees old closures, and if their drop panics, the `Probe` is dropped, which
+        // removes the new probe.
         let probe = Probe { point: self, id };
         match self.change(&|probes| probes.push(entry.clone())) {
             Ok(_) => Ok(probe),
@@ -143,14 +147,14 @@ impl<S: Signature> Tracepoint<S> {
         }
     }
 
-    /// How many probes there are. Stale at once.
+    /// The number of probes. Stale at once.
     #[must_use]
     pub fn probes(&self) -> usize {
         self.probes.count()
     }
 
-    /// Its key, which is on as long as there are probes: to list its sites, or to [`prepare`](crate::prepare) it. If you seal the key,
-    /// no probe can come or go that flips it.
+    /// The tracepoint's key, which is on as long as there are probes. Use it to list its sites, or to [`prepare`](crate::prepare) it. If
+    /// you seal the key, a probe can come or go only if that does not flip the key.
     #[must_use]
     pub const fn key(&'static self) -> &'static RawKey {
         self.key.raw()
@@ -161,7 +165,7 @@ impl<S: Signature> Tracepoint<S> {
     #[inline]
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
         let Some(_inside) = readers::enter() else { return };
-        // SAFETY: of this signature, and this thread is counted.
+        // SAFETY: the list has entries of this signature, and this thread is counted.
         let probes = unsafe { self.probes.get::<Entry<S>>() };
         probes.iter().for_each(|probe| call(&probe.closure));
     }
@@ -172,11 +176,11 @@ impl<S: Signature> Tracepoint<S> {
             Ok(())
         };
         let led = [Request::new(self.key(), 0), Request::new(self.call.raw(), 0)];
-        // SAFETY: of this signature.
+        // SAFETY: the list has entries of this signature.
         unsafe { self.probes.change(&edit, &led, &|probes, lock| self.lead(probes, lock)) }
     }
 
-    /// Has the key and the call do what these probes need.
+    /// Sets the key and the call as these probes need them.
     fn lead(&'static self, probes: &[Entry<S>], lock: &mut Lock) -> Result<Outcome, Error> {
         let call = match probes {
             [Entry { function: Some(function), .. }] => self.call.request(*function)?,
@@ -193,8 +197,8 @@ impl<S: Signature> core::fmt::Debug for Tracepoint<S> {
     }
 }
 
-/// A probe of a tracepoint, which removes it when it is dropped. To leave it there for good, [`forget`](core::mem::forget) it. From
-/// [`Tracepoint::add`].
+/// Stands for a probe of a tracepoint: if this value is dropped, the probe is removed. To leave the probe there for good,
+/// [`forget`](core::mem::forget) the value. [`Tracepoint::add`] returns it.
 #[must_use = "the probe is removed when this is dropped"]
 pub struct Probe<S: Signature> {
     point: &'static Tracepoint<S>,
@@ -202,14 +206,14 @@ pub struct Probe<S: Signature> {
 }
 
 impl<S: Signature> Probe<S> {
-    /// Removes the probe, as the drop does, and returns the outcome.
+    /// Removes the probe, as a drop does, and returns the outcome.
     ///
-    /// When it returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be in
-    /// it: [`synchronize_probes`] waits for those. Its data are dropped when they have left. Costs what [`Tracepoint::add`] costs, and
-    /// may be called where that may.
+    /// When `remove` returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be
+    /// in the probe: [`synchronize_probes`] waits for those threads. The probe's data are dropped when they have left. `remove` costs as
+    /// much as [`Tracepoint::add`], and may be called in the same places.
     ///
     /// # Errors
-    /// As [`Tracepoint::add`]: then the probe stays. A drop cannot report that.
+    /// As [`Tracepoint::add`]. On an error, the probe stays. A drop cannot report the error.
     pub fn remove(self) -> Result<Outcome, Error> {
         core::mem::ManuallyDrop::new(self).take_off()
     }
@@ -231,16 +235,16 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
     }
 }
 
-/// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and the data
-/// of probes that were removed before are dropped. Of this instance of the library.
+/// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and until the
+/// data of probes that were removed before are dropped. This covers the tracepoints of this instance of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe: that is called directly, and nobody counts. It does not wait for threads
-/// that enter closures meanwhile. Costs a few system calls, and takes as long as the probes. Not for signal handlers. In a child of
-/// `fork`, only its own threads count.
+/// It does not wait for a plain `fn` that is the only probe: an emission calls that `fn` directly and counts nothing. It does not wait for
+/// threads that enter closures meanwhile. Costs a few system calls, and takes as long as the probes take. Not for signal handlers. In a
+/// child of `fork`, only the child's own threads count.
 ///
 /// # Errors
-/// [`Error::Reentrant`] from a closure of a tracepoint, or from what drops one: it would wait for itself. Also if this thread holds the
-/// [`Lock`](crate::Lock); otherwise as for [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Reentrant`] in a closure of a tracepoint, or in code that drops a closure: the thread would wait for itself. Also if this
+/// thread holds the [`Lock`](crate::Lock). Otherwise as [`RawKey::seal`](crate::RawKey::seal).
 pub fn synchronize_probes() -> Result<(), Error> {
     if readers::is_inside() {
         return Err(Error::Reentrant);
@@ -265,7 +269,7 @@ pub fn synchronize_probes() -> Result<(), Error> {
     Ok(())
 }
 
-/// Between looks at what other threads do: short at first, and then longer.
+/// The pause between two looks at the other threads: short at first, and then longer.
 struct Pause(u32);
 
 impl Pause {

@@ -1,5 +1,5 @@
-//! The probes of a tracepoint: a list that never changes. A new list takes its place, and it is freed when no thread
-//! can be in it any more.
+//! The probes of a tracepoint: a list that never changes. A change puts a new list in its place. The old list is freed when no thread can
+//! be in it any more.
 //!
 //! ```text
 //!   Probes ──► ProbeList: probe, probe, ...        who emits loads this once
@@ -18,14 +18,14 @@ use super::readers::{self, BOTH, Inside};
 use crate::error::Error;
 use crate::patch::{self, Lock, Outcome, Request};
 
-/// The list of a tracepoint, without its type.
+/// The list of a tracepoint, without the type of its entries.
 #[repr(C)]
 pub struct Probes {
     list: AtomicPtr<Header>,
     count: AtomicUsize,
 }
 
-/// What every list begins with.
+/// The fields that every list begins with.
 struct Header {
     next: *mut Header,
     seen: u8,
@@ -38,7 +38,7 @@ struct ProbeList<E> {
     probes: Vec<E>,
 }
 
-/// A probe. The function is there if it has no data.
+/// A probe. If the probe has no data, `function` is its function.
 pub(super) struct Entry<S: Signature> {
     pub(super) id: u64,
     pub(super) closure: Arc<S::Closure>,
@@ -51,18 +51,19 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-/// Has a key and a call do what these probes need.
+/// Sets a key and a call as these probes need them.
 type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
 
-/// The only list of its slice. `None` if it is empty.
+/// A box with exactly one list. `None` if the list is empty.
 type New<E> = Option<Box<[ProbeList<E>]>>;
 
 impl<E> ProbeList<E> {
     fn new(probes: Vec<E>) -> Result<New<E>, Error> {
-        /// Drops a list, and with it each closure that is in no other. What a closure holds may panic then; the first panic.
+        /// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; this returns the first
+        /// panic.
         unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
-            // SAFETY: the caller passes a list that was made with this function, and that nobody else has.
-            // It is the only one of its slice.
+            // SAFETY: the caller passes a list that was made with this function, and that nobody else has. The list is the only one in its
+            // box.
             let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
             let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
             dropped.fold(Ok(()), Result::and)
@@ -75,10 +76,11 @@ impl<E> ProbeList<E> {
         Ok(Some(list.into_boxed_slice()))
     }
 
-    /// The probes of a list; none if it is null. No reference to all of the list: whoever retires it writes to its header.
+    /// The probes of a list; none if the list is null. This makes no reference to the whole list, because a thread that retires the list
+    /// writes to its header.
     ///
     /// # Safety
-    /// It stays as long as what is returned is used.
+    /// The list stays as long as the result is used.
     unsafe fn probes<'a>(list: *const ProbeList<E>) -> &'a [E] {
         // SAFETY: the caller keeps the list as long as it uses the result.
         if list.is_null() { &[] } else { unsafe { &(*list).probes } }
@@ -94,29 +96,29 @@ impl Probes {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The list now: null if there is none.
+    /// The current list: null if there is none.
     ///
     /// # Safety
-    /// It is a tracepoint's with such entries.
+    /// This belongs to a tracepoint with entries of type `E`.
     unsafe fn list<E>(&self) -> *mut ProbeList<E> {
         self.list.load(Ordering::SeqCst).cast()
     }
 
-    /// The probes now.
+    /// The current probes.
     ///
     /// # Safety
-    /// It is a tracepoint's with such entries, and this thread is counted as long as what is returned is used.
+    /// This belongs to a tracepoint with entries of type `E`. This thread is counted as long as the result is used.
     pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
-        // SAFETY: the caller says that the list has such entries, and that this thread is counted.
-        // The list is freed after the thread has counted itself off.
+        // SAFETY: the caller says that the list has such entries, and that this thread is counted. The list is freed only after the thread
+        // has counted itself off.
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy, after `lead` has changed the key and the call, `led`, for its probes. `edit` gets a copy with room
-    /// for one more.
+    /// Replaces the list by an edited copy. Before that, `lead` changes the key and the call for the new probes; `led` names the key and
+    /// the call. `edit` gets a copy with room for one more probe.
     ///
     /// # Safety
-    /// It is a tracepoint's with such entries.
+    /// This belongs to a tracepoint with entries of type `E`.
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
@@ -125,20 +127,21 @@ impl Probes {
     ) -> Result<Outcome, X> {
         readers::make()?;
         loop {
-            // Until the copy is a list or is dropped, because it may be the last that holds a closure. Others wait for that.
+            // This thread stays counted until the copy is the list or is dropped. The copy may be the last that holds a closure, and then
+            // other threads wait until the closure is dropped.
             let inside = readers::enter();
-            // SAFETY: the caller says that the list has such entries.
-            // This thread is counted, so the list stays, and no other list gets its address.
+            // SAFETY: the caller says that the list has such entries. This thread is counted, so the list stays, and no other list gets its
+            // address.
             let old = unsafe { self.list::<E>() };
-            // SAFETY: the same list; it stays, because this thread is counted.
+            // SAFETY: the same list, which stays because this thread is counted.
             let probes = unsafe { ProbeList::probes(old) };
             let mut copy = with_room(probes.len() + 1)?;
             copy.extend_from_slice(probes);
             edit(&mut copy)?;
-            // Not dropped under the lock: that is taken later.
+            // The lock is taken after this line, because an error here drops the copy, and closures must not be dropped under the lock.
             let new = ProbeList::new(copy)?;
             let mut lock = patch::locked(led)?;
-            // SAFETY: the caller says that the list has such entries. Only its address is looked at.
+            // SAFETY: the caller says that the list has such entries. Only the address of the list is used.
             if unsafe { self.list() } != old {
                 continue;
             }
@@ -152,12 +155,12 @@ impl Probes {
         }
     }
 
-    /// Under the lock: puts `new` in the place of the list, which is retired.
+    /// Under the lock: puts `new` in the place of the current list, and retires the current list.
     fn replace<E>(&self, new: New<E>, _: &Lock) {
         self.count.store(new.as_ref().map_or(0, |list| list[0].probes.len()), Ordering::Relaxed);
         let old = self.list.swap(new.map_or(null_mut(), |list| Box::into_raw(list).cast()), Ordering::SeqCst);
         if !old.is_null() {
-            // SAFETY: a list. Because of the lock nobody else looks at its header; readers look at its probes.
+            // SAFETY: `old` is a list. Because of the lock nobody else looks at its header; readers look only at its probes.
             unsafe { (*old).next = RETIRED.load(Ordering::Relaxed) };
             RETIRED.store(old, Ordering::Relaxed);
         }
@@ -170,22 +173,23 @@ fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {
     Ok(room)
 }
 
-/// Under the lock: lists that were taken away, and not freed yet.
+/// Under the lock: lists that were replaced, and not freed yet.
 static RETIRED: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 
-/// Lists that nobody is in. They are freed when this is dropped: not under the lock, because closures are dropped with them.
+/// Lists that nobody is in. They are freed when this is dropped. Do not drop this under the lock, because closures are dropped with the
+/// lists.
 pub(super) struct Unused {
     first: *mut Header,
-    /// So that others can wait for that.
+    /// Counts this thread as one that frees, so that others can wait for it.
     _freeing: Option<Inside>,
 }
 
-/// Under the lock: the retired lists that nobody is in any more. What the readers' words were is `empty`.
+/// Under the lock: the retired lists that nobody is in any more. `empty` says which of the readers' words were 0.
 pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
     let mut at = RETIRED.load(Ordering::Relaxed);
     let (mut kept, mut unused) = (null_mut(), null_mut());
     while !at.is_null() {
-        // SAFETY: a list that was retired. Because of the lock nobody else looks at its header; readers look at its probes.
+        // SAFETY: a list that was retired. Because of the lock nobody else looks at its header; readers look only at its probes.
         unsafe {
             (*at).seen |= empty;
             let chain = if (*at).seen == BOTH { &mut unused } else { &mut kept };
@@ -198,12 +202,12 @@ pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
 }
 
 impl Drop for Unused {
-    /// If something panics, all others are dropped before that goes on.
+    /// If the drop of one list panics, all other lists are dropped before the panic goes on.
     fn drop(&mut self) {
         let mut freed = Ok(());
         while !self.first.is_null() {
             let list = self.first;
-            // SAFETY: a list that was retired, that nobody is in, and that is in no chain but this.
+            // SAFETY: a list that was retired, that nobody is in, and that is only in this chain.
             freed = unsafe {
                 self.first = (*list).next;
                 freed.and(((*list).free)(list))
@@ -225,7 +229,7 @@ mod tests {
 
     crate::tracepoint! { test, point(); }
 
-    /// Whether data are dropped while a thread is in their probe.
+    /// Whether data are dropped while a thread is in the probe that has them.
     fn drops_too_early() -> bool {
         static DROPS: AtomicUsize = AtomicUsize::new(0);
         struct Data;
@@ -237,7 +241,8 @@ mod tests {
         let before = DROPS.load(Ordering::SeqCst);
         let (data, (entered, enters)) = (Data, channel());
         let entered = std::sync::Mutex::new(entered);
-        // The twin drops the closure while it runs: what it uses after it has said that it is there is not in it.
+        // With the broken twin, the closure is dropped while it runs. So `GO`, which the closure uses after it has reported that it runs,
+        // is a static and not in the closure.
         static GO: AtomicBool = AtomicBool::new(false);
         GO.store(false, Ordering::SeqCst);
         let closure = move || {
@@ -251,7 +256,7 @@ mod tests {
         let emitter = std::thread::spawn(|| crate::emit!(point));
         enters.recv().unwrap();
         probe.remove().unwrap();
-        // Later changes, each of which frees what it can.
+        // These later changes each free the lists that they can free.
         (0..4).for_each(|_| drop(point.add_closure(Arc::new(|| ())).unwrap()));
         let early = DROPS.load(Ordering::SeqCst) != before;
         GO.store(true, Ordering::SeqCst);
@@ -261,7 +266,7 @@ mod tests {
         early
     }
 
-    /// A copy may be made in vain and be the last that holds a closure: `synchronize_probes` waits for whoever drops it.
+    /// A copy may be made in vain, and be the last that holds a closure: `synchronize_probes` waits for the thread that drops such a copy.
     #[test]
     fn what_drops_a_copy_is_counted() {
         crate::tracepoint! { test, changed(); }
@@ -283,7 +288,7 @@ mod tests {
         assert_eq!((&SAID.lock().unwrap()[..], changed.probes()), (&[Err(crate::Error::Reentrant)][..], 1));
     }
 
-    /// The twin that frees at once is found out.
+    /// The check finds the broken twin, which frees at once.
     #[test]
     #[cfg_attr(miri, ignore = "it finds the twin by itself")]
     fn data_stay_while_a_thread_is_in_them() {

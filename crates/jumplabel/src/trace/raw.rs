@@ -1,4 +1,4 @@
-//! Tracepoints without types: those of C, whose macros make the call, the walk, and the place that counts its thread.
+//! Tracepoints without types, for C. The macros of C make the call, the walk, and the place where a thread counts itself.
 //!
 //! ```text
 //!   trace_packet(80)                       the site of a key
@@ -7,7 +7,8 @@
 //!                                         └──► walk ──► list ──► each
 //! ```
 //!
-//! Here each emission counts itself, so that nobody is in a probe that was removed, whether it has data or not: its code may be unloaded.
+//! Here each emission counts itself, with data or without. So code can know when no thread is in a removed probe any more, and can be
+//! unloaded then.
 
 use core::ffi::{c_int, c_void};
 use std::vec::Vec;
@@ -20,7 +21,7 @@ use crate::key::RawKey;
 use crate::patch::{self, Outcome, Request};
 use crate::raw::count::Change;
 
-/// A key and a list, as C lays them out.
+/// A key and a list, in the layout of C.
 #[repr(C)]
 pub struct RawTracepoint {
     key: RawKey,
@@ -33,19 +34,19 @@ pub struct RawTracepoint {
 pub struct RawProbe {
     /// The address of the function.
     pub function: usize,
-    /// What it is called with.
+    /// The data that the function is called with.
     pub data: *mut c_void,
-    /// Those of a higher one are called before.
+    /// Probes of a higher priority are called earlier.
     pub priority: c_int,
 }
 
-/// Where the static call of a tracepoint leads.
+/// The places where the static call of a tracepoint can lead.
 pub struct Lead<'call> {
     /// The call.
     pub call: &'call RawCall,
     /// The address of the function that goes through the list.
     pub walk: usize,
-    /// The address of the call's default, which is the same; 0 if it has none.
+    /// The address of the call's default, which is also the walk; 0 if the call has no default.
     pub default: usize,
 }
 
@@ -53,7 +54,7 @@ impl RawTracepoint {
     /// Replaces the probes by an edited copy. `edit` gets a copy with room for one more.
     ///
     /// # Errors
-    /// Those of `edit`; otherwise as [`Tracepoint::add`](crate::Tracepoint::add): then nothing has changed.
+    /// The errors of `edit`; otherwise as [`Tracepoint::add`](crate::Tracepoint::add). On an error, nothing has changed.
     ///
     /// # Safety
     /// Each function may be called with its data and the arguments of the tracepoint. The call and the walk are the tracepoint's.
@@ -63,7 +64,7 @@ impl RawTracepoint {
         edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), X>,
     ) -> Result<Outcome, X> {
         let commit = |probes: &[RawProbe], lock: &mut _| {
-            // The call is with null as data: nobody can come to a function with the data of another.
+            // The static call passes null as data: so no thread can call a function with the data of another.
             let target = match probes {
                 [RawProbe { function, data, .. }] if data.is_null() => *function,
                 _ => lead.walk,
@@ -73,17 +74,17 @@ impl RawTracepoint {
             patch::commit_locked(&mut [key, call], lock)
         };
         let led = [Request::new(&self.key, 0), Request::new(lead.call, 0)];
-        // SAFETY: all of its entries are from here.
+        // SAFETY: all entries of the list come from this function.
         unsafe { self.probes.change(edit, &led, &commit) }
     }
 
-    /// The probes now.
+    /// The current probes.
     ///
     /// # Safety
-    /// This thread is counted, by [`enter`], as long as what is returned is used.
+    /// This thread is counted, by [`enter`], as long as the result is used.
     #[must_use]
     pub unsafe fn probes(&self) -> &[RawProbe] {
-        // SAFETY: all of its entries are from `change`, and by the contract.
+        // SAFETY: all entries of the list come from `change`. By the contract, this thread is counted.
         unsafe { self.probes.get() }
     }
 }

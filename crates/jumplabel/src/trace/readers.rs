@@ -1,5 +1,5 @@
-//! Counts the threads that are in probes, and those that free lists: in words of the process ([`counting`](super::counting)), and in each
-//! thread.
+//! Counts the threads that are in probes, and the threads that free lists. The process counts them in shared words
+//! ([`counting`](super::counting)), and each thread counts itself in a variable of its own.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -17,24 +17,26 @@ struct Words {
     freeing: Word,
 }
 
-/// Made before the first list, and there for good.
+/// The words are made before the first list, and stay until this instance of the library is unloaded.
 static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 
-/// Copied with the process: a child's next one is no ancestor's.
+/// The number of the last generation. A fork copies it with the process, so a child's next generation differs from all generations of its
+/// ancestors.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 std::thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// In a child of a fork in a probe: how the child has counted this thread once more, until it has left all probes.
+    /// In a child of a fork that happened in a probe: the child has counted this thread once more, with this word and this generation,
+    /// until the thread has left all probes.
     static AGAIN: Cell<Option<(&'static Word, u64)>> = const { Cell::new(None) };
 }
 
 fn words() -> Option<&'static Words> {
-    // SAFETY: null, or from `make`; zeroes are valid.
+    // SAFETY: null, or from `make`, which zeroes the words; zeroes are valid.
     unsafe { WORDS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Makes the words, if they are not there.
+/// Makes the words, if they are not there yet.
 pub(super) fn make() -> Result<(), Error> {
     if words().is_some() {
         return Ok(());
@@ -44,7 +46,7 @@ pub(super) fn make() -> Result<(), Error> {
     let platform = platform::platform();
     let new = platform.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: made above, and nobody has seen it.
+        // SAFETY: the memory was allocated above, and nobody else has seen it.
         unsafe { platform.release(new, size_of::<Words>()) };
     }
     Ok(())
@@ -66,12 +68,12 @@ pub(super) fn is_inside() -> bool {
     DEPTH.get() != 0
 }
 
-/// A broken twin: it says that nobody is in a list.
+/// A switch that makes a broken twin of this module, for a test: `empty` then says that nobody is in a list.
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Under the lock: which of the readers' words are 0 now. For a thread that is inside itself, none: if its process is a copy, the words may
-/// be wiped.
+/// Under the lock: which of the readers' words are 0 now. None, for a thread that is inside itself: if its process is a copy of another,
+/// the system may have wiped the words.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
@@ -98,7 +100,7 @@ fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
 }
 
 /// In a child of fork: the system has wiped the words. If this thread is inside, threads that the child starts must know that. (In builds
-/// without sites, and of a raw clone, nobody hears of a fork: a thread that goes on from there in a probe must not let others change
+/// without sites, and after a raw clone, nobody hears of the fork: a thread that goes on from there in a probe must not let others change
 /// lists.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
@@ -107,17 +109,17 @@ pub(crate) fn forked() {
     }
 }
 
-/// This instance of the library is unloaded: nobody is inside, and nobody comes.
+/// This instance of the library is unloaded: nobody is inside, and nobody will come.
 #[cfg(jumplabel_sites)]
 pub(crate) fn stop(platform: &dyn platform::Platform) {
     if let Some((code, words)) = probe_code() {
         WORDS.store(null_mut(), Ordering::Release);
-        // SAFETY: from `make`, and nobody finds them any more.
+        // SAFETY: the words come from `make`, and nobody finds them any more.
         unsafe { (code.release)(words, platform) };
     }
 }
 
-/// Under way to the first list.
+/// On the way to the first list: notes the code above.
 #[cfg(jumplabel_sites)]
 fn register() {
     static THESE: ProbeCode = ProbeCode {
@@ -132,7 +134,8 @@ fn register() {
             platform.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>())
         },
     };
-    // If the compiler knew the only value, it would call these functions wherever `PROBE_CODE` is looked at: in every program.
+    // `black_box` hides the value. If the compiler knew that there is only one value, it would call these functions wherever `PROBE_CODE`
+    // is looked at: in every program.
     PROBE_CODE.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
 }
 
@@ -140,12 +143,12 @@ fn new_generation() -> u32 {
     GENERATION.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Whether anybody frees.
+/// Whether any thread frees lists.
 pub(super) fn is_freeing() -> bool {
     words().is_some_and(|words| !words.freeing.is_empty())
 }
 
-/// This thread is counted. Must not be sent to another.
+/// As long as this exists, this thread is counted. It must not be sent to another thread.
 pub struct Inside {
     word: &'static Word,
     generation: u64,
@@ -153,20 +156,20 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// In two words, for C.
+    /// As two words, for C.
     #[must_use]
     pub fn into_raw(self) -> (*const (), u64) {
         let inside = core::mem::ManuallyDrop::new(self);
         (core::ptr::from_ref(inside.word).cast(), inside.generation)
     }
 
-    /// Of the words. `None` if the first is null.
+    /// From the two words. `None` if the first is null.
     ///
     /// # Safety
-    /// From [`into_raw`](Self::into_raw) on this thread, and once for each, or null.
+    /// The words come from [`into_raw`](Self::into_raw) on this thread, and are passed once for each call of it. Or the first word is null.
     #[must_use]
     pub unsafe fn from_raw(word: *const (), generation: u64) -> Option<Inside> {
-        // SAFETY: the caller passes null, or what `into_raw` gave on this thread. The words stay while it is inside.
+        // SAFETY: the caller passes null, or the words that `into_raw` returned on this thread. The count stays while the thread is inside.
         unsafe { word.cast::<Word>().as_ref() }.map(|word| Inside { word, generation, here: PhantomData })
     }
 
