@@ -1,4 +1,4 @@
-//! Several keys, static calls and modes at once, all or nothing.
+//! Changes several keys, static calls and modes at once, all or nothing.
 
 use crate::call::RawCall;
 use crate::error::Error;
@@ -35,17 +35,17 @@ use crate::switch::RawMode;
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All or nothing in the end: on an error nothing has changed; when `commit` returns `Ok`, every check takes the new arms.
-/// While it runs, a thread may meet some sites in their new and others in their old state. Costs one core sync for the
-/// whole batch, and three if pristine sites, static calls or modes are among them. If a key is named twice, the last change wins.
+/// On an error, nothing has changed. When `commit` returns `Ok`, every check takes the new arms. While `commit` runs, a thread may meet
+/// some sites in their new state and others in their old one. Costs one core sync for the whole batch, or three if pristine sites, static
+/// calls or modes are among the changes. If a key is named twice, the last change wins.
 ///
-/// A batch holds up to `N` changes in itself (32 unless told otherwise): nothing is allocated. [`set_all`] takes any number.
+/// A batch holds up to `N` changes in itself (32 by default): nothing is allocated. [`set_all`] takes any number.
 #[derive(Debug)]
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
     requests: [Option<Request<'key>>; N],
     len: usize,
-    /// What the first change met that could not even be asked for.
+    /// The error of the first change for which no request could be made.
     error: Option<Error>,
 }
 
@@ -73,7 +73,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         self.push(Request::of_key(key, Change::Disable))
     }
 
-    /// Turns a key on or off, leads a static call somewhere, changes a mode.
+    /// Turns a key on or off, leads a static call to a target, or changes a mode.
     pub fn set<S: Settable>(mut self, patchable: &'key S, value: S::Value) -> Self {
         match patchable.request(value) {
             Ok(request) => self.push(request),
@@ -103,7 +103,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         if self.len > N {
             return Err(Error::BatchFull { capacity: N });
         }
-        // All slots up to `len` are filled; the rest is never looked at.
+        // All slots up to `len` are filled; the other slots are never used.
         let Some(first) = self.requests.first().copied().flatten() else { return Ok(Outcome::default()) };
         let mut requests = self.requests.map(|request| request.unwrap_or(first));
         patch::commit(&mut requests[..self.len])
@@ -121,17 +121,17 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list is made before the lock is taken: on the stack, and from the 33rd key on in memory of the platform, not of the
-/// program's allocator. Safe in signal handlers, if the iterator is.
+/// The list of changes is made before the lock is taken. It is on the stack; from the 33rd key on, it is in memory of the platform, and not
+/// of the program's allocator. Safe in signal handlers, if the iterator is safe there.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where there is none for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
+/// [`Error::OutOfMemory`] if there is no memory for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
 /// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
     commit_each(keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
-/// A change without types, for the C API and for what operators ask.
+/// A change without types, for the C API and for requests of operators.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub enum RawChange<'patchable> {
@@ -140,7 +140,7 @@ pub enum RawChange<'patchable> {
     Dec(&'patchable RawKey),
     Call(&'patchable RawCall, usize),
     Mode(&'patchable RawMode, usize),
-    /// The same for a while, or the end of it: what was asked for since stays.
+    /// A change of a key for a while, or its end. At the end, the key keeps a state that somebody else has set meanwhile.
     For(Stay, &'patchable RawKey, bool),
     ModeFor(Stay, &'patchable RawMode, usize),
 }
@@ -162,13 +162,13 @@ impl Stay {
     }
 }
 
-/// [`set_all`] of keys, static calls and modes. Takes every item before anything changes: an error among them changes nothing.
+/// [`set_all`] for keys, static calls and modes. It takes every item before anything changes: so if an item is an error, nothing changes.
 ///
 /// # Errors
-/// As [`set_all`]; [`Error::NoSuchMode`]; the first that is among the items.
+/// As [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
 ///
 /// # Safety
-/// A call's number is the address of a function of its type, or 0 for its default.
+/// The number of a call is the address of a function of the call's type, or 0 for its default.
 #[doc(hidden)]
 pub unsafe fn commit_all<'patchable, E: From<Error>>(
     changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
@@ -188,10 +188,10 @@ pub unsafe fn commit_all<'patchable, E: From<Error>>(
     }))
 }
 
-/// [`Ops::set`](crate::Ops::set) without types, for the C API: with the table's static calls, and without hooks.
+/// [`Ops::set`](crate::Ops::set) without types, for the C API. It changes the table's static calls, too, and calls no hooks.
 ///
 /// # Errors
-/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; the first that is among the items.
+/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.
 ///
 /// # Safety
 /// As for [`commit_all`].

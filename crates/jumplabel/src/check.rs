@@ -1,11 +1,11 @@
-//! Checks. Each is one instruction in line (6 bytes on x86-64) and one table entry of 16 bytes.
+//! Checks of keys. Each check is one instruction in line (6 bytes on x86-64) and one table entry of 16 bytes.
 //!
 //! ```text
 //!                        falls through (in line)     jumps (out of line)
 //!   likely               true                        false
 //!   unlikely             false                       true
 //!
-//!   first instruction    jump where default != arm   (arm: what falling through yields)
+//!   first instruction    jump where default != arm   (arm: the value if execution falls through)
 //!                        default   arm     emitted
 //!                        false     false   nop          unlikely, starts off
 //!                        false     true    jmp          likely, starts off
@@ -14,7 +14,7 @@
 //!   later                jump where enabled != arm
 //! ```
 //!
-//! A site of a key declared `or_load` begins as a jump in each of these rows, and jumps to a stub that loads the key's count:
+//! A site of a key declared `or_load` begins as a jump in each of these rows. It jumps to a stub that loads the key's count:
 //! docs/how-it-works.md, "Where nothing may be patched".
 //!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
@@ -23,17 +23,16 @@ use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
-/// The number that the assembler gets for a check of `key`, which is a whole static: the entry's meta word. Bit 7, which is 0 in the
-/// table, says whether the site's first instruction is a jump. It is one number, because each constant costs its compiler as much as a
-/// function.
+/// The number that the assembler gets for a check of `key`, if `key` is a whole static: the entry's meta word. Bit 7, which is 0 in the
+/// table, says whether the site's first instruction is a jump. All this is one number, because each constant costs the compiler as much as
+/// a function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
     word::<K>(arm, 0)
 }
 
-/// The same for a check of `key`, which lies in `symbol`. The offset is above bit 8, whether the meta word has it or
-/// not.
+/// The same for a check of `key` if it lies in `symbol`. The key's offset is in the bits from 8 on, even if the meta word does not hold it.
 ///
 /// # Safety
 /// `key` lies in `symbol`.
@@ -50,22 +49,22 @@ const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
     meta(arm, BRANCH, offset) as u64 | loads | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Whether the fallback accepts a key. For builds without sites.
+/// Accepts keys only: so the fallback refuses what is not a key. For builds without sites.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
 /// Whether a key is on, with the code for "on" laid out in line.
 ///
-/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant
-/// index of a static array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a
-/// local or a parameter is none of these: ask a key that is chosen at run time by [`is_enabled`](crate::RawKey::is_enabled).
-/// `cargo check` finds an element that is not there if the index is a literal, and `cargo build` any.
+/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static
+/// array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a local or a parameter is none
+/// of these: if a key is chosen at run time, ask it with [`is_enabled`](crate::RawKey::is_enabled). `cargo build` reports each element that
+/// does not exist. `cargo check` reports it if the index is a literal.
 ///
-/// One instruction that falls through or jumps; no load, no compare. Writes no register; the flags change. Safe
-/// anywhere, signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of it.
+/// A check is one instruction that falls through or jumps: no load, no compare. It writes no register, but the flags change. Safe anywhere,
+/// signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of the loop.
 #[macro_export]
 macro_rules! static_branch_likely {
-    // Most keys are plain names: a shorter way for the compiler.
+    // Most keys are plain names: this arm is a shorter way for the compiler.
     ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
@@ -74,19 +73,19 @@ macro_rules! static_branch_likely {
 /// [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
-    // Most keys are plain names: a shorter way for the compiler.
+    // Most keys are plain names: this arm is a shorter way for the compiler.
     ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
-/// [`static_branch_likely!`](crate::static_branch_likely) if the constant is true, else
+/// [`static_branch_likely!`](crate::static_branch_likely) if the constant is true, otherwise
 /// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
 #[macro_export]
 macro_rules! static_branch_maybe {
     ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
 }
 
-/// Splits a key into the static that it lies in and the place.
+/// Splits a key into its static and its place in the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
@@ -114,9 +113,9 @@ macro_rules! __static_branch {
     ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a place in a static. The compiler looks at the place outside of the site, too, for the messages: at an element in a
-/// constant. If its index is a literal, that is an item, which `cargo check` evaluates: it finds an element that is not there. Other
-/// indexes may be of generic parameters, which no item can name; they are evaluated when the program is built.
+/// A check of a place in a static. For its messages, the compiler also looks at the place outside of the site: at an element in a constant.
+/// If the element's index is a literal, the constant is an item. `cargo check` evaluates items, and so finds an element that does not
+/// exist. Other indexes may use generic parameters, which no item can name; their constants are evaluated when the program is built.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
@@ -133,7 +132,7 @@ macro_rules! __site {
     ($($site:tt)*) => { $crate::__site_options!($($site)*) };
 }
 
-/// The fallback: load, test, jump. The same places are accepted: a static, and constants in it.
+/// The fallback: load, test, jump. It accepts the same places: a static, and constant places in it.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,6 +1,6 @@
-//! The layouts that a binary carries and that instances of the library share, in one place. The macros and the C header emit them, the
-//! runtime reads them, tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the
-//! header with this file.
+//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit them, the runtime reads
+//! them, and tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the header with
+//! this file.
 //!
 //! ```text
 //!   section           holds                                          written
@@ -8,11 +8,11 @@
 //!   __jump_keys       KeyRecord, one for each declaration            never
 //!   .rodata           Declaration, one for each                      never
 //!   __jump_foreign    a word for each use of another object's key    never
-//!   .note.jumplabel   the way to this instance's Runtime                 never
+//!   .note.jumplabel   the way to this instance's Runtime             never
 //!   .data             Object, one in each executable or library      linked into a list at start-up
 //! ```
 //!
-//! All words that lead somewhere are relative to themselves: no relocation, no work at start-up.
+//! Each word that leads somewhere is relative to its own address: no relocation, no work at start-up.
 
 mod entry;
 pub mod process;
@@ -38,7 +38,7 @@ pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
     }
 }
 
-/// The shape word of a key record: the default, whether the key word leads to a GOT slot, the distance of elements.
+/// The shape word of a key record: the default, whether the key word leads to a GOT slot, and the distance between elements.
 #[must_use]
 #[doc(hidden)] // For the macros.
 pub const fn shape(default: bool, stride: usize) -> u32 {
@@ -47,40 +47,40 @@ pub const fn shape(default: bool, stride: usize) -> u32 {
     default as u32 | indirect | ((stride as u32) << OFFSET_SHIFT)
 }
 
-/// The address that a self-relative word stands for. Computed on integers, from the address of the word as the program
-/// sees it, so that no compiler can relate it to the table's bounds.
+/// The address that a self-relative word stands for. It is computed on integers, from the word's address at run time, so that no compiler
+/// can relate it to the table's bounds.
 pub(crate) fn relative(word: *const i32) -> usize {
     // SAFETY: callers pass a word of a record or table entry, which is mapped and aligned.
     let distance = unsafe { word.read_volatile() };
     (word as usize).wrapping_add_signed(distance as isize)
 }
 
-/// Leads to one key, or one array of keys, and to what is known of it.
+/// Leads to one key, or to one array of keys, and to its declaration.
 #[repr(C, align(4))]
 pub struct KeyRecord {
-    /// The static that the key lies in, or the slot that holds its address.
+    /// Leads to the static that the key lies in, or to the slot that holds the static's address.
     pub(crate) key: i32,
-    /// The [`Declaration`].
+    /// Leads to the [`Declaration`].
     pub(crate) declaration: i32,
-    /// A function that returns what `meta` gave; 0 if nothing did.
+    /// Leads to a function that returns the data that `meta` attached; 0 if the declaration has no `meta`.
     pub(crate) meta: i32,
 }
 
-/// What a declaration says of its keys. Constant: the compiler lays it out, the assembler only leads to it.
+/// The constants of a declaration. The compiler lays them out, and the assembler only leads to them.
 #[repr(C, align(4))]
 pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
     pub(crate) column: u32,
-    /// How many keys: more than one for an array.
+    /// How many keys there are: more than one for an array.
     pub(crate) count: u32,
     /// [`shape`].
     pub(crate) shape: u32,
-    /// Where the first key lies in the static.
+    /// The offset of the first key in the static.
     pub(crate) offset: u32,
-    /// The path begins with the module.
+    /// The path begins with the module's path, which has this length.
     pub(crate) module_len: u16,
     pub(crate) path_len: u16,
-    /// 0: the path is the name.
+    /// 0 if the path is the name.
     pub(crate) name_len: u16,
     pub(crate) file_len: u16,
     /// Path, name, file.
@@ -94,9 +94,9 @@ pub struct Object {
     /// Entry numbers ordered by key and address; null before the first flip.
     pub(crate) index: AtomicPtr<u32>,
     pub(crate) index_bytes: AtomicUsize,
-    /// Address of an entry that leads nowhere; 0 if there is none. Known with the index.
+    /// Address of an entry that leads out of its object; 0 if there is none. Known once the index is built.
     pub(crate) damaged: AtomicUsize,
-    /// Where it lies, in the platform's words; 0 until its constructor has run.
+    /// Where the object lies, in the platform's words; 0 until the object's constructor has run.
     pub(crate) place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
@@ -108,16 +108,16 @@ pub struct Object {
     pub(crate) version: u32,
 }
 
-/// A flag of [`Object`]: it is part of the program.
+/// A flag of [`Object`]: the object is part of the program.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const IN_PROGRAM: u32 = 1;
-/// A flag of [`Object`]: it is never unloaded. Set under the lock.
+/// A flag of [`Object`]: the object is never unloaded. Set under the lock.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const STAYS: u32 = 2;
-/// A flag of [`Object`]: its code is guarded.
+/// A flag of [`Object`]: the object's code is guarded.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
-/// A flag of [`Object`]: it was there when lock prefixes were taken out. Set under the lock.
+/// A flag of [`Object`]: the object was loaded when lock prefixes were taken out. Set under the lock.
 #[cfg_attr(not(jumplabel_prefixes), allow(dead_code))]
 pub(crate) const UP: u32 = 8;
 
@@ -125,34 +125,34 @@ impl Object {
     /// The object's sites.
     #[must_use]
     pub fn table(&self) -> &[Entry] {
-        // SAFETY: the linker's section bounds.
+        // SAFETY: the words stand for the section bounds that the linker gives.
         unsafe { section(&raw const self.table_start, &raw const self.table_stop) }
     }
 
     /// The object's key records.
     #[must_use]
     pub fn keys(&self) -> &[KeyRecord] {
-        // SAFETY: the linker's section bounds.
+        // SAFETY: the words stand for the section bounds that the linker gives.
         unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
     }
 
-    /// Whether its linker gave bounds to its table and its key records, somewhere in `addresses`. It gives none if its script puts these
-    /// sections into another one. In a build for an operating system, a table without sites has none either.
+    /// Whether the object's linker gave bounds to its table and its key records, somewhere in `addresses`. The linker gives none if its
+    /// script puts these sections into another section. In a build for an operating system, a table without sites has no bounds either.
     #[must_use]
     pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
         [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
             .map(core::ptr::from_ref)
             .iter()
-            // Without a section, linkers make address 0 of the bound, or (AArch64) the address of the word itself.
+            // Without a section, linkers make the bound address 0, or (AArch64) the address of the word itself.
             .all(|&bound| {
                 relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
             })
     }
 
-    /// Whether it has sites whose keys may be in other objects, or that are to be linked.
+    /// Whether the object has sites whose keys may be in other objects, or sites that are still to be linked.
     #[cfg(jumplabel_sites)]
     pub(crate) fn has_foreign_keys(&self) -> bool {
-        // SAFETY: the linker's section bounds.
+        // SAFETY: the words stand for the section bounds that the linker gives.
         let words = unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) };
         #[cfg(jumplabel_short_engine)]
         return words.iter().any(|&word| word != LINKED);
@@ -160,20 +160,20 @@ impl Object {
         !words.is_empty()
     }
 
-    /// Whether it has sites that are to be linked.
+    /// Whether the object has sites that are still to be linked.
     #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
-        // SAFETY: the linker's section bounds.
+        // SAFETY: the words stand for the section bounds that the linker gives.
         unsafe { section::<u32>(&raw const self.foreign_start, &raw const self.foreign_stop) }.contains(&TO_LINK)
     }
 
-    /// Whether it has one of these flags.
+    /// Whether the object has any of these flags.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     pub(crate) fn has(&self, flags: u32) -> bool {
         self.flags.load(Ordering::Relaxed) & flags != 0
     }
 
-    /// The platform's words for where it lies.
+    /// The words in which the platform noted where the object lies.
     pub(crate) fn place(&self) -> [usize; 3] {
         self.place.each_ref().map(|word| word.load(Ordering::Relaxed))
     }
@@ -183,13 +183,14 @@ impl Object {
 /// The two words stand for the bounds of a section of whole `T`s, or for the same address.
 unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     let (start, stop) = (relative(start), relative(stop));
-    // If the object has no such section, both weak symbols are undefined; then they are equal to each other, or differ by no
-    // more than the distance of the two words.
+    // If the object has no such section, both weak symbols are undefined. Then they are equal to each other, or differ by at most the
+    // distance of the two words.
     let bytes = stop.wrapping_sub(start);
     if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
         return &[];
     }
-    // SAFETY: the caller says that whole `T`s lie between the bounds. The address is laundered through an integer.
+    // SAFETY: the caller says that whole `T`s lie between the bounds. The address went through an integer, so the compiler cannot relate it
+    // to the bounds.
     unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
 }
 
@@ -204,22 +205,23 @@ pub struct Runtime {
     pub(crate) membership: AtomicU32,
     /// 1 if the instance is never unloaded, and hears of forks and of the end of the process for all instances.
     pub(crate) stays: AtomicU32,
-    /// The phase of its transaction; see `patch::in_flight`. Changed under the lock.
+    /// The phase of the instance's transaction; see `patch::in_flight`. Changed under the lock.
     pub(crate) phase: AtomicU32,
     pub(crate) objects: AtomicPtr<Object>,
     /// The next instance, in the list that [`Platform::runtimes`](crate::platform::Platform::runtimes) begins.
     pub(crate) next: AtomicPtr<Runtime>,
     /// The state that the instances of a process share, in the form of the platform; null until it exists.
     pub(crate) process_state: AtomicPtr<()>,
-    /// An `extern "C" fn()` that undoes or finishes what the instance had begun, for another instance that holds the lock. Null as long as
-    /// the instance has begun nothing.
+    /// An `extern "C" fn()` for another instance that holds the lock: it undoes or finishes what this instance had begun. Null as long as
+    /// this instance has begun nothing.
     pub(crate) recover: AtomicPtr<()>,
-    /// An `extern "C" fn(usize, usize)` for another instance that holds the lock: the object between two addresses is about to be unloaded,
-    /// or, between 0 and 0, the process was forked in mid-flip. Null as long as the instance has changed nothing but keys.
+    /// An `extern "C" fn(usize, usize)` for another instance that holds the lock. It says that the object between two addresses is about to
+    /// be unloaded; or, between 0 and 0, that the process was forked in mid-flip. Null as long as this instance has changed nothing but
+    /// keys.
     pub(crate) tell: AtomicPtr<()>,
 }
 
-// What the macros emit as the version of the record, and the sizes that they emit.
+// The macros emit this version in the record, and these sizes.
 const _: () = assert!(VERSION == 1);
 const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 12 && size_of::<Declaration<0>>() == 28);
 const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

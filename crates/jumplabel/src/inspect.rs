@@ -1,4 +1,4 @@
-//! Lists what there is: keys by their records, sites by the tables.
+//! Lists keys from their records, and sites from the tables.
 
 use core::fmt;
 use core::ops::Range;
@@ -21,19 +21,19 @@ use crate::switch::info::ModeInfo;
 
 /// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
 ///
-/// It looks at the keys under the lock, and visits them after it: `visit` may flip. Do not unload an object while its keys
-/// are visited, nor while you use anything that `visit` kept. Costs one binary search for each key and object.
+/// It collects the keys under the lock, and visits them after it has released the lock: `visit` can flip. Do not unload an object while its
+/// keys are visited, nor while you use anything that `visit` kept. Costs one binary search for each key and object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]; and if the lock cannot be taken, as for [`RawKey::seal`].
+/// [`Error::OutOfMemory`]. If the lock cannot be taken, as [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.declaration().count, visit).map(drop)
 }
 
-/// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array,
-/// as [`KeyInfo`] displays it.
+/// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array. These are
+/// the names that [`KeyInfo`] displays.
 ///
-/// Costs a comparison for each declaration. Do not unload the key's object while you use what was found.
+/// Costs a comparison for each declaration. Do not unload the key's object while you use the result.
 ///
 /// # Errors
 /// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
@@ -45,27 +45,26 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
-/// Calls `visit` for each static call that `static_call!` declared and some code makes, of all loaded objects; otherwise as
-/// [`for_each_key`]. (powerpc64le has no trampolines, whose records these are, and lists none.)
+/// Calls `visit` for each static call of all loaded objects that `static_call!` declared and some code calls; otherwise as
+/// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so nothing is listed there.)
 ///
 /// # Errors
 /// As for [`for_each_key`].
 pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
-    // SAFETY: the records of calls.
+    // SAFETY: `each_record` passes records of calls.
     each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
 }
 
-/// Calls `visit` for each static mode that `static_mode!` declared and some code sets, of all loaded objects; otherwise as
-/// [`for_each_key`].
+/// Calls `visit` for each static mode of all loaded objects that `static_mode!` declared and some code sets; otherwise as [`for_each_key`].
 ///
 /// # Errors
 /// As for [`for_each_key`].
 pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
-    // SAFETY: the records of modes.
+    // SAFETY: `each_record` passes records of modes.
     each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
 }
 
-/// Visits what `info` makes of each record that `is` one of those.
+/// Takes each record for which `is` holds, makes an item of it with `info`, and visits the item.
 fn each_record<T: Copy>(
     is: fn(&Record) -> bool,
     info: impl Fn(&Record, usize) -> T,
@@ -75,7 +74,7 @@ fn each_record<T: Copy>(
     let visited = collect(
         |infos, held| {
             for record in key_record::all(held).filter(is) {
-                // SAFETY: what it is of is a byte at least.
+                // SAFETY: a call or a mode has at least one byte.
                 let address = core::ptr::from_ref(unsafe { record.patchable::<u8>(0) }) as usize;
                 infos.push(info(&record, count(address, held)?), held.platform())?;
             }
@@ -88,19 +87,19 @@ fn each_record<T: Copy>(
     visited.map(drop)
 }
 
-/// How many entries say that they are of the key, call or mode at `address`.
+/// How many entries name the key, call or mode at `address`.
 #[cfg(jumplabel_sites)]
 fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
 }
 
-/// Visits the elements of each record that `which` tells it. Returns how many they are.
+/// Visits those elements of each record that `which` chooses. Returns how many it visited.
 #[cfg(jumplabel_sites)]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
         for record in key_record::all(held).filter(Record::is_key) {
             for element in which(&record) {
-                // SAFETY: the record of a key.
+                // SAFETY: the filter lets only records of keys through.
                 let key: &RawKey = unsafe { record.patchable(element) };
                 let sites = count(key.address(), held)?;
                 keys.push(KeyInfo::of(&record, element, sites, keys.len()), held.platform())?;
@@ -112,7 +111,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
     collect(fill, visit)
 }
 
-/// Nothing has to be collected: loading and unloading of objects takes no lock then.
+/// Without sites, nothing has to be collected first: loading and unloading an object takes no lock.
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;
@@ -130,13 +129,14 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// Where it jumps to when it jumps. If it is a naked key's function that does not jump, its own address.
+    /// The address that the site jumps to when it jumps. For a naked key's function that does not jump, the site's own address.
     pub target: usize,
-    /// What the check yields if execution falls through: `static_branch_likely` = true.
+    /// The value of the check if execution falls through: true for `static_branch_likely`.
     pub arm: bool,
-    /// Whether it is in the function of a naked key: then it decides what the function returns.
+    /// Whether the site is in the function of a naked key. Then the site decides what the function returns.
     pub naked: bool,
-    /// Whether its jump leads to a stub that loads the key's count and goes on where that says: of a key declared `or_load`.
+    /// Whether the site's jump leads to a stub that loads the key's count and goes on in the arm that the count says. True for keys
+    /// declared `or_load`.
     pub loads: bool,
     /// The bytes of the instruction now.
     pub bytes: Code,
@@ -144,8 +144,8 @@ pub struct Site {
     pub state: Option<State>,
 }
 
-/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`; `load` for a jump to a stub that loads; or the bytes, if something else
-/// wrote there.
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. The state is `load` for a jump to a stub that loads. If something else wrote to the
+/// site, the bytes are shown instead of a state.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Site { address, target, arm, naked, loads, bytes, state } = self;
@@ -171,13 +171,13 @@ impl fmt::Debug for Site {
 
 impl Site {
     /// # Safety
-    /// The entry is of an object that is loaded and cannot be unloaded meanwhile, and the index has checked it.
+    /// `entry` belongs to an object that is loaded, and that cannot be unloaded meanwhile. The index has checked the entry.
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
         // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
         let bytes = unsafe { read_code(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
-        // It counts from the site's end.
+        // In a short site, the displacement counts from the site's end.
         #[cfg(jumplabel_short_engine)]
         let displacement = displacement.map(|displacement| match entry.bytes() {
             2 => displacement.wrapping_add(3),
@@ -191,18 +191,18 @@ impl Site {
 
 /// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
 ///
-/// It looks at the sites under the lock, and visits them after it: `visit` may flip. Costs one binary search for each object;
-/// the first call also builds the index.
+/// It collects the sites under the lock, and visits them after it has released the lock: `visit` can flip. Costs one binary search for each
+/// object; the first call also builds the index.
 ///
 /// # Errors
-/// [`Error::DamagedTable`] if an entry is damaged that is, or may be, of this key; [`Error::OutOfMemory`]; and if the lock
-/// cannot be taken, as for [`RawKey::seal`].
+/// [`Error::DamagedTable`] if a damaged entry belongs, or may belong, to this key. [`Error::OutOfMemory`]. If the lock cannot be taken, as
+/// [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     sites_of(key.address(), visit)
 }
 
-/// [`for_each_site`] for a mode: its switches; or, for that of a table of operations ([`RawOps::mode`](crate::RawOps::mode)), the
-/// operations in place. [`Site::target`] is the table of arms then, and [`Site::state`] is `None`.
+/// [`for_each_site`] for a mode: visits the mode's switches. For the mode of a table of operations ([`RawOps::mode`](crate::RawOps::mode)),
+/// it visits the operations in place. [`Site::target`] is then the table of arms, and [`Site::state`] is `None`.
 ///
 /// # Errors
 /// As for [`for_each_site`].
@@ -223,13 +223,13 @@ fn sites_of(patchable: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
     collect(fill, visit)
 }
 
-/// Whether any site overlaps `range` of addresses. Ask before you write there if you are another patcher. (Linux:
-/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's is not.)
+/// Whether any site overlaps `range` of addresses. Another patcher should ask this before it writes there. (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's end is not.)
 ///
 /// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
 ///
 /// # Errors
-/// If the lock cannot be taken, as for [`RawKey::seal`].
+/// If the lock cannot be taken, as [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
@@ -243,20 +243,20 @@ pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// Bytes of all indexes now: the memory that flips have taken and keep.
+/// The bytes of all indexes now: memory that flips have taken and keep.
 ///
 /// # Errors
-/// If the lock cannot be taken, as for [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, as [`RawKey::seal`](RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
 }
 
-/// Visits the entries of a key in the table of an object that need not be registered, as a flip of the key would find them. For the
-/// fuzzer.
+/// For the fuzzer: visits the entries of a key in the table of an object, as a flip of the key would find them. The object need not be
+/// registered.
 ///
 /// # Errors
-/// As for a flip.
+/// As a flip.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(&Entry)) -> Result<(), Error> {
@@ -266,7 +266,7 @@ pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(
     result
 }
 
-/// Collects what `fill` finds under the lock, releases it, and hands the entries to `visit`, which may then do anything.
+/// Collects under the lock what `fill` finds, releases the lock, and hands each item to `visit`, which can then do anything.
 fn collect<T: Copy>(
     fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
     mut visit: impl FnMut(T),

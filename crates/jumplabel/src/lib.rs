@@ -1,5 +1,5 @@
-//! Static keys for ordinary programs and for kernels: switches that cost one instruction where they are checked, because
-//! flipping a switch rewrites the code, safely, while other threads run it.
+//! Static keys for ordinary programs and for kernels. A static key is a switch that costs one instruction where it is checked. A flip of
+//! the switch rewrites the code, safely, while other threads run it.
 //!
 //! ```
 //! use jumplabel::{static_branch_unlikely, static_key};
@@ -43,14 +43,15 @@
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`platform::Platform`], [`set_platform`] |
 //!
-//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, it does
-//! nothing at start-up but link one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md
-//! has the promises and their limits.
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, the library does nothing
+//! at start-up except that it links one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md has the
+//! promises and their limits.
 //!
-//! Features: `linux` is Linux user space, for programs with std and without it; the latter link the C library. `std` (default) adds
-//! what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either the crate depends on nothing outside its repository, and needs a
-//! [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri and on instruction sets without an arch file, a check is a load, a test
-//! and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
+//! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `std`
+//! (default) adds what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either feature, the crate depends on nothing
+//! outside its repository, and needs a [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri, and on instruction sets without
+//! an arch file, a check is a load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its
+//! key through the GOT.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! A key's state for a while: guards that give the old state back, one guard of a key at a time.
+//! Sets a key's state for a while. A guard gives the old state back; a key has one guard at a time.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -18,31 +18,31 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds a key in a state. When it is dropped, also by a panic, the key gets its old state back. From
-/// [`RawKey::scoped`].
+/// Holds a key in a state. When the guard is dropped, also by a panic, the key gets its old state back. [`RawKey::scoped`] makes it.
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard {
     key: &'static RawKey,
-    /// `None` as long as there is nothing to give back.
+    /// The state to give back. `None` as long as there is none.
     before: Option<bool>,
 }
 
 impl RawKey {
-    /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key in a process (of this copy of
-    /// the library) wait for each other, so tests that need different states of it can run beside each other. `enable`,
-    /// `inc` and the like do not wait for a guard. Whoever needs guards of several keys takes them in one order on all threads: two
-    /// threads that each wait for the other's key wait for ever.
+    /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key (in one process, of one copy of the
+    /// library) wait for each other, so tests that need different states of a key can run beside each other. `enable`, `inc` and the like
+    /// do not wait for a guard. A program with guards of several keys must take them in the same order on all threads: two threads that
+    /// each wait for the other's key wait for ever.
     ///
-    /// A key with a guard is known by its address. So the key is a static or leaked: a guard that is forgotten holds that key, and no other one
-    /// that comes to lie where it lay.
+    /// The guard knows its key by the address. So the key must be a static, or leaked: otherwise a forgotten guard could hold another key
+    /// that later lies at the same address.
     ///
-    /// If a deferred dec is due, the user that has left is counted off by the guard, and does not come back with the old state.
+    /// If a deferred dec is due, the guard counts off the user that has left. That user does not come back with the old state.
     ///
-    /// A guard is its thread's, so in async code do not keep one over an `await`: another task on that thread is refused, and does not wait.
+    /// A guard belongs to its thread. So in async code, do not keep a guard over an `await`: another task on that thread that asks for a
+    /// guard is refused, and does not wait.
     ///
-    /// Costs a flip at each end, if the state is another than before, and a lock and an allocation of the program's
-    /// allocator. Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
+    /// Costs a lock and an allocation of the program's allocator. At each end it also costs a flip, if the state differs from the old one.
+    /// Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
     ///
     /// # Errors
     /// [`Error::Reentrant`] if this thread has a guard of the key already. Otherwise as [`enable`](Self::enable) and
@@ -58,7 +58,7 @@ impl RawKey {
         }
         guards.push((key, me));
         drop(guards);
-        // If something is refused, this is dropped, and gives nothing back.
+        // If something is refused, this guard is dropped, and gives nothing back.
         let mut guard = KeyGuard { key: self, before: None };
         let mut lock = patch::locked(&[Request::new(self, 0)])?;
         let before = self.is_held();
@@ -69,10 +69,10 @@ impl RawKey {
 }
 
 impl KeyGuard {
-    /// Gives the state back, as the drop does, and returns the outcome.
+    /// Gives the old state back, as a drop does, and returns the outcome.
     ///
     /// # Errors
-    /// As [`RawKey::enable`]: then the key stays as it is. A drop cannot report that.
+    /// As [`RawKey::enable`]. On an error, the key stays as it is. A drop cannot report the error.
     pub fn restore(mut self) -> Result<Outcome, Error> {
         self.give_back()
     }

@@ -1,19 +1,19 @@
 //! One sort for everything that is sorted here: requests, site changes, the index.
 //!
-//! The standard library's sort is a copy of some six kilobytes for each type. This one knows places only, and asks for comparisons and
-//! swaps through a table of methods, so there is one copy. It sorts in place, without memory of its own, and is never slower than
-//! n log n:
+//! The standard library's sort is a copy of some six kilobytes for each type. This sort only knows numbers of places. It asks for
+//! comparisons and swaps through a table of methods, so there is one copy of it. It sorts in place, without memory of its own, and never
+//! takes more time than a multiple of n log n:
 //!
 //! ```text
 //!   sorted already    one pass: the usual case, because linkers put table entries in the order of addresses
-//!   else              quicksort by the middle place, the larger part by the loop, so that the stack stays small
-//!   after too many    heapsort of the part: the pivots are bad
+//!   else              quicksort, with the middle place as pivot; it recurses into the smaller part, so the stack stays small
+//!   after too many    heapsort of the part, because the pivots are bad
 //!   cuts
 //! ```
 
 use core::ops::Range;
 
-/// Something with places that can be compared and swapped. What is out of range is not touched.
+/// Something with places that can be compared and swapped. Places out of range are left alone.
 trait Places {
     fn less(&self, a: usize, b: usize) -> bool;
     fn swap(&mut self, a: usize, b: usize);
@@ -39,7 +39,7 @@ impl<T, F: Fn(&T, &T) -> bool> Places for Slice<'_, T, F> {
     }
 }
 
-/// Sorts `places`. Those that are equal come in any order.
+/// Sorts `places`. Equal entries come in any order.
 pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> bool) {
     let range = 0..places.len();
     sort(&mut Slice { places, less }, range);
@@ -49,7 +49,7 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 fn sort(places: &mut dyn Places, range: Range<usize>) {
     let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
     if disordered {
-        // Twice the depth of cuts in the middle.
+        // The limit is twice the depth that cuts in the middle would have.
         quicksort(places, range.start, range.end, 2 * range.len().ilog2());
     }
 }
@@ -61,7 +61,7 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
         }
         cuts -= 1;
         let cut = partition(places, start, end);
-        // The smaller part, which is at most half, by a call.
+        // Recurses into the smaller part, which is at most half. The loop goes on with the larger part.
         if cut - start < end - cut {
             quicksort(places, start, cut, cuts);
             start = cut + 1;
@@ -72,12 +72,12 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
     }
 }
 
-/// Puts the entry in the middle in its place: what is not greater before it, what is not less after it.
+/// Puts the entry in the middle at its final place: entries before it are not greater, and entries after it are not less.
 fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
     places.swap(start, start + (end - start) / 2);
     let (mut left, mut right) = (start, end);
     loop {
-        // Both stop at entries that are equal, so that many of them are cut in the middle, too.
+        // Both sides stop at equal entries, so that many equal entries are cut in the middle, too.
         left += 1;
         while left < end && places.less(left, start) {
             left += 1;
@@ -96,7 +96,8 @@ fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
 
 fn heapsort(places: &mut dyn Places, start: usize, end: usize) {
     let len = end - start;
-    // The first half of the turns builds a heap, from its last node with a child; the others take its greatest entry off.
+    // The first turns, half as many as there are entries, build a heap: they begin at the last node with a child. The other turns take the
+    // greatest entry off the heap.
     for turn in (0..len + len / 2).rev() {
         let (mut node, limit) = if turn >= len { (turn - len, len) } else { (0, turn) };
         if turn < len {
@@ -126,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Inputs that sorts are known to stumble over, of `len` entries.
+    /// Inputs of `len` entries that sorts are known to stumble over.
     fn inputs(len: u32) -> Vec<(&'static str, Vec<u32>)> {
         let shape = |of: fn(u32, u32) -> u32| (0..len).map(|at| of(at, len)).collect::<Vec<_>>();
         let mut random = 0x9e37_79b9_u32;
@@ -152,14 +153,14 @@ mod tests {
         ]
     }
 
-    /// An input that makes every cut by the middle place a bad one: values are given out while it is sorted, a pivot's as
-    /// small as can be.
+    /// An input that makes every cut at the middle place a bad one. Values are given out while the input is sorted: each pivot gets the
+    /// smallest value that is left.
     fn killer(len: u32) -> Vec<u32> {
         let (values, next) = (Cell::new(std::vec![u32::MAX; len as usize]), Cell::new(0));
         let mut places: Vec<u32> = (0..len).collect();
         sort_unstable_by(&mut places, |&a, &b| {
             let mut known = values.take();
-            // Two without a value: the second is the pivot, or as good as any other.
+            // If neither has a value, the second is the pivot, or as good as any other.
             for at in [b, a] {
                 if known[a as usize] == u32::MAX && known[b as usize] == u32::MAX {
                     known[at as usize] = next.replace(next.get() + 1);
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(stumbles(|places, less| sort_unstable_by(places, less)), None);
     }
 
-    /// One pass for what is sorted, which is what tables are.
+    /// Sorted input takes one pass. Tables are sorted.
     #[test]
     fn sorted_input_takes_one_pass() {
         let comparisons = Cell::new(0);
@@ -212,7 +213,8 @@ mod tests {
         assert_eq!(comparisons.get(), 999);
     }
 
-    /// The broken twins: a quicksort that never gives up takes too long, one that forgets its larger part does not sort.
+    /// The broken twins are found: a quicksort that never gives up takes too long, and a quicksort that forgets its larger part does not
+    /// sort.
     #[test]
     fn broken_twins_stumble() {
         let patient: Sort = |places, less| {

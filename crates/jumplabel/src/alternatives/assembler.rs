@@ -1,18 +1,17 @@
 //! The assembler of an alternative.
 //!
 //! ```text
-//!    .subsection 2 8804: how many   feature and length, place; of each arm   8805:
+//!    .subsection 2 8804: number of arms; for each arm: feature and length, place   8805:
 //!    .subsection 1 8840: new  8841: jmp 8803      for each feature, after the function
-//!  8802: old 8806: nops  8803:                    the site, as long as the longest of them, and 4 bytes at least
-//!    .subsection 1 8807: old  8808:               what it holds in a file, once more
+//!  8802: old 8806: nops  8803:                    the site: as long as the longest arm, and at least 4 bytes
+//!    .subsection 1 8807: old  8808:               a copy of the old instructions, as they are in the file
 //! ```
 //!
-//! If a site or one of its arms has more than seven bytes, only the first five bytes change: they become a jump to the
-//! arm.
+//! If a site or one of its arms has more than seven bytes, only the first five bytes of the site change: they become a jump to the arm.
 
-/// Instructions, or others in their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)` (Linux:
-/// `ALTERNATIVE`). The processor executes the first ones until [`alternatives::apply`](crate::alternatives::apply), and then, of the features
-/// that it has, those of the last one named.
+/// Instructions, and other instructions that take their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"),
+/// ...)` (Linux: `ALTERNATIVE`). The processor executes the old instructions until [`alternatives::apply`](crate::alternatives::apply).
+/// From then on, it executes the instructions of the last named feature that it has.
 ///
 /// ```
 /// use jumplabel::{alternative, alternatives};
@@ -39,11 +38,12 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The instructions of each must do what the others do, with the operands of the one `asm!`. They may jump inside of their own text and call
-/// and jump to symbols; they must not jump from one to the other. Costs as many bytes of code as the longest one, 4 at least, 16 bytes of table and 8 for
-/// each one in the code after the function. A feature has the name that rustc has for it, or Linux (`erms`, `fsrm`).
+/// All alternatives must do the same, with the operands of the one `asm!`. They may jump inside their own text, and call and jump to
+/// symbols. They must not jump from one alternative to another. Costs as many bytes of code as the longest alternative, at least 4, and 16
+/// bytes of table. Each alternative also costs 8 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`,
+/// `fsrm`).
 ///
-/// Elsewhere than on x86-64, and in the fallback, the old instructions.
+/// On other instruction sets than x86-64, and in the fallback, this is the old instructions.
 #[cfg(jumplabel_alternatives)]
 #[macro_export]
 macro_rules! alternative {
@@ -56,7 +56,7 @@ macro_rules! alternative {
     };
 }
 
-/// Instructions, or others in their place if the processor has a feature. Here, the old instructions.
+/// Instructions, and other instructions that take their place if the processor has a feature. In this build, always the old instructions.
 #[cfg(not(jumplabel_alternatives))]
 #[macro_export]
 macro_rules! alternative {
@@ -65,8 +65,9 @@ macro_rules! alternative {
     };
 }
 
-/// What an assembler file has once: the object's record and key, and the macros; and the beginning of the arms. The length of what is between two labels becomes a number by
-/// counting, because a symbol that has a difference of labels for its value is looked at too late.
+/// The part that an assembler file has once: the object's record and key, and the assembler's macros. Then the beginning of the list of
+/// arms. `jumplabel_longer` turns the length between two labels into a number by counting: a symbol whose value is a difference of labels
+/// gets its value too late.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]
@@ -87,7 +88,7 @@ macro_rules! __alternative_begin_asm {
     };
 }
 
-/// An arm: its instructions and the way back, its row.
+/// An arm: its instructions, the jump back, and its row.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]

@@ -7,7 +7,7 @@
 //!                                   90            nop
 //! ```
 //!
-//! [`alternative!`](crate::alternative) writes one.
+//! [`alternative!`](crate::alternative) writes an alternative.
 
 mod assembler;
 #[cfg(jumplabel_alternatives)]
@@ -16,18 +16,18 @@ mod objects;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts the instructions for the features that this processor has in their places, in all objects that are loaded: one transaction, all or
-/// nothing. Call it before the first thread starts: an alternative may be several instructions, and a thread may be between two of them. In
-/// objects where it was done already it only looks whether they are still there, so you may call it again after `dlopen`. An object for which it is not called
-/// keeps its old instructions, which are right everywhere.
+/// Puts in place the instructions for the features that this processor has, in all objects that are loaded: one transaction, all or
+/// nothing. Call it before the first thread starts: an alternative can be several instructions, and a thread could be between two of them.
+/// You can call it again after `dlopen`: in objects that were handled before, it only looks whether the instructions are still there. An
+/// object for which it is not called keeps its old instructions, which are right everywhere.
 ///
-/// Costs a flip, and some `cpuid`.
+/// Costs a flip, and some `cpuid` instructions.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if other threads run; [`Error::UnfitAlternative`]; and everything that a transaction can meet. On any error,
-/// nothing has changed.
+/// [`Error::MultiThreaded`] if other threads run; [`Error::UnfitAlternative`]; and every error of a transaction. On any error, nothing has
+/// changed.
 ///
-/// Not async-signal-safe. Fork: the child has what the parent had.
+/// Not async-signal-safe. After a fork, the child has the same instructions in place as its parent.
 pub fn apply() -> Result<Outcome, Error> {
     #[cfg(jumplabel_alternatives)]
     return objects::apply();
@@ -35,8 +35,8 @@ pub fn apply() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// Whether this processor has a feature, and the system keeps its registers: `has("avx2")`. False for a name that is not known, and where there
-/// are no alternatives. Async-signal-safe.
+/// Whether this processor has a feature: `has("avx2")`. If the feature has registers, the system must keep them, too. False for a name that
+/// is not known, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
     #[cfg(jumplabel_alternatives)]
@@ -48,7 +48,7 @@ pub fn has(feature: &str) -> bool {
     }
 }
 
-/// [`has`], by the number that an alternative's arm has in a table.
+/// [`has`] for a feature's number, as an alternative's arm has it in a table.
 #[doc(hidden)]
 #[must_use]
 pub fn has_number(feature: u32) -> bool {

@@ -6,10 +6,11 @@ use crate::patch::{self, Lock, Outcome};
 use crate::raw::alternatives::RawAlternatives;
 use crate::raw::count::Change;
 
-/// With one thread, which is here, and not between two instructions of an alternative.
+/// Applies all alternatives while there is one thread. That thread is here, and so not between two instructions of an
+/// alternative.
 pub(super) fn apply() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     lock.demand_one_thread()?;
-    // SAFETY: the macro emits a key for such entries.
+    // SAFETY: the macro emits a key for entries of alternatives.
     unsafe { patch::commit_all(Entry::is_alternative, |key| RawAlternatives::of(key), Change::Enable, &mut lock) }
 }

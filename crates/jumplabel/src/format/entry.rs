@@ -1,4 +1,4 @@
-//! An entry of a table, and the arms that it may lead to. What the bits of its meta word mean is in [`format`](super).
+//! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
 
 use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADS, OFFSET_SHIFT, OP, relative};
 
@@ -18,7 +18,7 @@ impl Entry {
         relative(&raw const self.code)
     }
 
-    /// Where the site jumps to.
+    /// The address that the site jumps to.
     #[must_use]
     pub fn target(&self) -> usize {
         relative(&raw const self.target)
@@ -31,8 +31,8 @@ impl Entry {
         if !self.is_indirect() {
             return word;
         }
-        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, filled by the loader before any
-        // code of the object runs; of damaged entries, the index says that their key is lost.
+        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, which the loader fills before any code of the object
+        // runs. If an entry is damaged, the index says that its key is lost.
         let slot = unsafe { (word as *const usize).read() };
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
@@ -40,11 +40,11 @@ impl Entry {
     /// The arms of a switch, an operation in place or an alternative.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
-        // SAFETY: an entry of that kind, whose arms the index found to be in the object's code, or that nobody can check.
+        // SAFETY: an entry of one of these kinds. The index has found its arms to be in the object's code, or nobody can check them.
         unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
     }
 
-    /// Whether the site shall begin as what falls through, and was built as a jump.
+    /// Whether the site was built as a jump, and must become an instruction that falls through before it is used.
     #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         self.meta & super::UNLINKED != 0
@@ -55,38 +55,38 @@ impl Entry {
         self.meta & INDIRECT != 0
     }
 
-    /// What the check yields if execution falls through.
+    /// The value of the check if execution falls through.
     #[must_use]
     pub fn arm(&self) -> bool {
         self.meta & ARM != 0
     }
 
-    /// Whether the site's jump leads to a stub that loads the count, so that the check is right whether the site was patched or not.
+    /// Whether the site's jump leads to a stub that loads the count. Then the check is right whether the site was patched or not.
     #[must_use]
     pub fn loads(&self) -> bool {
         self.meta & LOADS != 0
     }
 
-    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows which there are.
+    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows the kinds.
     #[must_use]
     pub fn kind(&self) -> u8 {
         (self.meta >> KIND_SHIFT & KIND_MASK) as u8
     }
 
-    /// Whether it is an alternative.
+    /// Whether this is the entry of an alternative.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     #[inline(never)]
     pub(crate) fn is_alternative(&self) -> bool {
         self.kind() == OP && self.changes().0 != 0
     }
 
-    /// Of an alternative: how many bytes of the site change, and whether it jumps to what is not there in a file. Of others, 0.
+    /// For an alternative: how many bytes of the site change, and whether its jump is missing in the file. For other entries, 0.
     pub(crate) fn changes(&self) -> (usize, bool) {
         let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The arm, the kind, and whether it loads: all that tells sites of a key apart, beside where they are.
+    /// The arm, the kind, and whether the site loads: everything besides the place that can differ among a key's sites.
     pub(crate) fn traits(&self) -> u32 {
         self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
     }
@@ -99,7 +99,7 @@ pub struct Arm {
     address: i32,
 }
 
-/// The mode of an arm that is none: it is the operation's name.
+/// A mode number that marks an arm as no arm: it is the operation's name.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const NAME: u32 = 0xff;
 
@@ -110,22 +110,22 @@ impl Arm {
         self.mode & 0xff
     }
 
-    /// Address of the code.
+    /// The address of the arm's code.
     #[must_use]
     pub fn address(&self) -> usize {
         relative(&raw const self.address)
     }
 
-    /// How many bytes its instruction has, which the site may hold; 0 for a place to jump to.
+    /// The length of the arm's instruction, if the site can hold it; 0 if the arm is a place to jump to.
     #[must_use]
     pub fn length(&self) -> usize {
         (self.mode >> 8) as usize
     }
 
-    /// The bytes.
+    /// The bytes of the arm's instruction.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: an arm of an entry that the index found to lead to code of its object, or that nobody can check.
+        // SAFETY: the index has found that the entry's arms lead to code of its object, or nobody can check them.
         unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
     }
 }

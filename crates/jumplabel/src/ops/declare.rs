@@ -1,19 +1,20 @@
-//! `ops!`, and what it makes: a static and a type for the table, a function or a static call for each operation.
+//! `ops!`, and what it makes: a static and a type for the table, and a function or a static call for each operation.
 //!
 //! ```text
 //!   ops!             the table
-//!   __ops!           one operation after the other, their names
+//!   __ops!           takes one operation after the other, and its name
 //!   __op!            the operands, their types and the result: of three kinds, `none`, `out R`, `inout a R`
-//!   __op_arms!       of each arm: the template for this instruction set, if it has one
-//!   __op_form!       in place, if the first arm has, and, where an instruction is a word, all others; a static call, if not
+//!   __op_arms!       for each arm: the template for this instruction set, if it has one
+//!   __op_form!       in place if the first arm has a template, and, where an instruction is a word, all other arms have one;
+//!                    otherwise a static call
 //! ```
 
-/// Declares a table of operations: its backends, of which the first is the native one, and what each of them does for each operation.
+/// Declares a table of operations: its backends, and what each backend does for each operation. The first backend is the native one.
 ///
-/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`) on the operation's arguments and, by `{ret}`, its
-/// result. Its `unsafe` is a promise: it does what the function beside it does, writes nothing but memory that the operation's contract
-/// gives it, the result and the flags, names no stack pointer, and ends. `docs/ops.md` has the rules for native instructions and for
-/// `else call`.
+/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`). It works on the operation's arguments; `{ret}` stands
+/// for the operation's result. Its `unsafe` is a promise: the template does the same as the function beside it. It writes nothing but the
+/// result, the flags, and memory that the operation's contract gives it. It does not name the stack pointer, and it ends. `docs/ops.md` has
+/// the rules for native instructions and for `else call`.
 ///
 /// ```
 /// jumplabel::ops! {
@@ -68,7 +69,7 @@ macro_rules! __ops_static {
 macro_rules! __ops {
     ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
-        // SAFETY: the requests of its operations.
+        // SAFETY: these are the requests of the table's operations.
         unsafe impl $crate::ops::Table for $table {
             const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {
                 $($hook: ::core::option::Option::Some($function),)* ..$crate::ops::Hooks::NONE
@@ -104,7 +105,7 @@ macro_rules! __ops {
     };
 }
 
-/// The operands.
+/// Takes the operands of an operation apart.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op {
@@ -141,7 +142,7 @@ macro_rules! __op {
     };
 }
 
-/// Of each arm: `in "template" [call]`, `nothing`, or `out`.
+/// Reduces each arm to `in "template" [call]`, `nothing`, or `out`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_arms {
@@ -170,7 +171,7 @@ macro_rules! __op_arms {
     };
 }
 
-/// There is a template for this instruction set.
+/// Used if the template is for this instruction set: keeps it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_here {
@@ -179,7 +180,7 @@ macro_rules! __op_here {
     };
 }
 
-/// It is for another one.
+/// Used if the template is for another instruction set: drops it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_elsewhere {
@@ -216,8 +217,7 @@ macro_rules! __op_call {
     };
 }
 
-/// The type of an operation: each backend has an arm, all arms are functions of one type; and the request for the
-/// function of an arm.
+/// The type of an operation. Each backend has an arm, and all arms are functions of one type. Also the request for the function of an arm.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operation {
@@ -231,7 +231,7 @@ macro_rules! __op_operation {
         );
         $($crate::__op_slow_way! { $op $arm $($arm_of)* })*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: of this operation's call, or none.
+        // SAFETY: the request is of this operation's call, or there is none.
         unsafe impl $crate::ops::Operation<$backends> for $op {
             fn request(__backend: $backends)
                 -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>

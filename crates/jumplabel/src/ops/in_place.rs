@@ -1,6 +1,6 @@
 //! Operations in place, for all instruction sets that have them: the function, its stubs, its operands.
 
-/// The function of an operation in place, and its type.
+/// The function of an operation in place, and the function's type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_in_place {
@@ -20,7 +20,7 @@ macro_rules! __op_in_place {
     };
 }
 
-/// Does not compile if a type is none of an operand.
+/// Does not compile if a type cannot be an operand.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_fits {
@@ -33,7 +33,7 @@ macro_rules! __op_fits {
     };
 }
 
-/// What an arm adds: a stub, and its row.
+/// Adds the stub and the row of one arm.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_emit {
@@ -74,7 +74,7 @@ macro_rules! __op_emit {
     };
 }
 
-/// The function, with its operands.
+/// The function of the operation, with its operands.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_function_in_place {
@@ -119,13 +119,13 @@ macro_rules! __op_function_in_place {
     };
 }
 
-/// The assembler. Operands of the user's have any name that begins in another way than those here.
+/// The assembler. An operand of the user's can have any name that does not begin like the names here.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_asm {
     ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] [$($named:tt)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
-        // SAFETY: what the templates do is for who wrote them to say; the stubs change nothing but the result.
+        // SAFETY: the author of the templates promises what the templates do. The stubs change nothing but the result.
         unsafe {
             ::core::arch::asm!(
                 $crate::__op_once_asm!(),
@@ -144,7 +144,7 @@ macro_rules! __op_asm {
     };
 }
 
-/// What refers to the object's record.
+/// The assembler that refers to the object's record.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

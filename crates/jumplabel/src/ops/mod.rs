@@ -67,7 +67,7 @@ impl<D> Keys for Ops<D> {
 /// The type that [`ops!`](crate::ops) makes for each table.
 ///
 /// # Safety
-/// `requests` are those of the table's calls.
+/// The requests are those of the table's calls.
 #[doc(hidden)]
 pub unsafe trait Table: Declared {
     const HOOKS: &'static [Hooks];
@@ -81,15 +81,15 @@ pub unsafe trait Table: Declared {
 /// One operation, as a type.
 ///
 /// # Safety
-/// The request is of the operation's call.
+/// The request is a request of the operation's call.
 #[doc(hidden)]
 pub unsafe trait Operation<B> {
-    /// `None` for one in place: the table's own request is for it.
+    /// `None` for an operation in place: the table's own request covers it.
     fn request(backend: B) -> Option<Result<Request<'static>, Error>>;
 }
 
-/// A type of an operand in place: one that a function takes in a general register, and of which it believes no bit that is not the value's.
-/// (Of 8 and 16 bits, the ABI of x86-64 leaves it open who extends them, and compilers differ.)
+/// A type that an operand in place can have. A function takes such a value in a general register, and assumes nothing about register bits
+/// outside the value. (8 and 16 bits do not qualify: the ABI of x86-64 leaves open who extends such values, and compilers differ.)
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of an operation in place",
@@ -105,7 +105,7 @@ operands! { i32 u32 i64 u64 isize usize }
 impl<T> Operand for *const T {}
 impl<T> Operand for *mut T {}
 
-/// Whether a template jumps to its arm's call.
+/// Whether a template jumps to the call of its arm.
 #[doc(hidden)]
 #[must_use]
 pub const fn names_call(template: &str) -> bool {
@@ -124,19 +124,19 @@ pub const fn names_call(template: &str) -> bool {
     false
 }
 
-/// The functions that a backend has beside its operations.
+/// The functions that a backend has in addition to its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
     pub init: Option<fn()>,
     /// Called by [`Ops::thread`] (Linux: `xen_init_lock_cpu`).
     pub thread_start: Option<fn()>,
-    /// Called when what that returned is dropped (Linux: `xen_uninit_lock_cpu`).
+    /// Called when the result of [`Ops::thread`] is dropped (Linux: `xen_uninit_lock_cpu`).
     pub thread_exit: Option<fn()>,
 }
 
 impl Hooks {
-    /// None.
+    /// No functions.
     pub const NONE: Hooks = Hooks { init: None, thread_start: None, thread_exit: None };
 }
 
@@ -155,15 +155,16 @@ impl<D: Table> Ops<D> {
     }
 
     /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If the backend is in force
-    /// already, looks at all objects, and changes those loaded since that have another one.
+    /// already, this looks at all objects, and switches those that were loaded later and have another backend.
     ///
-    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can do that; before the first
-    /// one starts, any can. While a change under running threads goes on, an operation is done by the old backend or by the new one, and a
-    /// thread may be in the old one's for as long as that takes: both must be able to deal with what the other one leaves.
+    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can make the change; before the
+    /// first other thread starts, any writer can. During a change while threads run, each operation is done by the old backend or by the
+    /// new one. A thread can stay in the old backend's operation as long as that operation takes. So each backend must be able to deal with
+    /// the state that the other one leaves.
     ///
     /// # Errors
-    /// [`Error::MultiThreaded`] if threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and everything
-    /// that a transaction can meet. On any error, nothing has changed, but that `init` ran.
+    /// [`Error::MultiThreaded`] if threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a
+    /// transaction. On any error, nothing has changed, except that `init` ran.
     pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
         if let Some(init) = Self::hooks(backend).init {
             init();
@@ -181,7 +182,7 @@ impl<D: Table> Ops<D> {
         self.set(Self::first())
     }
 
-    /// The backend. Stale at once, unless the caller keeps others from setting it.
+    /// The current backend. Stale at once, unless the caller keeps others from setting it.
     #[must_use]
     pub fn query(&self) -> D::Modes {
         self.mode.get()
@@ -190,19 +191,19 @@ impl<D: Table> Ops<D> {
     /// Forbids all further changes. Idempotent.
     ///
     /// # Errors
-    /// Where the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         self.mode.seal()
     }
 
-    /// Whether it was sealed.
+    /// Whether the table was sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.mode.is_sealed()
     }
 
-    /// Tells the backend that this thread begins; dropping the result tells it that the thread ends. Each thread that uses the
-    /// operations calls this first, and again after a change of the backend. Without hooks, this costs a load.
+    /// Tells the backend that this thread begins. A drop of the result tells the backend that the thread ends. Each thread that uses the
+    /// operations calls this before it uses them, and again after a change of the backend. Without hooks, this costs a load.
     pub fn thread(&self) -> Thread {
         let hooks = Self::hooks(self.query());
         if let Some(start) = hooks.thread_start {
@@ -226,12 +227,12 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
     }
 }
 
-/// A thread that a backend was told of; see [`Ops::thread`].
+/// A thread of which a backend was told; see [`Ops::thread`].
 #[derive(Debug)]
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {
     exit: Option<fn()>,
-    /// On no other thread.
+    /// Keeps this value on its own thread.
     own: PhantomData<*mut ()>,
 }
 

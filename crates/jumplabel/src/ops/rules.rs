@@ -1,7 +1,10 @@
 //! Uses of `ops!` that must not compile, and their messages.
 
-/// What does not compile: a name that is taken; a template without `unsafe` (or where unsafe code is forbidden), or for an instruction set
-/// that has none; an arm, or a template, that is there twice.
+/// The code that this makes does not compile in these cases:
+/// * an argument has a name that is taken;
+/// * a template has no `unsafe`, or unsafe code is forbidden;
+/// * a template is for an instruction set that has no templates;
+/// * an arm, or a template, is there twice.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_rules {
@@ -22,7 +25,7 @@ macro_rules! __op_rules {
     };
 }
 
-/// Made of the user's own tokens, so that the compiler asks the user's crate whether unsafe code may be there.
+/// The code is made of the user's own tokens, so that the compiler applies the user's crate's rules on unsafe code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_promise {
@@ -72,7 +75,7 @@ macro_rules! __op_arch {
     };
 }
 
-/// Does not compile if a template jumps to a call that its arm does not have: it would be another arm's.
+/// Does not compile if a template jumps to a call, and its arm has no call: the jump would go to another arm's call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_slow_way {

@@ -1,4 +1,4 @@
-//! UP mode in builds that patch no `lock` prefix: atomics are atomic, whatever is called here.
+//! UP mode in builds that patch no `lock` prefix: atomics are always atomic, whichever of these functions is called.
 
 use crate::error::Error;
 use crate::patch::Outcome;

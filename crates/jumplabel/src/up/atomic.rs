@@ -3,12 +3,13 @@
 use core::fmt;
 use core::sync::atomic::{self, Ordering};
 
-/// An instruction with a prefix on a number of the given size: `$text` has the place in `p` and a value in `v`.
+/// An instruction with a prefix, on a number of the given size. In `$text`, `p` is the place of the number, and `v` is a value.
 #[cfg(jumplabel_prefixes)]
 macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
-        // SAFETY: one instruction on a number that is this atomic's own. It orders all memory, as the strongest ordering wants: the
-        // compiler takes it to read and write any, and so does the processor, or there is no other.
+        // SAFETY: one instruction on a number that is this atomic's own. It orders all memory accesses, as the strongest ordering requires.
+        // The compiler assumes that it can read and write any memory. The processor orders memory if the prefix is `lock`. Without `lock`,
+        // there is no other thread.
         unsafe { core::arch::asm!($crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
     };
 }
@@ -17,7 +18,7 @@ macro_rules! locked {
 #[cfg(jumplabel_prefixes)]
 #[inline]
 fn barrier() {
-    // SAFETY: changes nothing.
+    // SAFETY: it changes nothing in memory.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!(crate::__lock_prefix_asm!(), "or dword ptr [rsp], 0", options(nostack));
@@ -26,31 +27,32 @@ fn barrier() {
     }
 }
 
-/// What all of them have. `$size`, `$letter`, `$class` and `$result` are what the assembler calls a number of this type, a register of that size, and
-/// the register that `cmpxchg` compares.
+/// The methods that all these atomics have. `$size`, `$letter`, `$class` and `$result` are names in the assembler: of a number of this
+/// type, of a register of that size, of the class of such registers, and of the register that `cmpxchg` compares.
 macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
         ///
-        /// Like the type of that name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up), whose
-        /// rules apply. Only for memory that this process does not share. All changes have the strongest ordering, whatever you ask for.
+        /// Like the type of that name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up), whose rules
+        /// apply. Only for memory that this process does not share. All changes have the strongest ordering, whichever ordering you ask
+        /// for.
         pub struct $Atomic(atomic::$Atomic);
 
         impl $Atomic {
-            /// With a value.
+            /// An atomic with this value.
             #[must_use]
             pub const fn new(value: $value) -> Self {
                 $Atomic(atomic::$Atomic::new(value))
             }
 
-            /// The value. One instruction, which never has a prefix.
+            /// The value. One instruction, which never has a `lock` prefix.
             #[must_use]
             #[inline]
             pub fn load(&self, order: Ordering) -> $value {
                 self.0.load(order)
             }
 
-            /// Stores a value. If the order is `SeqCst`, a barrier follows, which has a prefix.
+            /// Stores a value. If the order is `SeqCst`, a barrier follows, which has a `lock` prefix.
             #[inline]
             pub fn store(&self, value: $value, order: Ordering) {
                 #[cfg(jumplabel_prefixes)]
@@ -61,8 +63,8 @@ macro_rules! atomic {
                 self.0.store(value, order);
             }
 
-            /// Stores a value and returns the one before. A loop of [`compare_exchange`](Self::compare_exchange), because `xchg` locks by
-            /// itself.
+            /// Stores a value and returns the value before. This is a loop of [`compare_exchange`](Self::compare_exchange), because `xchg`
+            /// locks even without a prefix.
             #[inline]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 #[cfg(jumplabel_prefixes)]
@@ -71,10 +73,10 @@ macro_rules! atomic {
                 self.0.swap(value, order)
             }
 
-            /// Stores `new` if the value is `current`. Returns the value before: `Ok` if it was that.
+            /// Stores `new` if the value is `current`. Then it returns the value before as `Ok`.
             ///
             /// # Errors
-            /// The value, if it is another.
+            /// The value before, if it is not `current`.
             #[inline]
             pub fn compare_exchange(
                 &self,
@@ -93,7 +95,7 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// The value, for whoever has the only reference.
+            /// The value, for a caller that has the only reference.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
@@ -138,7 +140,7 @@ macro_rules! atomic {
     };
 }
 
-/// `cmpxchg`: returns the value before.
+/// Compares and exchanges with `cmpxchg`. Returns the value before.
 macro_rules! exchange_if {
     ($Atomic:ident: $number:ident, $value:ident, $class:ident, $size:literal, $letter:literal, $result:tt, $of:expr) => {
         #[cfg(jumplabel_prefixes)]
@@ -154,7 +156,7 @@ macro_rules! exchange_if {
     };
 }
 
-/// What numbers have besides.
+/// The methods that only numbers have.
 macro_rules! number {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $size:literal, $letter:literal, $result:tt) => {
         atomic! { $(#[$attr])* $Atomic: $value, reg, $size, $letter, $result }
@@ -203,7 +205,7 @@ macro_rules! number {
     };
     ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $doc:literal) => {
         #[doc = $doc]
-        /// One instruction, because it does not return the value before.
+        /// One instruction, because this does not return the value before.
         #[inline]
         pub fn $name(&self, value: $value, order: Ordering) {
             #[cfg(jumplabel_prefixes)]

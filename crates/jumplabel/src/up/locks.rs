@@ -1,4 +1,4 @@
-//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have some change together.
+//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have prefixes change together.
 
 use core::sync::atomic::Ordering;
 
@@ -23,12 +23,13 @@ pub(super) fn is_on() -> bool {
     Lock::take().is_ok_and(|lock| are_out(&lock))
 }
 
-/// Of whichever object: one that was loaded later may have an instance of the library of its own, which knows of nothing.
+/// Whether the prefixes of any object are out. It asks all objects, because an object that was loaded later may have its own instance of
+/// the library, which does not know that UP mode is on.
 fn are_out(lock: &Lock) -> bool {
     object::all(&lock.objects).any(|object| object.has(UP))
 }
 
-/// In one transaction: if it is refused, no object has changed.
+/// Puts all prefixes in, or takes them out, in one transaction: if it is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
     // SAFETY: the macro emits a key for entries of this kind.
     let outcome = unsafe { patch::commit_all(|entry| entry.kind() == PREFIX, |key| key, change, lock) }?;

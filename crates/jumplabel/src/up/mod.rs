@@ -7,10 +7,10 @@
 //!                                            ◄── leave() ──
 //! ```
 //!
-//! On many processors an atomic instruction costs several times as much as the same one without `lock`. It needs `lock` only if another
-//! processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all of them out: a program that starts with
-//! one thread calls it first. [`leave`] puts them in again, *before* the second thread exists. [`spawn`] does that. In a program that
-//! never calls `enter`, these types are atomics like any other.
+//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. The instruction needs
+//! `lock` only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all of them out: a
+//! program that starts with one thread calls it first. [`leave`] puts them in again; it must be called *before* the second thread exists.
+//! [`spawn`] calls `leave` before it starts the thread. In a program that never calls `enter`, these types are atomics like any other.
 //!
 //! ```
 //! use jumplabel::up::{self, AtomicUsize};
@@ -30,19 +30,19 @@
 //!
 //! # The rules
 //!
-//! * **No thread may start between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. This is what the
-//!   caller of `enter` promises: a library cannot, because `std::thread::spawn`, thread pools and other libraries know nothing of it. (In
-//!   C, `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork` that runs
-//!   beside its parent counts as a thread.
-//! * **Never in memory that another process shares**, and never in memory that the kernel or a device changes (a ring of io_uring, a
-//!   futex that the kernel updates): the other side runs at the same time, however few threads this process has. The types here cannot be
-//!   made from a pointer, because such memory is only reached by one.
-//! * Signal handlers need nothing: one instruction is not interrupted in the middle.
+//! * **No thread may start between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of
+//!   `enter` promises this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call
+//!   `leave`. (In C, `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork`
+//!   that runs beside its parent counts as a thread.
+//! * **Never use these types in memory that another process shares**, nor in memory that the kernel or a device changes (a ring of
+//!   io_uring, a futex that the kernel updates): the other side runs at the same time, however few threads this process has. Such memory is
+//!   only reached through a pointer, so the types here cannot be made from a pointer.
+//! * Signal handlers need no care: one instruction is not interrupted in the middle.
 //!
-//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, also if several copies of
+//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, even if several copies of
 //! this library are in the process.
 
-#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Of the object's record, once in an object.
+#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Labels of the record, once in an object.
 mod atomic;
 #[cfg_attr(not(jumplabel_prefixes), path = "always.rs")]
 mod locks;
@@ -52,50 +52,53 @@ mod prefix;
 pub use atomic::AtomicU64;
 pub use atomic::{AtomicBool, AtomicU32, AtomicUsize};
 #[cfg(jumplabel_prefixes)]
-#[doc(hidden)] // A check of what `lock_prefix!` emits.
+#[doc(hidden)] // For a check of the word that `lock_prefix!` emits.
 pub use prefix::META;
 
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts all `lock` prefixes in. When it returns, the atomics of this module work like those of the standard library. Call it while
-/// the process has one thread.
+/// Puts all `lock` prefixes in. When it returns, the atomics of this module work like those of the standard library. Call it while the
+/// process still has one thread.
 ///
-/// In UP mode it costs a flip; otherwise it only takes the library's lock and looks. Safe wherever a flip is.
+/// In UP mode it costs a flip; otherwise it only takes the library's lock and looks. Safe wherever a flip is safe.
 ///
 /// # Errors
-/// What a flip can meet: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
+/// The errors of a flip: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
 /// breakpoint on a prefix. Then nothing has changed: do not start a thread.
 pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
 
-/// Takes all `lock` prefixes out, also those of objects that were loaded since the last time. The caller must be the only thread.
+/// Takes all `lock` prefixes out, also the prefixes of objects that were loaded since the last call. The caller must be the only thread.
 ///
-/// Costs a flip. In a kernel: while one processor runs.
+/// Costs a flip. In a kernel, call it while only one processor runs.
 ///
 /// # Safety
-/// Until [`leave`] has returned `Ok`, no other thread runs code that changes numbers of this module or has a
-/// [`lock_prefix!`](crate::lock_prefix): threads are started by [`spawn`], or after `leave`, and no process shares this one's memory
-/// (`clone(CLONE_VM)`). No instruction behind a `lock_prefix!` works on memory that others change.
+/// Two things must hold until [`leave`] has returned `Ok`:
+/// * No other thread runs code that changes numbers of this module, or that has a [`lock_prefix!`](crate::lock_prefix). So each thread is
+///   started by [`spawn`], or after `leave`, and no process shares this process's memory (`clone(CLONE_VM)`).
+/// * No instruction after a `lock_prefix!` works on memory that others change.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if there is another thread, or the system does not tell (no `/proc`). A thread that was just joined may count
-/// for some microseconds. Otherwise as [`leave`]. On any error nothing has changed: atomics lock.
+/// [`Error::MultiThreaded`] if there is another thread, or if the system does not tell (no `/proc`). A thread that was just joined can
+/// still count for some microseconds. Otherwise as [`leave`]. On any error nothing has changed: atomics lock.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the prefixes are out. False if there are none, and inside a flip, where the lock cannot be taken. Safe wherever a flip is.
+/// Whether the prefixes are out. False if there are none. Also false inside a flip, where the lock cannot be taken. Safe wherever a flip is
+/// safe.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()
 }
 
-/// Calls [`leave`], and then starts a thread like [`std::thread::spawn`], but returns errors.
+/// Calls [`leave`], and then starts a thread like [`std::thread::spawn`], but returns errors instead of panicking.
 ///
 /// # Errors
-/// If the prefixes could not be put in, an [`Error`] inside; there is no thread then. Otherwise as [`std::thread::Builder::spawn`].
+/// If the prefixes could not be put in, the `io::Error` contains an [`Error`], and no thread was started. Otherwise as
+/// [`std::thread::Builder::spawn`].
 #[cfg(feature = "std")]
 pub fn spawn<F, T>(body: F) -> std::io::Result<std::thread::JoinHandle<T>>
 where

@@ -3,14 +3,14 @@
 //! ```text
 //!   code                                  __jump_table                        .data of the object
 //!   f0  48 0f c1 07   lock xadd [rdi], rax ◄── code, target │ key ─────────►  __jumplabel_up: one key in each object
-//!   3e                ds, if it is on
+//!   3e                ds, if UP mode is on
 //! ```
 //!
-//! Labels stand in macros of the assembler, or the compiler would take them for the user's.
+//! Labels stand in macros of the assembler. Otherwise the compiler would take them for the user's labels.
 //!
-//! The key is the object's own, so that no entry leads to another object. A transaction changes all such keys together.
+//! Each object has a key of its own for this, so that no entry leads to another object. A transaction changes all such keys together.
 
-/// What `lock_prefix!` emits as an entry's meta word.
+/// The meta word of the entries that `lock_prefix!` emits.
 #[cfg(jumplabel_prefixes)]
 pub const META: u32 = 24;
 #[cfg(jumplabel_prefixes)]
@@ -18,12 +18,13 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 
 /// A `lock` prefix for your own assembler: `asm!(lock_prefix!(), "inc dword ptr [{}]", in(reg) place)`. x86-64 and i686.
 ///
-/// The instruction in the next line is atomic for other processors, but in [UP mode](crate::up), whose rules it is under. It must be one
-/// that may have `lock` (`add`, `adc`, `and`, `btc`, `btr`, `bts`, `cmpxchg`, `cmpxchg8b`, `cmpxchg16b`, `dec`, `inc`, `neg`, `not`, `or`,
-/// `sbb`, `sub`, `xadd`, `xor`, with a destination in memory): any other faults, but not in UP mode. It has no segment prefix. `xchg` locks by
-/// itself. Without sites it is a plain `lock`.
+/// The prefix is for the instruction in the next line. That instruction is atomic for other processors, except in [UP mode](crate::up); the
+/// rules of UP mode apply to it. It must be an instruction that can have `lock` (`add`, `adc`, `and`, `btc`, `btr`, `bts`, `cmpxchg`,
+/// `cmpxchg8b`, `cmpxchg16b`, `dec`, `inc`, `neg`, `not`, `or`, `sbb`, `sub`, `xadd`, `xor`, with a destination in memory). Any other
+/// instruction faults, but not in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a
+/// prefix. Without sites, this is a plain `lock`.
 ///
-/// Costs a byte, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, the compiler has to be told that the text may have labels:
+/// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, tell the compiler that the text may have labels:
 /// `#[allow(named_asm_labels)]`.
 #[cfg(jumplabel_prefixes)]
 #[macro_export]
