@@ -1,20 +1,20 @@
-//! Cache maintenance: what must happen until a processor fetches as code what was stored as data.
+//! Cache maintenance: what must be done before a processor can fetch as code what was stored as data.
 //!
 //! ```text
 //!   store      the new instruction is in this processor's data cache
-//!   clean      ... and where instruction caches read from           for each site, then wait
+//!   clean      ... and in the memory that instruction caches read       for each site, then wait
 //!   invalidate no instruction cache holds the old one               for each site, then wait
 //!   serialise  this processor has not fetched the old one ahead
-//!   core sync  ... nor has any other (see `platform`)
+//!   core sync  ... nor has any other processor (see `platform`)
 //! ```
 //!
-//! The order is the same everywhere, so it is here. The arch file says which parts are needed, and with which instructions. If an
-//! instruction set needs any, its sites never lie across two lines of a cache: one act on the site's address is enough.
+//! The order is the same on all instruction sets, so it is here. The arch file says which parts an instruction set needs, and with which
+//! instructions. If it needs any, its sites never lie across two lines of a cache: one act on the site's address is enough.
 
-/// What a processor needs to fetch what was stored.
+/// The acts that a processor needs before it can fetch what was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// Nothing: fetches see stores.
+    /// No acts: fetches see stores.
     Coherent,
     /// The acts below.
     Acts {
@@ -23,24 +23,24 @@ pub enum Caches {
         /// Whether instruction caches must be invalidated.
         invalidate: bool,
     },
-    /// A system call: no program can reach the caches of other processors.
+    /// A system call, because no program can reach the caches of other processors.
     System,
 }
 
 /// One act of cache maintenance. An arch file carries it out; a test writes it down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Writes the line at an address back to where instruction caches read from.
+    /// Writes the line at an address back to the memory that instruction caches read.
     Clean(usize),
     /// Drops the line at an address from the instruction caches of all processors.
     Invalidate(usize),
-    /// Waits until the acts before have happened everywhere.
+    /// Waits until the earlier acts have happened everywhere.
     Complete,
     /// Drops what this processor has fetched ahead.
     Serialise,
 }
 
-/// Carries out, by `act`, what `caches` need after stores at `sites`.
+/// Carries out, through `act`, the acts that `caches` need after stores at `sites`.
 pub fn maintain(sites: impl Iterator<Item = usize> + Clone, caches: Caches, mut act: impl FnMut(Act)) {
     let Caches::Acts { clean, invalidate } = caches else { return };
     if clean {
@@ -66,7 +66,7 @@ mod tests {
         acts
     }
 
-    /// Each part that is needed, in the order of the manuals (Arm ARM B2.4.4; Power ISA book II, 1.8).
+    /// Each part that is needed happens, in the order of the manuals (Arm ARM B2.4.4; Power ISA book II, 1.8).
     #[test]
     fn sequence() {
         use Act::{Clean, Complete, Invalidate, Serialise};

@@ -1,4 +1,4 @@
-//! Features of x86-64 processors, by the names that rustc has for them, or Linux.
+//! Features of x86-64 processors. Their names are rustc's, or Linux's.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ const ECX: usize = 0;
 const EDX: usize = 1;
 const EBX: usize = 2;
 
-/// Writes the table, and the macro that makes the number of a name, for the text of an assembler.
+/// Writes the table of features, and a macro that turns a name into its number in an assembler text.
 macro_rules! features {
     ($($number:literal $name:ident: $leaf:literal $register:ident $bit:literal $keeps:literal,)*) => {
         /// The number of a feature, as an alternative's arm has it.
@@ -23,7 +23,8 @@ macro_rules! features {
     };
 }
 
-/// A feature: where `cpuid` has it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that tell that the system keeps its registers.
+/// A feature: the place where `cpuid` reports it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that are set if the system keeps the
+/// feature's registers.
 struct Feature {
     number: u32,
     name: &'static str,
@@ -33,7 +34,7 @@ struct Feature {
     keeps: u32,
 }
 
-// Number, name, leaf, register, bit, bits of XCR0. A number stays what it is: several versions of the library may be in a process.
+// Number, name, leaf, register, bit, bits of XCR0. A number never changes, because several versions of the library can be in a process.
 features! {
     1 sse3: 0x1 ECX 0 0x0,
     2 pclmulqdq: 0x1 ECX 1 0x0,
@@ -76,10 +77,11 @@ features! {
     39 rdtscp: 0x80000001 EDX 27 0x0,
 }
 
-/// What the processor has: bit 0 once it was asked, and a bit for each feature.
+/// The features of this processor: a bit for each. Bit 0 is set once the processor was asked.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the processor has a feature by its number. 0 is what all have; none has one that is not known here.
+/// Whether the processor has the feature with this number. Every processor has feature 0. None has a feature whose number is not known
+/// here.
 pub(crate) fn is_present(number: u32) -> bool {
     let mut present = PRESENT.load(Ordering::Relaxed);
     if present == 0 {
@@ -116,7 +118,7 @@ fn word(leaf: u32, register: usize) -> u32 {
     [found.ecx, found.edx, found.ebx][register]
 }
 
-/// Which registers the system keeps for each thread: XCR0, or nothing beyond SSE.
+/// The registers that the system keeps for each thread: XCR0, or 0 if it keeps nothing beyond SSE.
 #[allow(unused_unsafe)]
 fn state() -> u32 {
     const OSXSAVE: u32 = 27;
@@ -124,7 +126,7 @@ fn state() -> u32 {
         return 0;
     }
     let low: u32;
-    // SAFETY: allowed where OSXSAVE is set.
+    // SAFETY: the instruction is allowed because OSXSAVE is set.
     unsafe { core::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") _, options(nomem, nostack)) };
     low
 }
@@ -136,7 +138,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// What the standard library says, of those that it knows by the same name.
+    /// For each name that the standard library knows, too, it says the same.
     #[test]
     fn as_std_says() {
         macro_rules! same {

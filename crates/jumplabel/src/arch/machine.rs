@@ -2,9 +2,9 @@
 
 use super::{Act, Caches};
 
-/// What a processor needs after stores to code.
+/// The acts that a processor needs after stores to code.
 pub trait Machine {
-    /// Which acts it needs.
+    /// Which acts the processor needs.
     fn caches() -> Caches;
 
     /// Carries out one act.

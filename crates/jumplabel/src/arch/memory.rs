@@ -1,15 +1,15 @@
-//! Text as memory: stores that the compiler does not see, reads, and hints to the caches.
+//! Text as memory: stores that the compiler does not see, reads, and hints for the caches.
 
 use jumplabel_format::Code;
 
-/// Stores `bytes` at `address`: by one store, if they are `single_store`, a word.
+/// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, this is one store of a word.
 ///
 /// # Safety
-/// The bytes are writable, and a word is aligned, or, on x86, in eight aligned bytes.
+/// The bytes are writable. A word is aligned; on x86, it is enough that it lies in eight aligned bytes.
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     if let (true, &[a, b, c, d]) = (single_store, bytes) {
-        // SAFETY: the caller says that the word is writable, and aligned, or, on x86, in eight aligned bytes.
+        // SAFETY: the caller says that the word is writable. It is aligned; on x86, it lies in eight aligned bytes.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }
     // Most writes are of one byte.
@@ -23,13 +23,13 @@ pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     }
 }
 
-/// Writes to the aligned word at `address` what is there, at one instant. If a debugger writes at the same time, that is not lost.
+/// Reads the aligned word at `address` and writes it back, at one instant. So if a debugger writes at the same time, its write is not lost.
 ///
 /// # Safety
 /// The word is writable.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 pub(crate) unsafe fn touch_word(address: usize) {
-    // SAFETY: the caller passes an aligned word that is writable. In assembler for the reason that `store_word` has.
+    // SAFETY: the caller passes an aligned word that is writable. This is in assembler for the reason that `store_word` gives.
     unsafe {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
@@ -50,10 +50,11 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// How many sites ahead to ask for their lines of cache. The processors that execute the sites have the lines, so each is a miss.
+/// How many sites ahead a loop asks for lines of cache. The processors that execute the sites have these lines, so each access would be a
+/// miss.
 pub(crate) const AHEAD: usize = 16;
 
-/// Asks for the line at `address`, to be read. A hint: it changes nothing and is never refused.
+/// Asks for the line at `address`, to read it. A hint: it changes nothing and is never refused.
 #[inline]
 pub(crate) fn prefetch_to_read(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -70,8 +71,8 @@ pub(crate) fn prefetch_to_read(address: usize) {
     let _ = address;
 }
 
-/// Asks for the line at `address`, to write to it: other processors give it up. Do not ask for a line like this if you only read it: the
-/// others would take it back before it is written.
+/// Asks for the line at `address`, to write to it: other processors give the line up. Do not use this for a line that you only read now and
+/// write later: the other processors would take it back before you write.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 #[inline]
 pub(crate) fn prefetch_to_write(address: usize) {
@@ -89,10 +90,11 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. On x86 by assembler, because it need not be aligned; and on the instruction sets on which ThreadSanitizer is most
-/// used. The sanitizer writes down each store that the compiler knows of; if it did that for code, the process would die.
+/// Stores a word. On x86 it is done in assembler, because the word need not be aligned. It is also done in assembler on the instruction
+/// sets on which ThreadSanitizer is most used: the sanitizer records each store that the compiler knows of, and the process would die if it
+/// did that for a store to code.
 unsafe fn store_word(address: usize, word: u32) {
-    // SAFETY: `store` passes a word that is writable, and aligned, or, on x86, in eight aligned bytes.
+    // SAFETY: `store` passes a word that is writable. It is aligned; on x86, it lies in eight aligned bytes.
     unsafe {
         #[cfg(all(target_arch = "aarch64", not(miri)))]
         core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
@@ -114,10 +116,11 @@ unsafe fn store_byte(address: usize, byte: u8) {
     }
 }
 
-/// What the site of `bytes` bytes at `address` holds.
+/// The bytes that the site of length `bytes` at `address` holds.
 ///
 /// # Safety
-/// `bytes` is 1, or 4 to 7, or, where sites of two bytes are known, 2. That many bytes of text are mapped there; if `bytes` is 1, four are.
+/// `bytes` is 1, or 4 to 7; or 2, where sites of two bytes are known. That many bytes of text are mapped at `address`; if `bytes` is 1,
+/// four bytes are mapped.
 #[inline]
 pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
     #[cfg(jumplabel_short_engine)]
@@ -126,8 +129,8 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
         let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
         return Code::of_parts(kind, 2, u64::from(two));
     }
-    // Not by `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
-    // writes meanwhile, this reads a part of that at worst, which is then foreign.
+    // This does not use `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
+    // writes meanwhile, this reads at worst a part of the debugger's bytes. The result then counts as foreign bytes.
     // SAFETY: the caller says that at least four bytes of text are mapped there.
     let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
     let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });

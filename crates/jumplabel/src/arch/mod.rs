@@ -1,19 +1,19 @@
-//! The instruction set that this is compiled for: what its processors need after stores to code, and the assembler that macros emit. What
-//! sites hold, on all instruction sets, is in the crate jumplabel-format.
+//! The instruction set that this crate is compiled for: what its processors need after stores to code, and the assembler that macros emit.
+//! The crate jumplabel-format knows what sites hold, on all instruction sets.
 //!
 //! ```text
 //!   asm        by instruction set: cache instructions, assembler macros
 //!   machine    the contract of a processor: what it needs after stores to code
-//!   caches     such acts, in their order
+//!   caches     these acts, in their order
 //!   memory     stores to code, and reads of it
-//!   features   what the processor has, by names
-//!   no_sites   what stands for an instruction set in a build without sites
+//!   features   the features of the processor, by name
+//!   no_sites   stands for an instruction set in a build without sites
 //! ```
 //!
-//! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name it in build.rs; docs/porting.md says what each
-//! must guarantee. tests/contract.rs checks that the macros are complete.
+//! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name the instruction set in build.rs;
+//! docs/porting.md says what encoder and file must guarantee. tests/contract.rs checks that the macros are complete.
 //!
-//! No system calls, no policy.
+//! Nothing here makes system calls or decides what to do.
 
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 pub(crate) mod asm;
@@ -29,7 +29,7 @@ mod no_sites;
 #[doc(hidden)]
 pub use asm::x86::thunk::__op_thunk;
 pub use caches::{Act, Caches, maintain};
-#[allow(unused_imports)] // Some for some instruction sets.
+#[allow(unused_imports)] // Some are for some instruction sets only.
 pub(crate) use jumplabel_format::{
     Alternative, Arch, Branch, CodeChange, Demand, Fault, Kind, Leads, Op, Sites, StepBytes, Target, Template,
 };
@@ -40,30 +40,30 @@ pub(crate) use memory::{AHEAD, prefetch_to_read, read_code};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
 
-// The instruction set that this is compiled for.
+// The instruction set that this crate is compiled for.
 #[cfg(not(jumplabel_sites))]
 pub use no_sites::Fallback as Native;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "aarch64"))]
 pub type Native = jumplabel_format::arch::aarch64::Aarch64;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "arm"))]
 pub type Native = jumplabel_format::arch::arm::Arm;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "loongarch64"))]
 pub type Native = jumplabel_format::arch::loongarch64::Loongarch64;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "powerpc64"))]
 pub type Native = jumplabel_format::arch::powerpc64::Powerpc64;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "riscv64"))]
 pub type Native = jumplabel_format::arch::riscv64::Riscv64;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "s390x"))]
 pub type Native = jumplabel_format::arch::s390x::S390x;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "x86"))]
 pub type Native = jumplabel_format::arch::x86::X86<32>;
-/// The instruction set that this is compiled for.
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub type Native = jumplabel_format::arch::x86::X86<64>;

@@ -1,5 +1,5 @@
-//! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without a file). The table is
-//! empty, so nobody ever asks this to encode anything.
+//! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). The table is
+//! empty, so nobody ever asks this type to encode anything.
 
 use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
 
@@ -13,7 +13,7 @@ impl Arch for Fallback {
     const SIZE: usize = 0;
     const SINGLE_STORE: bool = false;
 
-    /// Never in reach.
+    /// No target is ever in reach.
     fn displacement(_address: u64, _target: u64) -> Option<i32> {
         None
     }

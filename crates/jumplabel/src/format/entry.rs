@@ -80,7 +80,8 @@ impl Entry {
         self.kind() == OP && self.changes().0 != 0
     }
 
-    /// For an alternative: how many bytes of the site change, and whether its jump is missing in the file. For other entries, 0.
+    /// For an alternative: how many bytes of the site change, and whether the site jumps to its new arms instead of holding their
+    /// instructions. For other entries, 0.
     pub(crate) fn changes(&self) -> (usize, bool) {
         let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
         ((word & 7) as usize, word & 8 != 0)

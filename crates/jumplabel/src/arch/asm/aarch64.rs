@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// What this processor says of its caches (`CTR_EL0.IDC`, bit 28, and `.DIC`, bit 29).
+    /// The acts that this processor's caches need, as the processor reports them (`CTR_EL0.IDC`, bit 28, and `.DIC`, bit 29).
     fn caches() -> Caches {
         let ctr: u64;
         // SAFETY: reads a register that Linux lets programs read.
@@ -14,7 +14,7 @@ impl Machine for Native {
 
     /// Carries out one act of cache maintenance (Arm ARM B2.4.4).
     unsafe fn act(act: Act) {
-        // SAFETY: the caller passes sites, mapped and readable. Only caches and what was fetched ahead change.
+        // SAFETY: the caller passes sites, mapped and readable. This only changes caches, and drops instructions that were fetched ahead.
         unsafe {
             match act {
                 Act::Clean(site) => core::arch::asm!("dc cvau, {}", in(reg) site, options(nostack, preserves_flags)),
@@ -28,10 +28,10 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its register: nothing lies below the stack pointer. Its `.inst` is cbnz, or, where falling through means on,
-/// cbz, of w16, over two instructions.
+/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer. Its `.inst` is a
+/// cbnz of w16 over two instructions; where falling through means on, it is a cbz.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -51,8 +51,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. `hint #34` is `bti c`: if the
-/// processor checks branch targets, the loader's call must find one.
+/// The body of a constructor without arguments: calls `$function` with the object's record. `hint #34` is `bti c`: if the processor checks
+/// branch targets, the loader's call must land on one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -68,7 +68,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline. `hint #34` is `bti c`, on which a branch through x16 may land.
+/// A static call's trampoline. `hint #34` is `bti c`: a branch through x16 can land there.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -77,7 +77,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes w0, and no flags. The link register changes, and a linker's veneer may write x16 and x17.
+/// Calls `$function`, which writes w0, and no flags. The call changes the link register, and a linker's veneer can write x16 and x17.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -4,23 +4,24 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// No program may do it: there is the system call `cacheflush`.
+    /// No program may maintain caches itself. There is the system call `cacheflush`.
     fn caches() -> Caches {
         Caches::System
     }
 
-    /// Carries out one act of cache maintenance: what a program may.
+    /// Carries out one act of cache maintenance, if a program may do it.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
-            // SAFETY: nothing changes but what was fetched ahead.
+            // SAFETY: this only drops instructions that were fetched ahead.
             unsafe { core::arch::asm!("isb", options(nostack, preserves_flags)) };
         }
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its registers and the flags: nothing lies below the stack pointer.
+/// The stub saves its registers and the flags in the stack. It needs to step over nothing, because nothing lies below
+/// the stack pointer.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -41,7 +42,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -66,7 +67,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes r0, and no flags. The link register changes, and a linker's veneer may write r12.
+/// Calls `$function`, which writes r0, and no flags. The call changes the link register, and a linker's veneer can
+/// write r12.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -1,16 +1,16 @@
-//! The assembler of a static call's trampoline, for all instruction sets. The instructions are the arch file's:
-//! `__trampoline!`. They name the default `.L{key}.default`, which the function `__define` equates with the function that a pointer
-//! to the default leads to.
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. They jump
+//! to the default by the name `.L{key}.default`. The function `__define` makes this name equal to the function that a pointer to the
+//! default leads to.
 //!
 //! ```text
 //!   in naked_asm!   sym f    f itself. If f is #[track_caller], f takes one more argument than its type says.
-//!   in asm!         sym f    what `f as fn(..)` leads to: f, or the compiler's shim that hands on that argument
+//!   in asm!         sym f    the function that `f as fn(..)` leads to: f, or the compiler's shim that adds that argument
 //! ```
 //!
-//! The compiler puts an `inline(always)` function into the object that mentions it, so that both texts meet in one file. If they
-//! did not, the linker would miss a symbol. Nobody calls `__define`, and the linker drops it.
+//! The compiler puts an `inline(always)` function into the object that mentions it. So both texts are in one file; otherwise the linker
+//! would miss a symbol. Nobody calls `__define`, and the linker drops it.
 
-/// The trampoline `$function` of `$call`, with its table entry, and `$record` of its declaration.
+/// The trampoline `$function` of `$call`, with its table entry, and with `$record`, the record of the call's declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_asm {
@@ -20,7 +20,7 @@ macro_rules! __trampoline_asm {
             #[inline(always)]
             fn __define() {
                 #[allow(clippy::undocumented_unsafe_blocks)]
-                // SAFETY: one directive, and no instruction.
+                // SAFETY: this is one directive, and no instruction.
                 unsafe {
                     ::core::arch::asm!(
                         ".set .L{key}.default, {default}",
@@ -55,7 +55,7 @@ macro_rules! __trampoline_asm {
     };
 }
 
-/// Where the site of a trampoline leads at first: to the default, as its jump names that. On riscv64, to a stub after it.
+/// The target of a trampoline's site at first: the default, by the name that the jump uses. On riscv64, it is a stub after the site.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(not(any(target_arch = "x86_64", target_arch = "riscv64")))]

@@ -1,20 +1,20 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
 //! [`arch::loongarch64`](crate::arch::loongarch64).
 //!
-//! `IBAR` is for one processor, and Linux (7.2) has no membarrier that makes the others execute it. They see a flip soon; if the program
-//! opts in to core sync by signal, at once.
+//! `IBAR` works for one processor only, and Linux (7.2) has no membarrier that makes the other processors execute it. Other processors see
+//! a flip soon. They see it at once if the program opts in to core sync by signal.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// Caches are coherent; what was fetched ahead is not.
+    /// Caches are coherent, but instructions that were fetched ahead are not.
     fn caches() -> Caches {
         Caches::Acts { clean: false, invalidate: false }
     }
 
-    /// Carries out one act of cache maintenance: what there is an instruction for.
+    /// Carries out one act of cache maintenance, if there is an instruction for the act.
     unsafe fn act(act: Act) {
-        // SAFETY: nothing changes but what was fetched ahead.
+        // SAFETY: this only drops instructions that were fetched ahead.
         unsafe {
             match act {
                 Act::Clean(_) | Act::Invalidate(_) => {}
@@ -25,9 +25,9 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its register: nothing lies below the stack pointer.
+/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -48,8 +48,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. The call reaches as far
-/// as rustc's own calls do.
+/// The body of a constructor without arguments: calls `$function` with the object's record. The call reaches as far as rustc's own calls.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -67,8 +66,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes a0; the return address changes. Two instructions reach as far as rustc's own calls do; a
-/// linker that relaxes makes one of them, `bl`.
+/// Calls `$function`, which writes a0; the call changes the return address register. The call is two instructions, and reaches as far as
+/// rustc's own calls. A linker that relaxes turns them into one, `bl`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -1,5 +1,5 @@
-//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and
-//! `naked_key!` are made of.
+//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
+//! use.
 //!
 //! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs looks):
 //!
@@ -15,10 +15,16 @@
 //! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is after the site |
 //! | `__naked_call` | the check of a naked key: calls that function |
 //!
-//! What is the same for all of them is in files beside them: a site and its table entry in `site` (built as plain jumps: `x86/short.rs`), the object's record in `object`, the
-//! table entry of a naked key's function in `naked`, the byte in front of a site in `x86/site_prefix.rs`, the function of the self-test in `self_test`. What is the same for
-//! several is there, too. `word` has the first three macros for instruction sets with a `nop` and a `b` of one word; `naked` has
-//! `__naked_asm` for those whose manual lets only a site change.
+//! Code that is the same for all instruction sets is in files beside them:
+//! * a site and its table entry in `site` (for sites that are built as plain jumps, `x86/short.rs`),
+//! * the object's record in `object`,
+//! * the table entry of a naked key's function in `naked`,
+//! * the byte in front of a site in `x86/site_prefix.rs`,
+//! * the function of the self-test in `self_test`.
+//!
+//! Code that is the same for several instruction sets is there, too. `word` has the first three macros for instruction sets with a `nop`
+//! and a `b` of one word. `naked` has `__naked_asm` for instruction sets whose manual lets a program change nothing but a site's
+//! instructions.
 
 mod call;
 mod naked;

@@ -1,11 +1,11 @@
-//! The assembler of a naked key's function and of its check, for all instruction sets. The instructions are the arch file's:
+//! The assembler of a naked key's function and of its check, for all instruction sets. The instructions are in the arch file:
 //! `__naked_asm!`, `__naked_call!`.
 
 /// A naked key's function, `$function`, with its table entry.
 ///
-/// Its section has a relocation that does nothing but name the key: a linker that folds identical functions (`--icf`) must not
-/// take two keys' functions for one. It ends on a multiple of 8 bytes, and so begins on one if it has a section of its own:
-/// what is written does not cross a line of cache.
+/// The function's section has a relocation that only names the key. Without it, a linker that folds identical functions (`--icf`) would
+/// take two keys' functions for one. The function ends on a multiple of 8 bytes, and so begins on one if it has a section of its own. So
+/// the bytes that a flip writes never cross a line of cache.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function_asm {
@@ -35,8 +35,8 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// The function as a site like any other, with a return after it and a return where it jumps to: label 2, label 3. For all
-/// instruction sets that have no other.
+/// A function whose site is a site like any other. A return is after the site (label 2), and another return is where the site jumps to
+/// (label 3). For all instruction sets without a function of their own.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
@@ -57,15 +57,15 @@ macro_rules! __naked_asm {
     };
 }
 
-/// The check: `$call` of `$function`, which writes all bits of `$type` in `$result`, and each `$written`. `$option` is what
-/// the arch file says of it.
+/// The check: `$call` is a call of `$function`. The call writes all bits of a `$type` to `$result`, and writes each `$written`. The arch
+/// file gives `$option`, the options of the inline assembly.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_check {
     ($function:path, $call:expr, ($($option:tt)*), $result:tt $type:ty $(, $($written:tt)+)?) => {{
         let value: $type;
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the function above, which writes nothing else.
+        // SAFETY: this calls the function above, which writes nothing else.
         unsafe {
             ::core::arch::asm!(
                 $call,
@@ -79,7 +79,7 @@ macro_rules! __naked_check {
     }};
 }
 
-/// What a check calls.
+/// The operand that a check calls.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -89,8 +89,8 @@ macro_rules! __naked_callee_asm {
     };
 }
 
-/// What a check calls that may be in another object: through the GOT, because what a lazily bound function goes through
-/// writes more registers.
+/// The operand that a check calls, if the function may be in another object. The call goes through the GOT. A lazily bound function would
+/// be called through code that writes more registers.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -1,7 +1,7 @@
-//! The assembler of an object's record, its constructor and destructor, for all instruction sets. What a constructor does
-//! is the arch file's: `__constructor_asm!`.
+//! The assembler of an object's record, its constructor and its destructor, for all instruction sets. The body of a constructor is in the
+//! arch file: `__constructor_asm!`.
 
-/// The object's record, its constructor and destructor: one of each in an object, whatever the number of files.
+/// The object's record, constructor and destructor. An object has one of each, however many files it is made of.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_asm {
@@ -80,7 +80,7 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// A platform that never asks.
+/// Without Linux, the platform never looks for the note.
 #[cfg(not(jumplabel_linux))]
 #[doc(hidden)]
 #[macro_export]
@@ -90,8 +90,8 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// What keys and sites need of an object's record: that there is one. The library has it, in a file that the linker takes from
-/// the archive because of this.
+/// Demands the object's record for keys and sites. The library has the record in a file of its archive, and the linker takes this file
+/// because of the demand.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -101,7 +101,7 @@ macro_rules! __once_asm {
     };
 }
 
-/// The record itself: the library may be in another object.
+/// The record itself, because the library may be in another object.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -111,8 +111,8 @@ macro_rules! __once_asm {
     };
 }
 
-/// A key that an object has once, for patch points which are changed together: in an assembler file, too, however often this is there. In
-/// a macro, or the compiler would take the label for the user's.
+/// A key that an object has once, for patch points that are changed together. Even an assembler file has it only once, however often this
+/// macro is there. The label is in a macro of the assembler, or the compiler would take it for the user's label.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]
@@ -166,7 +166,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Each object calls the instance of this library that is linked into it, whatever other objects export.
+/// Each object calls the instance of this library that is linked into it, whatever symbols other objects export.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -176,7 +176,7 @@ macro_rules! __runtime_asm {
     };
 }
 
-/// The instance of this library may be in a Rust `dylib`.
+/// Here the instance of this library may be in another object, a Rust `dylib`.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -4,14 +4,14 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// The sequence that is right on all of them.
+    /// The sequence that is right on all POWER processors.
     fn caches() -> Caches {
         Caches::Acts { clean: true, invalidate: true }
     }
 
     /// Carries out one act of cache maintenance (Power ISA book II, 1.8).
     unsafe fn act(act: Act) {
-        // SAFETY: the caller passes sites, mapped and readable. Only caches and what was fetched ahead change.
+        // SAFETY: the caller passes sites, mapped and readable. This only changes caches, and drops instructions that were fetched ahead.
         unsafe {
             match act {
                 Act::Clean(site) => core::arch::asm!("dcbst 0, {}", in(reg) site, options(nostack, preserves_flags)),
@@ -25,10 +25,10 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its registers, the condition and the link register, from which it has its own address (r2 need not be this
-/// function's), behind the 288 bytes below the stack pointer that a leaf may use.
+/// The stub saves its registers, the condition and the link register. It saves them below the 288 bytes under the stack pointer that a leaf
+/// may use. It gets its own address from the link register, because r2 need not be this function's TOC.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -51,8 +51,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record. The caller has
-/// put its address into r12, from which the TOC follows.
+/// The body of a constructor without arguments: calls `$function` with the object's record. The caller has put the constructor's address
+/// into r12, and the TOC's address is computed from r12.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -84,7 +84,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// Calls `$function`, which writes r3; the link register changes, and a linker's stub may write r11, r12 and ctr.
+/// Calls `$function`, which writes r3. The call changes the link register, and a linker's stub can write r11, r12 and ctr.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -4,23 +4,23 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// `fence.i` is for one processor; for all there is `riscv_flush_icache`.
+    /// `fence.i` works for one processor only. For all processors there is `riscv_flush_icache`.
     fn caches() -> Caches {
         Caches::System
     }
 
-    /// Carries out one act of cache maintenance: what there is an instruction for.
+    /// Carries out one act of cache maintenance, if there is an instruction for the act.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
-            // SAFETY: nothing changes but what was fetched ahead.
+            // SAFETY: this only drops instructions that were fetched ahead.
             unsafe { core::arch::asm!("fence.i", options(nostack, preserves_flags)) };
         }
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register.
 ///
-/// The stub saves its register: nothing lies below the stack pointer.
+/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -33,8 +33,8 @@ macro_rules! __site_options {
     };
 }
 
-/// A pristine site after `$label`. Aligned before compressed instructions are forbidden, or the linker would not know that
-/// it has to keep the alignment when it deletes code before it.
+/// A pristine site after `$label`. The alignment stands before the line that forbids compressed instructions. Otherwise the linker would
+/// not know that it must keep the alignment when it deletes earlier code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
@@ -61,7 +61,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -70,7 +70,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. It jumps nowhere. Not compressed, so that the site is one word; it
+/// The function of a naked key: its site, after label 2. The site jumps nowhere. It is not compressed, so that it is one word. The function
 /// returns through t0, so that its caller's own return address stays where it is.
 #[doc(hidden)]
 #[macro_export]
@@ -84,7 +84,7 @@ macro_rules! __naked_asm {
     };
 }
 
-/// A static call's trampoline. The site does not reach far, so that it leads to a stub at first.
+/// A static call's trampoline. The site's jump does not reach far, so at first it leads to a stub.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -106,7 +106,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes a0; t0 is what it returns by.
+/// Calls `$function`, which writes a0. The call writes t0, through which the function returns.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -9,18 +9,19 @@ impl Machine for Native {
         Caches::Coherent
     }
 
-    /// Nothing to be done but to serialise (`bcr 15,0`).
+    /// Does nothing, except that it serialises (`bcr 15,0`).
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
-            // SAFETY: nothing changes but what was fetched ahead.
+            // SAFETY: this only drops instructions that were fetched ahead.
             unsafe { core::arch::asm!("bcr 15, 0", options(nostack, preserves_flags)) };
         }
     }
 }
 
-/// A site. No state of it changes anything.
+/// A site. No state of a site changes a register or the condition.
 ///
-/// The stub saves its register: nothing lies below the stack pointer. None of its instructions sets the condition.
+/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer. None of its
+/// instructions sets the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -60,7 +61,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -78,8 +79,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. Where a mask of 0 goes on after the site, a jump leads to the stub, which compares the mode with the number of each arm,
-/// and then again, because the mode may change between two of them. It saves its register; the condition changes.
+/// A switch. While the site has a mask of 0, execution goes on after the site, where a jump leads to the stub. The stub compares the mode
+/// with the number of each arm. If none is equal, it starts again, because the mode may have changed between two comparisons. The stub
+/// saves its register; the condition changes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {
@@ -91,7 +93,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes r2; r14 is what it returns by.
+/// Calls `$function`, which writes r2. The call writes r14, through which the function returns.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -1,5 +1,5 @@
-//! The function of the self-test: a C function of our own with one site, at which a writer shows that it works. Returns 0 if the site falls
-//! through and 1 if it jumps.
+//! The function of the self-test: a C function of this library with one site. A writer changes this site to show that it works. The
+//! function returns 0 if the site falls through, and 1 if it jumps.
 
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(
@@ -32,10 +32,10 @@ extern "C" fn __jumplabel_self_test() -> u32 {
 #[cfg(not(jumplabel_sites))]
 extern "C" fn __jumplabel_self_test_target() {}
 
-/// Runs the function: whether its site jumped.
+/// Runs the function. Returns whether its site jumped.
 #[must_use]
 pub(crate) fn jumps() -> bool {
-    #[allow(unused_unsafe)] // Not a foreign function where there are no sites.
+    #[allow(unused_unsafe)] // Without sites it is not a foreign function.
     // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
     unsafe {
         __jumplabel_self_test() != 0

@@ -1,24 +1,23 @@
-//! The assembler of a site, for all instruction sets: the instruction, its table entry, and what each assembler file has once.
-//! The instruction itself is the arch file's: `__site_options!`.
+//! The assembler of a site, for all instruction sets: the instruction, its table entry, and the part that each assembler file has once. The
+//! instruction itself is in the arch file: `__site_options!`.
 //!
-//! Rust's inline assembly is LLVM's on every target, so that directives are the same: `%progbits` (`@` begins a comment on
-//! Arm), words relative to themselves, an assembler counter for unique labels.
+//! Rust's inline assembly is LLVM's on every target, so the directives are the same: `%progbits` (`@` begins a comment on Arm), words
+//! relative to themselves, and a counter of the assembler for unique labels.
 //!
-//! Each check in a program comes through here, so the compiler's work for one check matters. It grows with the length of the text and
-//! its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the way, and
-//! with attributes. So there is one constant, and the text is short and has few lines.
-//! tests/compile_cost.rs counts them.
+//! The compiler works through this text for each check in a program, so its work for one check matters. The work grows with the length of
+//! the text and its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the
+//! way, and with attributes. So there is one constant, and the text is short and has few lines. tests/compile_cost.rs counts them.
 //!
 //! ```text
 //!  .ifndef .Ljump_sites                  once in each assembler file
 //!    .set .Ljump_sites, 0                  the number of the last site
 //!    __once_asm!                           refers to the object's record, so that there is one
 //!    .macro jumplabel_site n, m, t, k      a site and the beginning of its entry: number, word, target, key
-//!      .if \m & 64                           of a key declared `or_load`:
+//!      .if \m & 64                           if the key is declared `or_load`:
 //!        .subsection 1                          after the function
-//!        .Ljump_load_\n: load, test,            the stub: to the target, or back after the site
+//!        .Ljump_load_\n: load, test,            the stub: jumps to the target, or back after the site
 //!        .previous
-//!        jumplabel_site, with that as target
+//!        jumplabel_site, with the stub as target
 //!        .exitm
 //!      .endif
 //!      __site_prefix_asm!                    x86: the byte in front, which nobody writes
@@ -38,19 +37,19 @@
 //!  .popsection
 //! ```
 //!
-//! * A stub is in the section of its site, so that it lives and dies with it, and behind all functions that are there, where the
-//!   processor does not fetch it with them. It keeps all registers: the compiler of the check does not know whether there is a
-//!   stub.
-//! * The entry's section is tied (link order) to the site's by a label, which a counter makes unique.
-//! * The relocation changes no bytes. Without it, functions that check different keys can look alike to a linker that
-//!   folds identical code (`--icf`), which would leave one site for both.
-//! * The macro mentions `{t}` only once: each mention would be a label of its own, and an instrumented build (coverage)
-//!   gives each its own block, so that the jump and the table would name different places.
+//! * A stub is in the section of its site, so the linker keeps or drops it with the site. There it lies after all functions, so the
+//!   processor does not fetch it together with them. The stub keeps all registers: the compiler of the check does not know whether there is
+//!   a stub.
+//! * The entry's section is tied to the site's section (link order) through a label, which a counter makes unique.
+//! * The relocation changes no bytes. Without it, functions that check different keys could look alike to a linker that folds identical
+//!   code (`--icf`), and the linker would leave one site for both.
+//! * The macro mentions `{t}` only once. Each mention would be a label of its own, and an instrumented build (coverage) gives each label a
+//!   block of its own; so the jump and the table would name different places.
 
-/// A site: one instruction, one table entry. `$arm` is what the check yields when execution falls through (likely:
-/// true), `$sym` the static that the key is or lies in, `[$word]` of references to each `$argument` what the
-/// assembler is told of it ([`site_word`](crate::check::site_word)). `$option`, `$load`, `$jump` and `$nop` are what the arch file says of its stub
-/// and its instruction, `$once` and `$key` what is different in a `dylib`.
+/// A site: one instruction, one table entry. `$arm` is the value of the check when execution falls through (likely: true). `$sym` is the
+/// static that the key is, or that it lies in. `[$word]`, a function, is called with references to each `$argument`; its result is the word
+/// that the assembler gets ([`site_word`](crate::check::site_word)). The arch file gives `$option`, `$load`, `$jump` and `$nop`: options,
+/// stub and instructions. `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_text {
@@ -58,11 +57,11 @@ macro_rules! __site_text {
         ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // Outside of the unsafe block: the place is the caller's.
+        // This is outside of the unsafe block, because the caller wrote the place.
         $($outside)*
-        // No code, and to clippy a call, so that it does not take a loop with this condition for one that never ends.
+        // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
-        // SAFETY: falls through or jumps to the label; writes nothing but flags, if the arch's options allow it.
+        // SAFETY: this falls through or jumps to the label. It writes nothing but flags, if the arch's options allow that.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
@@ -92,7 +91,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site, if all keys are in this object, which has its record from the library.
+/// A site in a build in which all keys are in this object. The object has its record from the library.
 #[cfg(not(any(jumplabel_dylib, jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
@@ -120,7 +119,7 @@ macro_rules! __site_asm {
     };
 }
 
-/// The table entry's word for the key, which the operand of that name is: relative to itself.
+/// The table entry's word for the key, relative to itself. `$operand` is the operand that names the key.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -130,7 +129,7 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// The table entry's word for the key, through the GOT: in a `dylib`, another object's symbol may take precedence.
+/// The table entry's word for the key, through the GOT: with a `dylib`, another object's symbol may take precedence.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -140,8 +139,8 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// Marks an object that has keys in other objects, by a word in a section of its own: its sites are looked at when it is
-/// loaded.
+/// Marks an object that uses keys in other objects, with a word in a section of its own: the library looks at the object's sites when the
+/// object is loaded.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -1,14 +1,14 @@
-//! The assembler of an N-way switch, for all instruction sets: the site, its table entry, and its arms. The instructions are the arch
-//! file's: `__switch_options!`.
+//! The assembler of an N-way switch, for all instruction sets: the site, its table entry, and its arms. The instructions are in the arch
+//! file: `__switch_options!`.
 //!
 //! ```text
-//!  jumplabel_switch n, c           begins the site and its arms: number, how many
+//!  jumplabel_switch n, c           begins the site and its arms: number, count of arms
 //!    .subsection 2                   after the function, and after the stub
 //!    .Ljump_arms_\n: c
 //!    .Ljump_switch_\n:
 //!  jumplabel_arm i, t, d, k        one for each arm: mode, label, the default mode, the static
 //!    .if \i == \d                    the site: jump \t
-//!    .subsection 1                   of the stub, where there is one: if \k is \i, jump \t
+//!    .subsection 1                   in the stub, where there is one: if \k is \i, jump \t
 //!    .subsection 2
 //!      i, t
 //!  jumplabel_switched n            after the site: a jump to the stub, where there is one; and the beginning of the entry:
@@ -16,12 +16,12 @@
 //!  key, meta
 //! ```
 //!
-//! The arms are in the section of their site, so that they live and die with it. The rest is as at a check: see
+//! The arms are in the section of their site, so the linker keeps or drops them with it. The rest is the same as for a check: see
 //! [`site`](super::site).
 
-/// A switch of `$mode`, which is `$default` at first, and one of `$count`: yields one of `$arm`. `$option`, `$align`, `$jump`, `$test` and `$behind` are what the arch file says: the options of the inline
-/// assembly, what aligns a site, the jump to an arm, one test of the stub, and what is after the site and the stub. `$once` and `$key`
-/// are what is different in a `dylib`.
+/// A switch of `$mode`: yields one of `$arm`. `$default` is the first mode, and `$count` the number of modes. The arch file gives `$option`
+/// (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one test of the stub) and
+/// `$behind` (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_text {
@@ -30,7 +30,7 @@ macro_rules! __switch_text {
         $mode:path, $default:expr, $count:expr, $($arm:ident),+
     ) => { 'switch: {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: jumps to one of the labels; writes nothing but flags, if the arch's options allow it.
+        // SAFETY: this jumps to one of the labels. It writes nothing but flags, if the arch's options allow that.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_switches;.set .Ljump_switches,0",
@@ -63,7 +63,7 @@ macro_rules! __switch_text {
     } };
 }
 
-/// The line of one arm, which has the next two operands.
+/// The line of one arm, which takes the next two operands.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_arm_asm {
@@ -72,7 +72,7 @@ macro_rules! __switch_arm_asm {
     };
 }
 
-/// A switch, if all modes are in this object.
+/// A switch in a build in which all modes are in this object.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,5 +1,5 @@
-//! The assembler of sites of one word, for instruction sets whose assemblers call the two `nop` and `b`. (A check has them
-//! in one line with the stub, which each has of its own.)
+//! The assembler of sites of one word, for instruction sets whose assemblers call the two instructions `nop` and `b`. (A check is not here:
+//! each instruction set has both instructions in one line with a stub of its own.)
 
 /// A pristine site after `$label`.
 #[doc(hidden)]

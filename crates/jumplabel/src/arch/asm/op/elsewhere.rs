@@ -1,13 +1,13 @@
-//! Where no operation is in place: all of them are static calls.
+//! Instruction sets on which no operation is in place: all operations are static calls.
 
-/// No template is for here.
+/// No template is for this instruction set.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// A call that does nothing.
+/// Every operation is a static call, also one that does nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {

@@ -1,25 +1,25 @@
-//! The assembler of an operation in place, for all instruction sets that have one: the site, its table entry, its arms. The instructions
-//! are in `word`, and of x86-64 in `x86/op.rs`.
+//! The assembler of an operation in place, for all instruction sets that have such operations: the site, its table entry, its arms. The
+//! instructions are in `word`; for x86-64, they are in `x86/op.rs`.
 //!
 //! ```text
 //!  8802: native   8803:                     the site
 //!    .subsection 1                          after the function
-//!    8807: native  8808:                      the instruction once more: what the site may hold
+//!    8807: native  8808:                      a copy of the instruction: the site can hold it
 //!    8809: name                               of the operation
-//!    8811: a backend's body  jmp 8803         its stub
-//!    .subsection 2                          behind that
+//!    8811: a backend's body  jmp 8803         the backend's stub
+//!    .subsection 2                          after that
 //!    8804: how many; mode and place of each   the arms
 //! ```
 //!
-//! The labels are numeric, so that the nearest one counts: a function may have several operations, and each as often as
-//! it is inlined.
+//! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and each of them as
+//! often as it is inlined.
 
 #[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;
 
-/// The beginning: the number of the operation, and what gives it a table entry.
+/// The beginning of an operation: its number, and the macros that make its table entry.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_begin_asm {
@@ -36,7 +36,7 @@ macro_rules! __op_begin_asm {
     };
 }
 
-/// After the site: its entry, but for the key.
+/// The part after the site: the table entry without its key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_entry_asm {
@@ -45,7 +45,7 @@ macro_rules! __op_entry_asm {
     };
 }
 
-/// The arms of the native instruction and of the name, before those of the backends. `{__count}`: how many there are.
+/// The arms of the native instruction and of the name, before the arms of the backends. `{__count}` is the number of all arms.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_native_asm {

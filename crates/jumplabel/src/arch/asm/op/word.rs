@@ -1,7 +1,8 @@
-//! Operations in place where an instruction is a word: AArch64 and RV64. All arms have templates, without a slow way, because there is no
-//! stub that keeps registers and calls. If an arm has no template, the operation is a static call.
+//! Operations in place where each instruction is a word: AArch64 and RV64. An operation is in place only if all arms have templates, and
+//! none of them has a slow way, because these instruction sets have no stub that keeps registers and calls a function. If an arm has no
+//! template, the operation is a static call.
 
-/// Chooses the tokens for a template of this instruction set, or of another one.
+/// Chooses between the tokens for a template of this instruction set and the tokens for another one.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -17,7 +18,7 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// An operation whose native form is nothing: a nop.
+/// Decides whether an operation is in place. If its native form is nothing, the site holds a nop.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -31,7 +32,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// Whether all other arms have a template, or are nothing.
+/// In place if all other arms have a template, or are nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_all_in_place {
@@ -43,15 +44,15 @@ macro_rules! __op_if_all_in_place {
     ([$arm:tt $($others:tt)*] $in_place:tt $op:tt [$($call:tt)*] $called:tt) => { $($call)*! $called };
 }
 
-/// Hands the operands on.
+/// Passes the operands on.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
     ([$($then:tt)*] $($operands:tt)*) => { $($then)*! { $($operands)* } };
 }
 
-/// What is before an instruction of a site, and its label, and what is after it; the way back from a stub. Aligned before compressed
-/// instructions are forbidden: as at a check's site.
+/// Three parts: what comes before a site's instruction and label; what comes after the instruction; and the jump back from a stub. The
+/// alignment stands before the line that forbids compressed instructions, as at a check's site.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -81,7 +82,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// What is wrong with the length of a native instruction.
+/// The condition under which a native instruction has a wrong length.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {
@@ -93,7 +94,7 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// A nop as an instruction that the site may hold.
+/// A nop as an instruction that the site can hold.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {
@@ -108,7 +109,7 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that says what it does.
+/// The stub of a backend that has a template.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {

@@ -9,13 +9,14 @@ impl Machine for Native {
         Caches::Coherent
     }
 
-    /// Nothing to be done: no caches, and the return from an interrupt or a signal (`iret`) serialises.
+    /// Does nothing: caches need no acts, and the return from an interrupt or a signal (`iret`) serialises.
     unsafe fn act(_: Act) {}
 }
 
-/// A site. A jump changes no flags; a primed site does, and so does a stub.
+/// A site. A jump changes no flags. A primed site changes flags, and so does a stub.
 ///
-/// The stub: test dword ptr [key], 0x7fffffff; jnz, or, where falling through means on, jz to the target; jmp after the site.
+/// The stub: `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then `jmp` after the site. Where falling through means on, it is
+/// `jz` instead of `jnz`.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -27,7 +28,7 @@ macro_rules! __site_options {
     };
 }
 
-/// The same where the key may be in another object: through the GOT, in a register that is saved behind the red zone.
+/// The same if the key may be in another object: the stub finds the key through the GOT, in a register that it saves below the red zone.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -40,7 +41,7 @@ macro_rules! __site_options {
     };
 }
 
-/// The same where nothing is relative to the instruction: the address is found by a call.
+/// The same for i686, where no address is relative to the instruction: the stub finds the address with a call.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -79,7 +80,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the object's record.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
@@ -89,7 +90,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The body of a constructor that takes nothing: calls `$function` with the object's record, on an aligned stack.
+/// The body of a constructor without arguments: calls `$function` with the object's record, on an aligned stack.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -110,7 +111,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. It jumps nowhere.
+/// The function of a naked key: its site, after label 2. The site jumps nowhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -119,8 +120,8 @@ macro_rules! __naked_asm {
     };
 }
 
-/// A static call's trampoline. `endbr64` is where an indirect branch may land. It has a section of its own, whose alignment keeps the
-/// jump in one cache line, and in one page.
+/// A static call's trampoline. An indirect branch can land on its `endbr64`. The trampoline has a section of its own. The section's
+/// alignment keeps the jump in one cache line, and in one page.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
@@ -130,7 +131,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// A static call's trampoline. All registers may have arguments, so that the slot's way is by the stack.
+/// A static call's trampoline. All registers may hold arguments, so the jump through the slot uses the stack.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -146,8 +147,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. Where `a9` goes on after the site, a jump leads to the stub: for each arm, cmp byte ptr [mode], number; je to the arm; and
-/// then again, because the mode may change between two of them.
+/// A switch. While the site holds `a9`, execution goes on after the site, where a jump leads to the stub. For each arm, the stub has `cmp
+/// byte ptr [mode], number` and `je` to the arm. After the last arm it starts again, because the mode may have changed between two
+/// comparisons.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -160,7 +162,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// The same where the mode may be in another object.
+/// The same if the mode may be in another object.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -173,7 +175,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// The same where nothing is relative to the instruction.
+/// The same for i686, where no address is relative to the instruction.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -186,8 +188,8 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes eax, and no flags. Without `nostack`, the compiler keeps nothing below the stack pointer,
-/// where the return address goes.
+/// Calls `$function`, which writes eax, and no flags. The options lack `nostack`, so the compiler keeps nothing below the stack pointer,
+/// where the call puts the return address.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

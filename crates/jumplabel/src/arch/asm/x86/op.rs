@@ -1,7 +1,6 @@
-//! Operations in place on x86-64: stubs and their unwind information. The code that keeps registers for backends that
-//! are called is in `thunk`.
+//! Operations in place on x86-64: stubs and their unwind information. If a backend is called, code in `thunk` keeps the registers.
 
-/// Chooses the tokens for a template of this instruction set, or of another one.
+/// Chooses between the tokens for a template of this instruction set and the tokens for another one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
@@ -9,7 +8,8 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// An operation whose first arm has a template, or whose native form is nothing: a nop, which is long enough.
+/// An operation is in place if its first arm has a template, or if its native form is nothing. If it is nothing, the site holds a nop that
+/// is long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -21,7 +21,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// Hands the operands on, with what an open arm needs.
+/// Passes the operands on, and adds the operands that an open arm needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
@@ -31,7 +31,7 @@ macro_rules! __op_operands {
     };
 }
 
-/// What is before an instruction of a site, and its label, and what is after it.
+/// The parts before and after a site's instruction, which are empty here.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_instruction_asm {
@@ -40,7 +40,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// What is wrong with the length of a native instruction.
+/// The condition under which a native instruction has a wrong length.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {
@@ -52,8 +52,8 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// A nop as long as the native instruction: what changes of it says how long it is, whatever lies behind. There is none for more than 10
-/// bytes: a stub that jumps back.
+/// A nop as long as the native instruction. The nop's own bytes say how long it is, whatever comes after it. No nop has more than 10 bytes:
+/// for a longer instruction, this is a stub that jumps back.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {
@@ -66,7 +66,7 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that says what it does: at most 64 bytes. An assembler that finds more shows the line with its remark.
+/// The stub of a backend that has a template: at most 64 bytes. If the assembler finds more, it reports the line with the remark.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {
@@ -82,8 +82,8 @@ macro_rules! __op_closed_asm {
     };
 }
 
-/// The stub of a backend that is called, at label 8806, too: steps over the red zone, and gives what the site's registers hold to a
-/// function that keeps all others.
+/// The stub of a backend that is called; it also has the label 8806. The stub steps over the red zone. It passes the contents of the site's
+/// registers to a function that keeps all other registers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_open_asm {
@@ -123,8 +123,9 @@ macro_rules! __op_result_asm {
     };
 }
 
-/// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
-/// was called from after the site: where its last jump leads, which the expression reads from the stub. `$mask`: of its alignment.
+/// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder the stub is a function with an empty frame that
+/// was called from the place after the site. The stub's last jump leads to that place, and the expression reads its target from the jump.
+/// `$mask` belongs to the stub's alignment.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_unwind_asm {

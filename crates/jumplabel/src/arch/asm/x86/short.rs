@@ -1,22 +1,22 @@
-//! x86: sites that are built as plain jumps, whose size the assembler chooses (`--cfg jumplabel_short`), where
-//! `site.rs` has a nop or a jump of five bytes.
+//! x86: sites that are built as plain jumps, whose size the assembler chooses (`--cfg jumplabel_short`). Without this option, `site.rs` has
+//! a nop or a jump of five bytes in this place.
 //!
 //! ```text
 //!  2: .Ljump_site_\n: jmp \t       eb rel8 or e9 rel32, whatever the first state is
 //!  3:
-//!  meta: arm; kind 7 if 3b - 2b is 2; bit 7 if the site shall begin as what falls through
+//!   meta: arm; kind 7 if 3b - 2b is 2; bit 7 if the site must become a nop before it is used
 //! ```
 //!
-//! Only a jump has a size that assemblers choose right: a nop that is as long as a jump would be takes the distance to the label for the
-//! length of what lies before it. That the object has such sites, a word says, so that its constructor brings them to the state of
-//! their keys, unless `jumplabel link` has done so in the file. The site of a key declared `or_load`, whose jump leads to its stub, begins as
-//! that, with five bytes, which the stub relies on.
+//! Only the size of a jump is chosen right by assemblers. If a nop were as long as a jump would be, the assembler would take the distance
+//! to the label for the length of the code before it. A word marks an object with such sites. So the object's constructor brings the sites
+//! to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key declared `or_load` has a jump to its
+//! stub. It begins with this jump, and has five bytes: the stub relies on that.
 //!
-//! The kind comes from the distance of two labels, which is known when the jump has its size: 28 is 7, behind the two lowest bits. An
-//! assembler that puts padding in front of the jump (gas: `-mbranches-within-32B-boundaries`) makes a site that nobody knows, and so
-//! nobody writes.
+//! The kind is computed from the distance of two labels, which is known once the jump has its size: 28 is kind 7, above the two lowest
+//! bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). That makes a site of an unknown
+//! length, which the library never writes.
 
-/// A site, if all keys are in this object.
+/// A site in a build in which all keys are in this object.
 #[cfg(all(jumplabel_short_sites, not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -52,8 +52,8 @@ macro_rules! __site_asm {
     };
 }
 
-/// Marks an object that has such sites: [`TO_LINK`](crate::format::TO_LINK), beside the marks of those that have keys in other
-/// objects.
+/// Marks an object that has such sites: [`TO_LINK`](crate::format::TO_LINK), in the section that also has the marks of objects with keys in
+/// other objects.
 #[cfg(jumplabel_short_sites)]
 #[doc(hidden)]
 #[macro_export]

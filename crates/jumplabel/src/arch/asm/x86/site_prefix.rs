@@ -1,18 +1,18 @@
-//! x86: a byte in front of a site, which the library never reads and never writes. It is a prefix of the site's instruction, and changes
-//! none of those that the site can hold.
+//! x86: a byte in front of a site, which the library never reads and never writes. It is a prefix of the site's instruction. It does not
+//! change the meaning of any instruction that the site can hold.
 //!
 //! ```text
-//!   40   0f 1f 44 00 00   nop          a uprobe or a breakpoint at the site's instruction puts `cc` over the 40,
-//!   40   a9 rel32         test         and takes it away again; whatever was flipped meanwhile, the five bytes
-//!   40   e9 rel32         jmp          after it are the site's own
+//!   40   0f 1f 44 00 00   nop          a uprobe or a breakpoint at the site's instruction writes `cc` over the 40,
+//!   40   a9 rel32         test         and later writes the 40 again. Flips meanwhile change only the five bytes after it,
+//!   40   e9 rel32         jmp          so neither disturbs the other
 //!        ▲
-//!        └ what the table calls the site
+//!        └ the address that the table has for the site
 //! ```
 //!
-//! Compilers like to put a check first in a function, and that is where people put probes. Linux removes a uprobe by writing what the
-//! *file* has there: the first byte, or, if it was hit on a nop of five bytes (6.18), all five. Without the prefix, a key that was on would
-//! be left with the nop, or with a byte of the nop in front of a displacement, which is another instruction. docs/safety.md has it by
-//! versions of the kernel.
+//! Compilers like to put a check first in a function, and people put probes at the start of functions. Linux removes a uprobe by writing
+//! the bytes that the *file* has there: the first byte, or all five bytes if the uprobe was hit on a nop of five bytes (6.18). Without the
+//! prefix, a key that was on would be left with the nop. Or it would be left with one byte of the nop in front of a displacement, which is
+//! another instruction. docs/safety.md has the details for each version of the kernel.
 //!
 //! | in front of | is | why not another |
 //! |---|---|---|
@@ -20,13 +20,13 @@
 //! | a check that may be short, and all in 32-bit mode | `65`, gs, which matters to operands in memory alone | REX has to be the last prefix, and `66 90` has another; in 32-bit mode, `40` is `inc eax` |
 //! | an operation in place, an alternative | `2e`, cs, which is ignored in 64-bit mode | their instructions have prefixes and registers of their own, to which REX and gs matter. Linux refuses a uprobe there |
 //!
-//! (Intel SDM volume 2, 2.1.1 and 2.2.1. Compilers and Linux emit `2e` in front of branches, too: gcc's `-mindirect-branch-cs-prefix`.) None
-//! of them takes time: `jumplabel-bench site`. What begins with a byte that is the same in all states needs none: the function of a naked
-//! key (`b8`), the trampoline of a static call (`endbr64`; on i686 `e9`), a call that a table lists (`e8`).
+//! (Intel SDM volume 2, 2.1.1 and 2.2.1. Compilers and Linux emit `2e` in front of branches, too: gcc's `-mindirect-branch-cs-prefix`.)
+//! None of these prefixes takes time: `jumplabel-bench site`. A site needs no prefix if it begins with a byte that is the same in all
+//! states: the function of a naked key (`b8`), the trampoline of a static call (`endbr64`; on i686 `e9`), a call that a table lists (`e8`).
 //!
-//! `--cfg jumplabel_no_site_prefix` leaves it out. The table, the library and the tools do not know whether it is there.
+//! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The table, the library and the tools do not know whether there is a prefix.
 
-/// In front of a check or a switch. Ends its line, if there is one.
+/// The prefix of a check or a switch. It is one line of assembler, or nothing.
 #[cfg(all(jumplabel_site_prefix, target_arch = "x86_64", not(jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
@@ -52,7 +52,7 @@ macro_rules! __site_prefix_asm {
     };
 }
 
-/// In front of an operation in place or an alternative. The same.
+/// The prefix of an operation in place or an alternative. It is one line of assembler, or nothing.
 #[cfg(all(jumplabel_site_prefix, target_arch = "x86_64"))]
 #[doc(hidden)]
 #[macro_export]

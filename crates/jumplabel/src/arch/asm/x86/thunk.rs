@@ -1,28 +1,30 @@
-//! The code that keeps registers for the backend of an open arm on x86-64.
+//! The code that keeps registers on x86-64 when an open arm calls its backend's function.
 //!
-//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` keep all of that, and take some hundred cycles; to move as
-//! many registers by ordinary instructions takes a tenth. `xgetbv` with ecx = 1 tells which components are in use (XINUSE); a component
-//! that is not holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
+//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` keep all of these, and take some hundred cycles. Ordinary
+//! instructions that move as many registers take a tenth of that. `xgetbv` with ecx = 1 tells which components are in use (XINUSE). A
+//! component that is not in use holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
 //!
 //! ```text
 //!  in use before the call          kept by                  after the call
-//!  SSE                             movups                   ┐ what else is in use now becomes initial again by xrstor,
-//!  SSE, opmask, zmm16 to zmm31     movups, vmovups, kmovq   ┘ which is skipped if nothing is
+//!  SSE                             movups                   ┐ xrstor makes all other components initial again
+//!  SSE, opmask, zmm16 to zmm31     movups, vmovups, kmovq   ┘ that are in use now; skipped if none is
 //!  x87, upper halves, any other    xsave                    xrstor
 //!  (a processor without xsave)     fxsave                   fxrstor
 //! ```
 //!
 //! * Opmask and zmm16 to zmm31 have a row of their own because C libraries use them in `strlen` and the like, and `vzeroupper` does not
-//!   clear them: with AVX-512 a program has them in use from its first function on.
-//! * Upper halves of ymm and zmm0 to zmm15 go to `xsave`. They are seldom in use at a call: compilers put `vzeroupper` in
-//!   front of calls and returns.
-//! * A processor may say "in use" of a component that is initial. That is slower, and as correct. Components that we do not know (AMX,
-//!   later ones) go to `xsave`, too, which does not keep them.
-//! * SSE, with MXCSR, is always kept, whatever XINUSE says: that takes less time than to ask.
-//! * XINUSE may change between the two looks, if the system switches threads or a signal comes; the values do not, and only they count.
+//!   clear them. So with AVX-512, a program has them in use from its first function on.
+//! * Upper halves of ymm and zmm0 to zmm15 are kept by `xsave`. They are seldom in use at a call: compilers put `vzeroupper` in front of
+//!   calls and returns.
+//! * A processor may report "in use" for a component that is initial. That is slower, but still correct. Components that this code does not
+//!   know (AMX, later ones) also lead to `xsave`, which does not keep them.
+//! * SSE, with MXCSR, is always kept, whatever XINUSE says: to keep SSE takes less time than to ask.
+//! * XINUSE may change between the two looks, if the system switches threads or a signal comes. The values do not change, and only the
+//!   values count.
 //!
-//! The area on the stack, of at most 2,688 bytes for these components (SDM volume 1, 13.5). By hand only MXCSR and the header are where
-//! `xrstor` looks for them: it loads MXCSR with AVX, too, and with a header of zeros it reads nothing else.
+//! The area on the stack has at most 2,688 bytes for these components (SDM volume 1, 13.5). If registers are kept by hand, only MXCSR and
+//! the header are where `xrstor` looks for them. That is enough: `xrstor` loads MXCSR with AVX, too, and with a header of zeros it reads
+//! nothing else.
 //!
 //! ```text
 //!  0          24      160            512      576          640                1664
@@ -31,26 +33,27 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// The components that are kept (0xe7), of those that the system has enabled, and [`BY_HAND`]; or [`NONE`]. 0 until the first call, of each
-/// instance of the library. Asked once: a hypervisor answers slowly.
+/// The components that are kept (0xe7), as far as the system has enabled them, and [`BY_HAND`]. Or [`NONE`]. Each instance of the library
+/// has 0 here until its first call. The processor is asked once, because a hypervisor answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
-/// A sign: the processor has no `xsave`.
+/// A mark: the processor has no `xsave`.
 const NONE: u32 = 1 << 31;
 
-/// The number of the bit that is set if XINUSE can be read, and all of [`MOVED`] moved. To `xsave` it says nothing.
+/// The number of a bit. The bit is set if XINUSE can be read, and if all of [`MOVED`] can be moved. `xsave` ignores this bit.
 const BY_HAND: u32 = 30;
 
-/// Opmask, and zmm16 to zmm31.
+/// The components opmask and zmm16 to zmm31.
 const WIDE: u32 = 1 << 5 | 1 << 7;
 
-/// What may be in use if registers are kept by hand: SSE, `WIDE`, and the protection keys (bit 9), which no function writes by the way.
+/// The components that can be in use if registers are kept by hand: SSE, `WIDE`, and the protection keys (bit 9), which no function writes
+/// in passing.
 const MOVED: u32 = 1 << 1 | WIDE | 1 << 9;
 
-/// What is kept by hand, as ebx says it: what must be initial after the call.
+/// The value in ebx if registers are kept by hand: the components that must be initial after the call.
 const NARROW: u32 = 1 << BY_HAND | 0xe7 & !(1 << 1);
 
-/// The line for each `i`: of the opmask registers; of xmm0 to xmm15; of zmm16 to zmm31.
+/// `$line` for each `i`, in three macros: for the opmask registers, for xmm0 to xmm15, and for zmm16 to zmm31.
 macro_rules! each_mask {
     ($line:literal) => {
         concat!(".irp i,0,1,2,3,4,5,6,7\n", $line, "\n.endr")
@@ -67,9 +70,9 @@ macro_rules! each_high {
     };
 }
 
-/// Calls the function in rax with what lies behind the return address and a word more, up to six words, and puts what it returns into the
-/// first of them. Keeps all registers but rax and the flags. During the call ebx says how: as [`KEPT`] without `BY_HAND`, or as [`NARROW`]
-/// with or without `WIDE`.
+/// Calls the function in rax. Its arguments, up to six words, lie above the return address and one more word. Puts the function's result
+/// into the first of these words. Keeps all registers but rax and the flags. During the call, ebx says how registers are kept: as [`KEPT`]
+/// without `BY_HAND`, or as [`NARROW`] with or without `WIDE`.
 #[doc(hidden)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __op_thunk() {
@@ -96,10 +99,11 @@ pub unsafe extern "C" fn __op_thunk() {
         "5: lea rsp,[rbp-72]",
         "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         ".cfi_remember_state\npop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_restore_state",
-        // Not by hand: before the call, and after it.
+        // Registers that are not kept by hand: before the call, and after it.
         "61: mov eax,ebx\nxor edx,edx\nxsave64 [rsp]\njmp 4b\n62: fxsave64 [rsp]\njmp 4b",
         "71: mov eax,ebx\nxor edx,edx\nxrstor64 [rsp]\njmp 5b\n72: fxrstor64 [rsp]\njmp 5b",
-        // The first call: whether the system has enabled `xsave` (OSXSAVE), and for what; XGETBV1; for kmovq, AVX-512BW.
+        // The first call finds out whether the system has enabled `xsave` (OSXSAVE), and for which components; whether there is XGETBV1;
+        // and, for kmovq, whether there is AVX-512BW.
         "8: mov eax,1\ncpuid\nmov r8d,{none}\nbt ecx,27\njnc 3f",
         "xor ecx,ecx\nxgetbv\nmov r8d,eax\nand r8d,0xe7",
         "xor eax,eax\ncpuid\ncmp eax,0xd\njb 3f\nmov eax,0xd\nmov ecx,1\ncpuid\nbt eax,2\njnc 3f",
