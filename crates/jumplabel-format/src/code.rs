@@ -3,12 +3,12 @@
 use core::fmt;
 use core::ops::Deref;
 
-/// What a site holds: the bytes of one instruction, at most seven, and the kind of the site. It is one number, so that
-/// one instruction compares two: in memory, the bytes in their order, and then the kind and the length.
+/// The contents of a site: the bytes of one instruction, at most seven, and the kind of the site. All this is one number, so one
+/// instruction compares two of them. In memory, the bytes come first, in their order, and then one byte with the kind and the length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(u64);
 
-/// The place of the kind and the length.
+/// The place of the byte with the kind and the length.
 const TAG: usize = 7;
 const KIND_SHIFT: u32 = 3;
 
@@ -16,7 +16,7 @@ impl Code {
     /// No bytes.
     pub const NONE: Code = Code(0);
 
-    /// An instruction of at most seven bytes, and the number of a kind.
+    /// An instruction of at most seven bytes at a site of this kind.
     #[must_use]
     #[inline]
     pub const fn new(kind: u8, bytes: &[u8]) -> Code {
@@ -38,10 +38,10 @@ impl Code {
         (self.word() >> (TAG * 8)) as u8 >> KIND_SHIFT
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     #[must_use]
     #[inline]
-    #[allow(clippy::len_without_is_empty)] // A slice has that.
+    #[allow(clippy::len_without_is_empty)] // A slice has `is_empty`.
     pub const fn len(self) -> usize {
         (self.word() >> (TAG * 8)) as usize & 7
     }
@@ -51,7 +51,7 @@ impl Code {
         Code::of_parts(kind, self.len(), self.word() << 8 >> 8)
     }
 
-    /// So many bytes, in one number of which no more are set, the first byte lowest.
+    /// `len` bytes, as one number with the first byte lowest. No other bits of the number are set.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -59,13 +59,13 @@ impl Code {
         Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
-    /// From [`word`](Self::word).
+    /// The reverse of [`word`](Self::word).
     #[inline]
     pub(crate) const fn of_word(word: u64) -> Code {
         Code(word.to_le())
     }
 
-    /// In the order of memory; what follows the bytes is no part of them.
+    /// All eight bytes in the order of memory. Bytes after the first [`len`](Self::len) do not belong to the instruction.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -73,7 +73,7 @@ impl Code {
         self.0.to_ne_bytes()
     }
 
-    /// All in one number, the first byte lowest.
+    /// The bytes, the kind and the length as one number, with the first byte lowest.
     #[inline]
     pub(crate) const fn word(self) -> u64 {
         u64::from_le(self.0)
@@ -83,7 +83,7 @@ impl Code {
 impl Deref for Code {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: a number is as many bytes.
+        // SAFETY: a `u64` has eight bytes.
         let all: &[u8; 8] = unsafe { &*(&raw const self.0).cast() };
         all.get(..self.len()).unwrap_or_default()
     }
@@ -95,26 +95,26 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What the bytes of a step demand of their writer. Each demand includes those before it.
+/// The demand of a step on the writer of its bytes. Each demand includes the demands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
-    /// Nothing: its bytes may be written one by one.
+    /// Nothing: the bytes may be written one by one.
     Nothing,
-    /// One store writes them.
+    /// One store must write them.
     SingleStore,
-    /// No thread executes the site while they are written, and none meets a part of them: the process has one thread, or the writer puts
-    /// new pages in the place of the old ones.
+    /// No thread may execute the site while they are written, and no thread may meet a part of them. So the process has one thread, or the
+    /// writer replaces the old pages by new ones.
     Unexecuted,
 }
 
-/// What a step writes at a site: a run of its bytes.
+/// The bytes that a step writes at a site: a run of the site's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepBytes {
     /// Offset in the site.
     pub offset: u8,
-    /// How many of `bytes` count.
+    /// How many of `bytes` are written.
     pub len: u8,
-    /// The bytes.
+    /// The bytes. Those after the first `len` mean nothing.
     pub bytes: [u8; 8],
     /// What the writer of the bytes must guarantee.
     pub demand: Demand,
@@ -134,7 +134,7 @@ impl StepBytes {
         StepBytes { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
     }
 
-    /// The bytes of `new` from the first that differs to the last; `None` if none differs.
+    /// The bytes of `new` from the first one that differs to the last one that differs; `None` if none differs.
     #[inline]
     pub(crate) const fn difference(old: Code, new: Code) -> Option<StepBytes> {
         let differs = old.word() ^ new.word();
@@ -145,7 +145,7 @@ impl StepBytes {
         Some(StepBytes::of(new, first as u8, (end - first) as u8))
     }
 
-    /// All of `code`, by one store.
+    /// All bytes of `code`, for one store.
     pub(crate) const fn all(code: Code) -> StepBytes {
         StepBytes { demand: Demand::SingleStore, ..StepBytes::of(code, 0, code.len() as u8) }
     }

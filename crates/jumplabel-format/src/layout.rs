@@ -1,5 +1,5 @@
-//! The numbers of the layouts that a binary carries: docs/table-format.md explains them, and `jumplabel::format` has the records that they are
-//! in.
+//! The numbers of the layouts that a binary carries. docs/table-format.md explains them, and `jumplabel::format` has the records that hold
+//! them.
 
 /// Version of the layouts.
 pub const VERSION: u32 = 1;
@@ -8,65 +8,71 @@ pub const VERSION: u32 = 1;
 pub const TABLE_SECTION: &str = "__jump_table";
 /// The section of the key records.
 pub const KEYS_SECTION: &str = "__jump_keys";
-/// The section that an object has if sites of it may be of keys in other objects.
+/// The section that an object has if its sites can belong to keys in other objects.
 pub const FOREIGN_SECTION: &str = "__jump_foreign";
-/// A word of that section: the object has entries with the flag [`UNLINKED`].
+/// A word of that section. It says that the object has entries with the flag [`UNLINKED`].
 pub const TO_LINK: u32 = 1;
-/// A word of that section that was [`TO_LINK`]: `jumplabel link` has turned the sites, and the word means nothing any more.
+/// A word of that section that was [`TO_LINK`] before. `jumplabel link` has changed the sites, so the word means nothing any more.
 pub const LINKED: u32 = 2;
 /// The section of the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";
-/// The owner in the note, with its zero.
+/// The owner in the note, with its terminating zero.
 pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
 
-/// What the record of an instance of the library begins with, and nothing else does.
+/// The first words of the record of each instance of the library. Nothing else begins with them.
 pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 
-/// Bytes of a key, which is aligned to as many.
+/// The size of a key in bytes. A key is aligned to its size.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word, the check's arm: what it yields if execution falls through (1 = likely).
+/// A flag of an entry's meta word, the check's arm: the value of the check if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
 pub const INDIRECT: u32 = 1 << 1;
-/// Where an entry's kind begins: four bits.
+/// The lowest bit of an entry's kind, which has four bits.
 pub const KIND_SHIFT: u32 = 2;
-/// The bits of the kind, behind [`KIND_SHIFT`].
+/// The bits of the kind, after a shift by [`KIND_SHIFT`].
 pub const KIND_MASK: u32 = 0xf;
 /// The kind of a check of a key: it falls through or jumps.
 pub const BRANCH: u8 = 0;
-/// The kind of the function of a naked key: it returns whether the key is on.
+/// The kind of the function of a naked key. The function returns whether the key is on.
 pub const NAKED: u8 = 1;
-/// The kind of the trampoline of a static call: it leads to the call's target, directly or through a slot.
+/// The kind of the trampoline of a static call. It leads to the call's target, directly or through a slot.
 pub const JUMP: u8 = 2;
-/// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, and then
-/// a word and an address for each.
+/// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, followed by a
+/// word and an address for each arm.
 pub const SWITCH: u8 = 3;
-/// The kind of a call of a static call: the displacement of an instruction that calls the trampoline, which is the entry's target.
+/// The kind of a call of a static call: the displacement of an instruction that calls the trampoline. The trampoline is the entry's target.
 pub const CALL_SITE: u8 = 4;
-/// The kind of an operation in place: an instruction of the program's, or a jump to a backend's stub. The entry's target is as a switch's;
-/// of an arm that is an instruction, the mode says how long it is, too. An alternative is one that says how many bytes of its site change, in
-/// three bits from [`OFFSET_SHIFT`] on, with the number of a feature for a mode, 0 for the instructions that are there in a file. The bit above
-/// is set if the site jumps to all arms but that.
+/// The kind of an operation in place, and of an alternative.
+///
+/// The site of an operation is an instruction of the program, or a jump to a backend's stub. The entry's target is like a switch's. If an
+/// arm is an instruction, the word of its mode also holds the instruction's length.
+///
+/// An alternative is an entry of this kind that says how many bytes of its site change, in three bits from [`OFFSET_SHIFT`] on. Its arms
+/// have the number of a feature as mode; the instructions in the file have mode 0. The bit above these three is set if the site jumps to
+/// all arms except that one.
 pub const OP: u8 = 5;
-/// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is on. The entry's target is the site.
+/// The kind of a lock prefix: the first byte of an instruction. It is `lock` if the key is off. The entry's target is the site.
 pub const PREFIX: u8 = 6;
-/// The kind of a check of two bytes, on x86: otherwise as [`BRANCH`]. Only if the site was built as a plain jump (`--cfg jumplabel_short`),
-/// of which the assembler chose the size.
+/// The kind of a check of two bytes, on x86. Otherwise it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
+/// whose size the assembler chose (`--cfg jumplabel_short`).
 pub const SHORT: u8 = 7;
-/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub that loads the key's count and goes on where that says.
+/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub. The stub loads the key's count and goes on in the arm that the
+/// count says.
 pub const LOADS: u32 = 1 << 6;
-/// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site shall begin as what falls through, and was built as a jump. `jumplabel link`
-/// writes the nop, and clears this.
+/// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
+/// writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;
 /// For the assembler only, in the bit of [`UNLINKED`]: the site's first instruction is a jump.
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
-/// The offset into an indirect key sits above the flags of an entry; the distance of elements above those of a key record.
+/// The lowest bit of a number above the flags. In an entry, this is the offset of an indirect key in its static. In a key record, it is the
+/// distance between elements.
 pub const OFFSET_SHIFT: u32 = 8;
 /// A flag of a key record: the default.
 pub const DEFAULT: u32 = 1 << 0;
-/// A flag of a key record: it is of a static call, and of no key.
+/// A flag of a key record: the record is of a static call, and of no key.
 pub const CALL: u32 = 1 << 2;
-/// A flag of a key record: it is of a static mode, and of no key.
+/// A flag of a key record: the record is of a static mode, and of no key.
 pub const MODE: u32 = 1 << 3;

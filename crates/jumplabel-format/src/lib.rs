@@ -1,19 +1,19 @@
-//! What the tables of [jumplabel](https://docs.rs/jumplabel) hold, and what its sites hold on each instruction set: the numbers of the format,
-//! and encoders. Ordinary Rust without system calls or assembly, compiled and tested on every host: the library patches by it, and tools read
-//! files of any target by it.
+//! The contents of the tables of [jumplabel](https://docs.rs/jumplabel), and the contents of its sites on each instruction set: the numbers
+//! of the format, and encoders. This is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses
+//! it to patch, and tools use it to read files of any target.
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
 //!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short), their states, the steps between them
-//!   pass       how a site changes that one store cannot write: the three steps of x86
+//!   pass       how a site changes if one store cannot write it: the three steps of x86
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
 //!   state      a kind and a state, as numbers
 //!   code       the bytes of a site, and the parts of them that a step writes
 //!   layout     the numbers in tables, records and notes
 //! ```
 //!
-//! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each must guarantee. The
-//! compiler checks that they are complete.
+//! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each of the two must
+//! guarantee. The compiler checks that they are complete.
 
 #![no_std]
 

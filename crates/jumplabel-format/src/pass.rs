@@ -1,20 +1,20 @@
-//! How a site changes if one store cannot write its bytes: first a byte is written behind which the other bytes do not matter,
-//! and then those may change one by one.
+//! How a site changes if one store cannot write its bytes. First a byte is written that makes the bytes after it not matter. Then these
+//! other bytes can change one by one.
 //!
 //! ```text
-//!  step 0   the byte := pass       unless it is that already
-//!  step 1   what is behind := new
-//!  step 2   the byte := new        unless that is pass; the one byte that differs, if it is one
+//!  step 0   the byte := pass            unless it is `pass` already
+//!  step 1   the bytes after it := new
+//!  step 2   the byte := new             unless the new one is `pass`; or the one byte that differs, if it is one
 //! ```
 //!
-//! A change of one byte cannot tear, and takes step 2 alone, also if it is a byte of a displacement. If more than one byte of a site
-//! may change, a thread may execute the passing instruction there, and the kind must allow that.
+//! A change of one byte cannot tear. It takes step 2 alone, even if the byte belongs to a displacement. If several bytes of a site change,
+//! a thread may execute the passing instruction there, so the kind must allow that instruction.
 
 use crate::{Code, StepBytes};
 
-/// What passes.
+/// The byte that makes the bytes after it not matter.
 pub(crate) struct Pass {
-    /// The place of the byte.
+    /// The offset of the byte in the site.
     pub(crate) at: u8,
     /// The byte.
     pub(crate) byte: u8,
@@ -38,7 +38,7 @@ impl Pass {
 
     /// [`Arch::undo`](super::Arch::undo).
     pub(crate) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
-        // The steps of the opposite change, its last one first.
+        // These are the steps of the opposite change, in reverse order.
         let number = if StepBytes::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
         self.step(number, new, old)
     }
@@ -47,7 +47,7 @@ impl Pass {
         (code.word() >> (self.at * 8)) as u8
     }
 
-    /// Writes `byte`, unless it passes what `code` has there.
+    /// Writes `byte`, unless `code` has the passing byte there.
     fn unless_passing(&self, code: Code, byte: u8) -> Option<StepBytes> {
         (self.byte_of(code) != self.byte).then_some(StepBytes::byte(self.at, byte))
     }

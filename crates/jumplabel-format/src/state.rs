@@ -1,34 +1,34 @@
-//! A kind and a state, as numbers: what the files of all kinds have in common. The list of kinds says what the numbers mean.
+//! A kind and a state, as numbers: the part that all kinds share. The list of kinds says what the numbers mean.
 
-/// A kind of patch points, by the number that is in a table entry.
+/// A kind of patch points, as the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub(crate) u8);
 
-/// What a site holds. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
+/// The state of a site. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 
-/// Where a site may lead.
+/// Where a site can lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// To the entry's target: that is what the displacement of an instruction is to.
+    /// To the entry's target. The displacement of an instruction leads to that target.
     ToTarget,
-    /// To the action, which is an address: the displacement is to that.
+    /// To the action, which is an address. The displacement leads to that address.
     Anywhere,
-    /// To the action, which is an address, if that is in reach, and else to the entry's target.
+    /// To the action, which is an address, if it is in reach. Otherwise to the entry's target.
     AnywhereInReach,
 }
 
-/// What is at the target of an entry. It must be code of the object, all of it, or the entry is damaged.
+/// What is at the target of an entry. All of it must be code of the object; otherwise the entry is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// So many bytes of code.
+    /// Code of this many bytes.
     Code(usize),
     /// A list of arms.
     Arms,
 }
 
-/// In the trait of a kind: its sites take the steps of the instruction set.
+/// For the trait of a kind whose sites take the steps of the instruction set.
 macro_rules! steps_of_arch {
     ($($attribute:tt)*) => {
         /// [`Arch::step`] at a site of this kind.
@@ -48,7 +48,7 @@ macro_rules! steps_of_arch {
 pub(crate) use steps_of_arch;
 
 impl Kind {
-    /// Its number.
+    /// The number of the kind.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
@@ -56,7 +56,7 @@ impl Kind {
 }
 
 impl State {
-    /// The state of a kind with a number of at most 7.
+    /// A state of a kind. `number` is at most 7.
     pub(crate) const fn new(kind: u8, number: u8) -> State {
         State(kind << 3 | number)
     }
@@ -69,12 +69,12 @@ impl State {
         }
     }
 
-    /// Whether it is one of those, if it is of their kind.
+    /// Whether this is one of the states in `bits`, if it is of their kind.
     pub(crate) const fn is_of(self, bits: u8) -> bool {
         bits >> (self.0 & 7) & 1 != 0
     }
 
-    /// The kind of the sites that hold it.
+    /// The kind of the sites that can have this state.
     #[must_use]
     pub const fn kind(self) -> Kind {
         Kind(self.0 >> 3)

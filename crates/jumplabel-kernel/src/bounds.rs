@@ -6,13 +6,13 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Where an object lies: the kernel, or a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Its code.
+    /// The object's code.
     pub code: Range<usize>,
-    /// All of it: code, tables, data.
+    /// All of the object: code, tables, data.
     pub all: Range<usize>,
 }
 
-/// Those of an object that may go: code, all, freed code. Zeroes if there is none.
+/// The bounds of an object that can go: code, all, freed code. Zeroes if there is no object.
 pub(crate) struct Slot([AtomicUsize; 6]);
 
 impl Slot {
@@ -22,11 +22,12 @@ impl Slot {
 
     pub(crate) fn set(&self, bounds: &Bounds) {
         let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        // Who reads meanwhile sees a start without its end, which is nothing; an end without its start would be all below it.
+        // A thread that reads meanwhile sees a start without its end, which means nothing. An end without its start would mean everything
+        // below the end.
         self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
     }
 
-    /// Nothing lies there any more.
+    /// Says that nothing lies there any more.
     pub(crate) fn clear(&self) {
         self.0.iter().rev().for_each(|place| place.store(0, Ordering::Release));
     }
@@ -36,13 +37,13 @@ impl Slot {
         Bounds { code: a..b, all: c..d }
     }
 
-    /// The part of its code that was freed.
+    /// The part of the object's code that was freed.
     pub(crate) fn freed(&self) -> Range<usize> {
         let [.., a, b] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
         a..b
     }
 
-    /// The first time: with the lock held.
+    /// With the lock held: notes that `code` is freed. False if other code of the object was freed before.
     pub(crate) fn free(&self, code: &Range<usize>) -> bool {
         let is_first = self.freed().is_empty();
         if let (true, [.., start, end]) = (is_first, &self.0) {

@@ -18,7 +18,7 @@ use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
 use crate::{Machine, Memory};
 
-// So that a linker that keeps the section gives bounds to it, even if there are no sites.
+// A linker that keeps this section gives bounds to it, even if there are no sites.
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
 
@@ -27,14 +27,14 @@ const MODULES: usize = 16;
 
 /// How many objects without bounds can be told apart.
 const UNBOUNDED: usize = 4;
-/// No object has it.
+/// An address at which no object lies.
 const TOO_MANY: usize = usize::MAX;
 
 const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
 
-/// The platform of a kernel with up to `CPUS` CPUs, as a static. `PAGES` pages of [`Memory`] are in it.
+/// The platform of a kernel with up to `CPUS` CPUs, as a static. It contains `PAGES` pages of [`Memory`].
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     machine: M,
     memory: Memory<PAGES>,
@@ -42,14 +42,14 @@ pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     rendezvous: Rendezvous<CPUS>,
     phase: AtomicU8,
     started: AtomicBool,
-    /// The kernel's, and those of modules.
+    /// The bounds of the kernel, and of the modules.
     objects: [Slot; 1 + MODULES],
-    /// Records of objects without bounds; 0 if there is none. If there are more than these, the last one is [`TOO_MANY`], for good.
+    /// The records of objects without bounds; 0 if there is none. If there are more than fit here, the last one is [`TOO_MANY`], for good.
     unbounded: [AtomicUsize; UNBOUNDED],
 }
 
 impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
-    /// Of a machine.
+    /// The platform that uses this machine.
     #[must_use]
     pub const fn new(machine: M) -> Self {
         Kernel {
@@ -64,16 +64,16 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         }
     }
 
-    /// The machine that it was made of.
+    /// The machine that this platform uses.
     pub const fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// On the boot CPU, before the first flip, and before any other CPU runs: from now on, flips write. `platform` is this kernel, as a
-    /// platform. The kernel's sites are known from now on, whether or not its constructors were run.
+    /// Call this on the boot CPU, before the first flip, and before any other CPU runs. From then on, flips write. `platform` is this
+    /// kernel, as a platform. The kernel's sites are known from then on, whether or not its constructors were run.
     ///
     /// # Safety
-    /// `bounds` are the kernel's own. No other CPU runs code with sites but between its [`online`](Self::online) and its
+    /// `bounds` are the kernel's own. Any other CPU runs code with sites only between its [`online`](Self::online) and its
     /// [`offline`](Self::offline).
     pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) {
         if self.started.swap(true, Ordering::Relaxed) {
@@ -82,16 +82,16 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         let [own, ..] = &self.objects;
         own.set(bounds);
         self.rendezvous.set_online(self.machine.cpu(), true);
-        // SAFETY: nobody has flipped; this keeps the contract, if the machine keeps its own.
+        // SAFETY: nobody has flipped yet. This platform keeps its contract if the machine keeps its own.
         unsafe { set_platform(platform) };
     }
 
-    /// A CPU comes: it serialises, and is stopped by flips from now on. It must not run a site before, and its interrupts must get through
-    /// as soon as they are on. `notify` is called with the lock held: what it flips with
-    /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like is flipped before anybody else can flip.
+    /// This CPU comes: it serialises, and flips stop it from now on. Before this call, it must not run a site. Its interrupts must get
+    /// through as soon as they are on. `notify` is called with the lock held. It can flip with
+    /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like, before anybody else can flip.
     ///
     /// # Errors
-    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    /// The errors of [`Lock::take`](jumplabel::Lock::take).
     pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
         let mut lock = jumplabel::Lock::take()?;
         self.come();
@@ -99,47 +99,49 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// With the lock held.
+    /// [`online`](Self::online), with the lock held.
     pub(crate) fn come(&self) {
         let _ = self.phase.compare_exchange(EARLY, LIVE, Ordering::AcqRel, Ordering::Relaxed);
         self.rendezvous.set_online(self.machine.cpu(), true);
         self.machine.serialise();
     }
 
-    /// This CPU goes: it runs no site any more, until [`online`](Self::online).
+    /// This CPU goes: it must not run a site any more, until it calls [`online`](Self::online).
     ///
     /// # Errors
-    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    /// The errors of [`Lock::take`](jumplabel::Lock::take).
     pub fn offline(&self) -> Result<(), Error> {
         let _lock = jumplabel::Lock::take()?;
         self.rendezvous.set_online(self.machine.cpu(), false);
         Ok(())
     }
 
-    /// No flip may begin any more: before a crash dump. One that has begun goes on as it did: it stops the others before it writes, and if one of
-    /// them does not answer any more, it is refused. Before the alias goes, take [`Lock`](jumplabel::Lock), and call this with it.
+    /// From now on, no flip can begin. Call this before a crash dump. A flip that has begun goes on as before: it stops the other CPUs
+    /// before it writes, and if one of them does not answer any more, the flip is refused. If you are going to take away the alias, take
+    /// [`Lock`](jumplabel::Lock) first, and call this while you hold it.
     pub fn end(&self) {
         self.phase.store(UNAVAILABLE, Ordering::Release);
     }
 
-    /// What the handler of [`Machine::interrupt`] calls, with interrupts off. Also for code that waits, with interrupts off, for a CPU that
-    /// may be flipping.
+    /// The handler of [`Machine::interrupt`] calls this, with interrupts off. Code that waits with interrupts off for a CPU that may be
+    /// flipping must call it, too.
     pub fn answer(&self) {
-        // Who flips has nobody to answer: a machine may call this while it interrupts another CPU.
+        // The CPU that flips has nobody to answer. It can come here, because a machine may call this while it interrupts another CPU.
         if !self.lock.is_of(self.machine.cpu()) {
             self.rendezvous.answer(&self.machine);
         }
     }
 
-    /// The CPU that a flip waited for in vain last.
+    /// The last CPU for which a flip waited in vain.
     pub fn late(&self) -> Option<usize> {
         self.rendezvous.late()
     }
 
-    /// Before the constructors of a module run: where it lies. False if there are too many modules, or if something is known to lie there.
+    /// Call this before the constructors of a module run: it says where the module lies. False if there are too many modules, or if
+    /// something is known to lie there already.
     ///
     /// # Safety
-    /// The module lies there until [`unload`](Self::unload). One CPU at a time loads and unloads.
+    /// The module lies there until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
     pub unsafe fn load(&self, bounds: &Bounds) -> bool {
         let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
         if self.objects.iter().any(lies_here) {
@@ -149,10 +151,10 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         free.inspect(|slot| slot.set(bounds)).is_some()
     }
 
-    /// After the destructors of a module have run: nothing lies there any more.
+    /// Call this after the destructors of a module have run: nothing lies there any more.
     ///
     /// # Safety
-    /// As for [`load`](Self::load).
+    /// The conditions of [`load`](Self::load).
     pub unsafe fn unload(&self, bounds: &Bounds) {
         let here = self.objects.iter().skip(1).find(|slot| slot.get() == *bounds);
         here.into_iter().for_each(Slot::clear);
@@ -160,14 +162,15 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         gone.for_each(|record| record.store(0, Ordering::Relaxed));
     }
 
-    /// Before code is freed that runs only while the system starts (Linux: init text): its sites are not written any more, and all other sites
-    /// of their keys flip as before. A site of which a byte lies there counts as lying there. Once for the kernel, and once for each
-    /// module: false if code of the same object was freed before, if nothing lies at these addresses, or if they are not all code of one object.
+    /// Call this before code is freed that runs only while the system starts (Linux: init text). From then on the sites in this code are
+    /// not written any more, and all other sites of their keys flip as before. A site belongs to this code if one of its bytes lies in it.
+    /// It can be called once for the kernel, and once for each module. It returns false if code of the same object was freed before, if
+    /// nothing lies at these addresses, or if they are not all code of one object.
     ///
-    /// A static call must not lead there any more.
+    /// No static call may lead to this code any more.
     ///
     /// # Errors
-    /// Those of [`Lock::take`](jumplabel::Lock::take).
+    /// The errors of [`Lock::take`](jumplabel::Lock::take).
     pub fn free(&self, code: &Range<usize>) -> Result<bool, Error> {
         let mut lock = jumplabel::Lock::take()?;
         let contains = |slot: &&Slot| slot.get().code.start <= code.start && code.end <= slot.get().code.end;
@@ -176,12 +179,13 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(done)
     }
 
-    /// Whether no other CPU has come yet. At the end there may be some: nobody stops them any more, and they run.
+    /// Whether no other CPU has come yet. After the end this is false: other CPUs may be there and run, though nobody can stop them any
+    /// more.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
     }
 
-    /// No flip until this object goes.
+    /// Refuses all flips until this object goes.
     fn refuse(&self, record: usize) {
         let is_noted =
             |place: &AtomicUsize| match place.compare_exchange(0, record, Ordering::Relaxed, Ordering::Relaxed) {
@@ -193,7 +197,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         }
     }
 
-    /// Does something while all other CPUs stand still. Whether all went on again, too.
+    /// Calls `work` while all other CPUs stand still. Also returns whether all of them went on again.
     pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Refusal> {
         if self.is_early() {
             return Ok((work(), true));
@@ -213,12 +217,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     }
 }
 
-// SAFETY: the lock excludes; `open` writes by an alias, while all other CPUs stand still; nothing here has sites.
+// SAFETY: the lock excludes other CPUs; `open` writes through an alias while all other CPUs stand still; nothing here has sites.
 unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
         let token = self.lock.take(&self.machine, || self.answer())?;
         let unbounded = self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0);
-        // Looked at behind the lock: who is refused knows that nobody has it, and that nobody gets it.
+        // This is looked at after the lock was taken. So a caller that is refused knows that nobody has the lock, and that nobody gets it.
         let Some(object) = unbounded else { return Ok(token) };
         self.lock.release(token, &self.machine);
         Err(Error::NoBounds { object })
@@ -233,7 +237,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives back memory from `allocate`, with the same size.
+        // SAFETY: the caller gives back memory that came from `allocate`, with the same size.
         unsafe { self.memory.release(memory, bytes) };
     }
 
@@ -282,7 +286,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
         if !found.is_some_and(is_bounded) {
             self.refuse(record);
         }
-        // The first word is where the linker's address 0 lies.
+        // The first word is the place of the linker's address 0.
         Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }
     }
 

@@ -1,14 +1,14 @@
-//! Static keys in a kernel: a [`Platform`](jumplabel::platform::Platform) of parts that are ready. A kernel gives a few functions, the [`Machine`],
-//! and calls [`Kernel::start`] before its first flip.
+//! Static keys in a kernel: a [`Platform`](jumplabel::platform::Platform) made of parts that are ready. A kernel gives a few functions, the
+//! [`Machine`], and calls [`Kernel::start`] before its first flip.
 //!
 //! ```text
 //!   Kernel      the platform: phases, objects, what a flip does                       kernel.rs
 //!     Bounds    where the kernel and its modules lie                                   bounds.rs
 //!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
 //!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
-//!     Pen       writes by way of the kernel's alias                                    pen.rs
+//!     Pen       writes through the kernel's alias                                     pen.rs
 //!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
-//!   Machine     what the kernel gives: interrupts, an alias, a barrier, a clock       machine.rs
+//!   Machine     the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
 //! ```
 //!
 //! | phase | who runs | what a flip does |
@@ -40,5 +40,5 @@ pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
 
-/// The error number of a CPU that did not answer in time, as in [`Refusal`](jumplabel::Refusal); [`Kernel::late`] says which one.
+/// The error number, in a [`Refusal`](jumplabel::Refusal), that says that a CPU did not answer in time. [`Kernel::late`] says which CPU.
 pub const TIMED_OUT: i32 = 110;

@@ -1,5 +1,6 @@
-//! One CPU flips. The others wait with their interrupts as they were, and answer the one that flips: it may be waiting for them. Who has
-//! the lock has interrupts off, so that no handler on this CPU finds it taken; one that cannot be turned off (a fault, an NMI) is told.
+//! One CPU flips. The other CPUs wait with their interrupts as they were, and answer the CPU that flips, because it may be waiting for
+//! them. The CPU that has the lock has interrupts off, so no handler on this CPU finds the lock taken. Some handlers cannot be turned off
+//! (a fault, an NMI); they get an error.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +9,7 @@ use jumplabel::platform::Token;
 
 use crate::Machine;
 
-/// The number of the CPU that has it, and 1; or 0.
+/// 1 more than the number of the CPU that has the lock; or 0.
 pub(crate) struct Lock(AtomicUsize);
 
 impl Lock {
@@ -16,10 +17,10 @@ impl Lock {
         Lock(AtomicUsize::new(0))
     }
 
-    /// Waits for it; `answer` is called meanwhile, with interrupts off.
+    /// Waits for the lock. Meanwhile it calls `answer`, with interrupts off.
     pub(crate) fn take(&self, machine: &impl Machine, answer: impl Fn()) -> Result<Token, Error> {
         loop {
-            // Off before this CPU's number is asked for: a scheduler may move who asks.
+            // Interrupts go off before this CPU's number is asked for, because a scheduler could move the caller to another CPU.
             let interrupts = machine.interrupts_off();
             let me = machine.cpu() + 1;
             match self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
@@ -39,7 +40,7 @@ impl Lock {
         self.0.load(Ordering::Relaxed) == cpu + 1
     }
 
-    /// By who has it.
+    /// Called by the CPU that has the lock.
     pub(crate) fn release(&self, [interrupts, _]: Token, machine: &impl Machine) {
         self.0.store(0, Ordering::Release);
         machine.restore(interrupts);

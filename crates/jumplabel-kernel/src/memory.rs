@@ -1,14 +1,14 @@
-//! Pages for lists and indexes: a static of the kernel's, so that no allocator is needed.
+//! Pages for lists and indexes, in a static of the kernel, so that no allocator is needed.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a page here, whatever the CPU's are.
+/// The size of a page here in bytes, whatever the size of the CPU's pages.
 const PAGE: usize = 4096;
 
-/// `PAGES` pages of 4 KiB, at most 64. An index takes 4 bytes a site; the lists of a flip take 32 bytes for each site that it changes.
-/// If there is no room, a flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
+/// `PAGES` pages of 4 KiB, at most 64. An index takes 4 bytes for each site; the lists of a flip take 32 bytes for each site that the flip
+/// changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
 #[repr(C, align(4096))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
@@ -16,11 +16,11 @@ pub struct Memory<const PAGES: usize> {
     used: AtomicU64,
 }
 
-// SAFETY: a page belongs to who has set its bit.
+// SAFETY: a page belongs to the thread that has set its bit.
 unsafe impl<const PAGES: usize> Sync for Memory<PAGES> {}
 
 impl<const PAGES: usize> Memory<PAGES> {
-    /// All of it is free.
+    /// Memory with all pages free.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(PAGES <= 64, "a bit for each page") };
@@ -31,7 +31,7 @@ impl<const PAGES: usize> Memory<PAGES> {
         self.pages.get() as usize
     }
 
-    /// The bits of `count` pages from `first` on.
+    /// The bits of `count` pages, of which `first` is the first.
     fn bits(first: usize, count: usize) -> u64 {
         (u64::MAX >> (64 - count)) << first
     }
@@ -43,7 +43,7 @@ impl<const PAGES: usize> Memory<PAGES> {
             let first = (0..=PAGES.checked_sub(count)?).find(|&first| used & Self::bits(first, count) == 0)?;
             let now = used | Self::bits(first, count);
             if self.used.compare_exchange(used, now, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                // SAFETY: pages inside, of which nobody else has the bits.
+                // SAFETY: these pages are in `pages`, and only this thread has set their bits.
                 let memory = unsafe { self.pages.get().cast::<u8>().add(first * PAGE) };
                 // SAFETY: the same pages, all `count` of them.
                 unsafe { memory.write_bytes(0, count * PAGE) };
@@ -53,7 +53,7 @@ impl<const PAGES: usize> Memory<PAGES> {
     }
 
     /// # Safety
-    /// From [`allocate`](Self::allocate) with this size, and not in use.
+    /// `memory` comes from [`allocate`](Self::allocate) with this size, and is not in use any more.
     pub(crate) unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
         let first = (memory.as_ptr() as usize - self.address()) / PAGE;
         self.used.fetch_and(!Self::bits(first, bytes.div_ceil(PAGE).max(1)), Ordering::Release);

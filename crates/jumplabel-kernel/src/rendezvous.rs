@@ -1,9 +1,9 @@
 //! All other CPUs stand still while code is written.
 //!
 //! ```text
-//!   order   odd: stand still; even: go on. Each is given once.
+//!   order   odd: stand still; even: go on. Each number is given once.
 //!
-//!   the CPU that flips                       each other one, in its handler or while it waits for the lock
+//!   the CPU that flips                       each other CPU, in its handler or while it waits for the lock
 //!     order += 1 (odd), interrupts them        serialise, acknowledge
 //!     waits until all have acknowledged        waits for the next order
 //!     writes
@@ -11,8 +11,8 @@
 //!     order += 1 (even)                        serialise, acknowledge, go on
 //! ```
 //!
-//! An acknowledgement is the order that it is for. So one that comes late, for a rendezvous that was given up, counts for nothing; and
-//! who comes late finds an even order, and goes on.
+//! An acknowledgement is the number of the order that it answers. So if one comes late, for a rendezvous that was given up, it counts for
+//! nothing. A CPU that comes late finds an even order, and goes on.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub(crate) struct Rendezvous<const CPUS: usize> {
     /// A bit for each CPU that is to be stopped.
     online: AtomicU64,
     acknowledged: [AtomicU32; CPUS],
-    /// The number of the CPU that was waited for in vain, and 1; or 0.
+    /// 1 more than the number of the CPU that was waited for in vain; or 0.
     late: AtomicU32,
 }
 
@@ -40,7 +40,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         }
     }
 
-    /// Under the lock.
+    /// Under the lock: says whether a CPU must be stopped by flips.
     pub(crate) fn set_online(&self, cpu: usize, is_online: bool) {
         let bit = 1 << cpu;
         let _ = if is_online {
@@ -59,7 +59,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         self.acknowledged.iter().enumerate().filter(move |(cpu, _)| online & 1 << cpu != 0)
     }
 
-    /// Gives the next order but `steps - 1`, and waits until all have acknowledged it.
+    /// Gives an order, and waits until all CPUs have acknowledged it. The order's number grows by `steps`.
     fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
         self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
@@ -76,7 +76,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         Ok(())
     }
 
-    /// Stops all others. If one does not answer, lets the others go.
+    /// Stops all other CPUs. If one does not answer, lets the others go.
     pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Refusal> {
         let stopped = self.give(1, machine);
         if stopped.is_err() {
@@ -86,18 +86,18 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         stopped
     }
 
-    /// All others are stopped: this CPU serialises, and so do they.
+    /// While all other CPUs are stopped: this CPU serialises, and so do they.
     pub(crate) fn serialise(&self, machine: &impl Machine) -> Result<(), Refusal> {
         machine.serialise();
         self.give(2, machine)
     }
 
-    /// Lets the others go, and waits until they do.
+    /// Lets the other CPUs go on, and waits until they do.
     pub(crate) fn go(&self, machine: &impl Machine) -> Result<(), Refusal> {
         self.give(1, machine)
     }
 
-    /// With interrupts off: does what the CPU that flips has ordered.
+    /// With interrupts off: carries out the orders of the CPU that flips.
     pub(crate) fn answer(&self, machine: &impl Machine) {
         let cpu = machine.cpu();
         let Some(acknowledged) = self.acknowledged.get(cpu) else { return };

@@ -1,4 +1,4 @@
-//! Flips and rendezvous, with threads in the place of CPUs.
+//! Flips and rendezvous. Threads stand for CPUs.
 
 mod threads;
 
@@ -16,7 +16,7 @@ use crate::rendezvous::Rendezvous;
 use crate::{Bounds, Kernel, TIMED_OUT};
 use threads::{CPU, OFF, Threads};
 
-/// While one has the others stopped, they do nothing; each serialises when it stops, behind each step, and when it goes on.
+/// While one CPU has the others stopped, they do nothing. Each of them serialises when it stops, after each step, and when it goes on.
 #[test]
 fn all_stand_still() {
     let machine = &Threads::new(Duration::from_secs(60));
@@ -51,7 +51,7 @@ fn all_stand_still() {
     assert_eq!(rendezvous.late(), None);
 }
 
-/// One that does not answer is named, the others go on, and what it answers later counts for nothing.
+/// A CPU that does not answer is named, and the others go on. If it answers later, the answer counts for nothing.
 #[test]
 fn one_is_late() {
     let machine = &Threads::new(Duration::from_millis(20));
@@ -61,20 +61,20 @@ fn one_is_late() {
     assert_eq!(rendezvous.stop(machine), Err(Refusal::errno(TIMED_OUT)));
     assert_eq!(rendezvous.late(), Some(2));
     CPU.set(2);
-    rendezvous.answer(machine); // Comes late, and is not kept.
+    rendezvous.answer(machine); // This comes late, and does not stop the CPU.
     assert_eq!(machine.counts(), [0; 3]);
     CPU.set(0);
     assert_eq!(rendezvous.stop(machine), Err(Refusal::errno(TIMED_OUT)));
     rendezvous.set_online(2, false);
     assert_eq!(rendezvous.stop(machine), Ok(()));
     CPU.set(2);
-    rendezvous.answer(machine); // Nobody waits for it.
+    rendezvous.answer(machine); // Nobody waits for this answer.
     assert_eq!(machine.counts(), [0; 3]);
     CPU.set(0);
     assert_eq!(rendezvous.go(machine), Ok(()));
 }
 
-/// One has it; it is told if it asks again; the others wait, and answer meanwhile.
+/// One CPU has the lock. If it asks again, it gets an error. The others wait, and answer meanwhile.
 #[test]
 fn lock() {
     let machine = &Threads::new(Duration::ZERO);
@@ -106,14 +106,14 @@ fn lock() {
     });
 }
 
-/// A flip that has found its writer when the end comes stops the others all the same.
+/// A flip may have found its writer when the end comes. It stops the others all the same.
 #[test]
 fn the_end_in_the_middle() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
         patience: Duration::from_millis(20),
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
-        // A machine that answers while it waits to interrupt: who flips has nobody to answer.
+        // This machine answers while it waits to interrupt. The CPU that flips has nobody to answer.
         while_interrupting: || KERNEL.answer(),
         refused: 0,
         mapped: AtomicU32::new(0),
@@ -132,7 +132,7 @@ fn the_end_in_the_middle() {
         assert_eq!(KERNEL.stopped(|| has_written = true), Err(Refusal::errno(TIMED_OUT)), "the end: {is_ended}");
         assert!(!has_written && KERNEL.late() == Some(1));
     }
-    // SAFETY: from above.
+    // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
 }
 
@@ -151,7 +151,7 @@ fn two_pages() {
     // SAFETY: the pages above.
     let refused = unsafe { pen.write(&writes) };
     assert_eq!(refused, Err((1, Refusal::errno(5))));
-    // A refused page was counted, and nothing is left of it.
+    // `map` counted the refused page, too. The alias of the first page was given back.
     assert_eq!(machine.mapped.load(SeqCst), 1);
     // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
     assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
@@ -166,7 +166,7 @@ fn two_pages() {
     assert_eq!(machine.mapped.load(SeqCst), 1);
 }
 
-/// A module is known from `load` to `unload`. One whose bounds nobody gave blocks flips until it goes.
+/// A module is known from `load` to `unload`. A module whose bounds nobody gave blocks flips until it goes.
 #[test]
 fn modules() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
@@ -177,12 +177,12 @@ fn modules() {
         while_interrupting: || (),
         mapped: AtomicU32::new(0),
     });
-    // Records whose tables are empty: both bounds lead to the same place.
+    // These records have empty tables: both bounds lead to the same place.
     let bounds = 8 | 4 << 32;
     let records = [[0, 0, 0, 0, 0, 0, 0, bounds, bounds, bounds, 0_u64]; 3];
     let [module, second, stranger] = records.each_ref().map(|record| record.as_ptr() as usize);
     let bounds = |record: usize| Bounds { code: record..record + 8, all: record..record + size_of_val(&records[0]) };
-    // SAFETY: nothing is there that anybody flips.
+    // SAFETY: nothing that anybody flips is there.
     unsafe { assert!(KERNEL.load(&bounds(module)) && KERNEL.load(&bounds(second))) };
     let places = [module, second].map(|record| KERNEL.place(record));
     assert_eq!(places.map(|place| (place.words, place.in_program)), [([0, 2, 0], false), ([0, 3, 0], false)]);
@@ -192,41 +192,42 @@ fn modules() {
     assert_eq!(image([0; 3]), None);
 
     let token = KERNEL.lock().unwrap();
-    // SAFETY: from above.
+    // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
     assert_eq!(image(KERNEL.place(stranger).words), None);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
     // SAFETY: nothing is there any more.
     unsafe { KERNEL.unload(&bounds(module)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // A second one; when it goes, the first one is there still.
+    // There is a second stranger. When it goes, the first one is still there.
     let other = [0_u64; 11];
     let other = other.as_ptr() as usize;
     KERNEL.place(other);
     // SAFETY: nothing is there any more.
     unsafe { KERNEL.unload(&bounds(other)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: the place that the first one left is taken again, what lies there is known once, and the stranger goes.
+    // SAFETY: nothing that anybody flips is there. The place that the first module left is taken again, an address that is known is
+    // refused, and the stranger goes.
     unsafe {
         assert!(KERNEL.load(&bounds(stranger)) && !KERNEL.load(&bounds(stranger)));
         assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
         KERNEL.unload(&bounds(stranger));
     }
     let token = KERNEL.lock().unwrap();
-    // SAFETY: from above.
+    // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
     // SAFETY: nothing is there.
     unsafe { KERNEL.load(&bounds(module)) };
-    // What a linker makes of sections that are not there.
+    // These are the bounds that a linker makes of sections that do not exist.
     let lost = [0_u64; 11];
-    // SAFETY: this thread alone loads; nothing lies there that anybody flips.
+    // SAFETY: only this thread loads; nothing that anybody flips lies there.
     unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
     KERNEL.place(lost.as_ptr() as usize);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: lost.as_ptr() as usize }));
-    // SAFETY: this thread alone loads, and nobody looks at what lies at these addresses.
+    // SAFETY: only this thread loads, and nobody looks at what lies at these addresses.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
-    // More than can be told apart: no flip any more, for good.
+    // These are more strangers than can be told apart: no flip is possible any more, for good.
     let strangers = [[0_u64; 11]; 5];
     let strangers = strangers.each_ref().map(|record| record.as_ptr() as usize);
     strangers.iter().for_each(|&record| _ = KERNEL.place(record));
@@ -234,7 +235,7 @@ fn modules() {
     unsafe { strangers.iter().chain([&(lost.as_ptr() as usize)]).for_each(|&record| KERNEL.unload(&bounds(record))) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: usize::MAX }));
 
-    // The boot CPU is alone until others may run; whoever was there is there after the end.
+    // The boot CPU is alone until other CPUs come. After the end, the CPUs that came before are still there.
     assert!(KERNEL.is_early());
     KERNEL.end();
     assert!(!KERNEL.is_early());

@@ -1,4 +1,4 @@
-//! AArch64: one aligned word, which any thread fetches whole, old or new (Arm ARM B2.2.5, "Concurrent modification and
+//! AArch64: one aligned word. Any thread fetches it whole, old or new (Arm ARM B2.2.5, "Concurrent modification and
 //! execution of instructions", which names `NOP` and `B`).
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!  jump   imm26 | 14    b target      +-128 MiB
 //! ```
 //!
-//! A naked key's function has such a site, too, and not an immediate that changes: the manual does not name `MOV`.
+//! A naked key's function has such a site, too, instead of an immediate that changes: the manual does not name `MOV`.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -37,16 +37,16 @@ impl Jump for Aarch64 {}
 impl Naked for Aarch64 {}
 
 impl Op for Aarch64 {
-    /// Arm ARM C4.1, "A64 instruction set encoding".
+    /// By Arm ARM C4.1, "A64 instruction set encoding".
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let word = word::of(bytes)?;
         let bits = |first: u32, last: u32| word >> last & ((2 << (first - last)) - 1);
         let (first_is_stack, result_is_stack) = (bits(9, 5) == 31, bits(4, 0) == 31);
         let sets_flags = bits(29, 29) == 1;
         match bits(28, 25) {
-            // Not allocated, and of extensions to vectors and matrices.
+            // Not allocated, or of extensions for vectors and matrices.
             0b0000..=0b0011 => Err(Fault::Length),
-            // But `msr`, `mrs`, barriers and hints.
+            // Jumps, and calls of the system; `msr`, `mrs`, barriers and hints are allowed.
             0b1010 | 0b1011 if bits(31, 24) != 0xd5 => Err(Fault::Jumps),
             // `adr`, `adrp`; loads of a literal.
             0b1000 if bits(24, 24) == 0 => Err(Fault::Place),

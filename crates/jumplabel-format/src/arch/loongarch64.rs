@@ -5,10 +5,10 @@
 //!  jump   14 | lo16 | hi10     b target    +-128 MiB
 //! ```
 //!
-//! By the manual (LoongArch Reference Manual, volume 1), hardware keeps instruction caches coherent with stores of other
-//! processors (2.1.7.1), and a fetch behind `IBAR` sees all stores before it (2.2.8.2). The manual does not speak of a thread
-//! that runs a word while another stores it. Linux's own jump labels rely on this: for this nop and this `b`, the thread runs
-//! one of the two. So a naked key's function has such a site, too, and not an immediate that changes.
+//! The manual (LoongArch Reference Manual, volume 1) says that hardware keeps instruction caches coherent with stores of other processors
+//! (2.1.7.1), and that a fetch after `IBAR` sees all stores before the `IBAR` (2.2.8.2). The manual does not say what happens if a thread
+//! runs a word while another thread stores it. Linux's own jump labels assume that the thread runs the old or the new word, for this nop
+//! and this `b`. So a naked key's function has such a site, too, instead of an immediate that changes.
 
 use super::word;
 use crate::kind::branch::Branch;

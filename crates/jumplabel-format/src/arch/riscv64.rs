@@ -1,5 +1,5 @@
-//! RV64: one word, which any thread fetches whole, old or new, if it is aligned. With compressed instructions the assembler aligns to 2
-//! bytes only, so a site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
+//! RV64: one aligned word. Any thread fetches it whole, old or new. With compressed instructions the assembler aligns to 2 bytes only, so a
+//! site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
 //!
 //! ```text
 //!  nop     13 00 00 00    addi x0, x0, 0
@@ -9,9 +9,9 @@
 //!  true    13 05 10 00    li a0, 1
 //! ```
 //!
-//! A site and its other arm are in one function, so a mebibyte is far. If the arm is farther away, a site that starts as a jump is an
-//! error of the assembler or linker, and one that starts as a nop an `OutOfRange` at the first flip. A stub in reach would cost each
-//! site a register.
+//! A site and its other arm are in one function, so a mebibyte is far enough. If the arm is farther away, a site that starts as a jump is
+//! an error of the assembler or linker; a site that starts as a nop is an `OutOfRange` at the first flip. A stub in reach would help, but
+//! would cost each site a register.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -48,7 +48,7 @@ impl Naked for Riscv64 {
 }
 
 impl Op for Riscv64 {
-    /// RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
+    /// By RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let word = word::of(bytes)?;
         let register = |bit: u32| word >> bit & 31;
@@ -56,23 +56,23 @@ impl Op for Riscv64 {
         let names_stack = match word & 0x7f {
             // Branches, `jal`, `jalr`.
             0x63 | 0x67 | 0x6f => return Err(Fault::Jumps),
-            // `ecall`, `ebreak`, and what returns from them.
+            // `ecall`, `ebreak`, and the instructions that return from them.
             0x73 if matches!(word >> 7, 0 | 0x2000 | 0x4000 | 0x20_4000 | 0x60_4000 | 0xe0_4000 | 0xf6_4000) => {
                 return Err(Fault::Jumps);
             }
             0x17 => return Err(Fault::Place),
             // `lui`.
             0x37 => result,
-            // Loads, of floating point, too; sums with a number; `fence` and what is about lines of a cache.
+            // Loads, except to floating-point registers; sums with a number; `fence`, and instructions for lines of a cache.
             0x03 | 0x13 | 0x1b | 0x0f => result || first,
             0x07 => first,
-            // Of registers; atomics.
+            // Arithmetic on registers; atomics.
             0x33 | 0x3b | 0x2f => result || first || second,
             0x23 => first || second,
             0x27 => first,
-            // Of control registers: a register, or a number.
+            // Instructions for control registers: with a register, or with a number.
             0x73 => result || word & 0x4000 == 0 && first,
-            // Of floating point: some have a general register for the result or the operand.
+            // Floating point: some of these have a general register for the result or the operand.
             0x53 => match word >> 27 {
                 0b10100 | 0b11000 | 0b11100 => result,
                 0b11010 | 0b11110 => first,

@@ -1,12 +1,12 @@
-//! z/Architecture: `brcl`, whose mask says when it jumps: never or always. The two differ in one byte; the displacement stays
-//! (Principles of Operation, "Branch relative on condition long").
+//! z/Architecture: `brcl` has a mask that says whether it jumps: never or always. The nop and the jump differ in one byte; the displacement
+//! stays (Principles of Operation, "Branch relative on condition long").
 //!
 //! ```text
 //!  nop    c0 04 rel32   brcl 0, target
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
 //!
-//! Where the displacement changes (a static call's trampoline), the mask is 0 meanwhile (`arch::pass`).
+//! While the displacement changes (in a static call's trampoline), the mask is 0 (`arch::pass`).
 
 use crate::kind::branch::Branch;
 use crate::kind::jump::Jump;
@@ -25,7 +25,7 @@ impl Arch for S390x {
     const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
-    /// In bytes; `None` if a word does not hold it (2 GiB).
+    /// In bytes; `None` if the instruction's word cannot hold it (2 GiB).
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }
@@ -40,7 +40,7 @@ impl Arch for S390x {
     }
 }
 
-/// A mask that jumps never.
+/// A mask that never jumps.
 const PASS: Pass = Pass { at: 1, byte: 0x04 };
 
 impl Branch for S390x {
@@ -52,7 +52,7 @@ impl Branch for S390x {
 }
 
 impl Jump for S390x {
-    /// What a mask of 0 has after it does not matter.
+    /// If the mask is 0, the displacement does not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let holds = |state, displacement| <Self as Jump>::encode(state, displacement) == code;
         match displacement {

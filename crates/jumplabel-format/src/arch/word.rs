@@ -1,12 +1,12 @@
-//! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. What the encoders of such instruction
-//! sets have in common. All of them store instructions in little endian.
+//! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. This file has the parts that the encoders
+//! of such instruction sets share. All these instruction sets store instructions in little endian.
 
 use crate::kind::op::Fault;
 use crate::layout::BRANCH;
 use crate::{Code, State};
 
-/// `distance` from the site at `address`, if the site is a word and a jump can encode it: a signed number of `bits` bits, a
-/// multiple of `unit`.
+/// `distance` from the site at `address`, if the site is an aligned word and a jump can encode the distance: a signed number of `bits`
+/// bits, and a multiple of `unit`.
 pub(crate) const fn displacement(address: u64, distance: i64, bits: u32, unit: i64) -> Option<i32> {
     let reach = 1 << (bits - 1);
     let encodable = address.is_multiple_of(4) && distance % unit == 0 && -reach <= distance && distance < reach;
@@ -23,7 +23,7 @@ pub(crate) fn branch(state: State, nop: u32, jump: u32) -> Code {
     code(BRANCH, if state == State::JUMP { jump } else { nop })
 }
 
-/// The instruction of an operation in place.
+/// The word of an instruction of an operation in place.
 pub(crate) fn of(bytes: &[u8]) -> Result<u32, Fault> {
     bytes.try_into().map(u32::from_le_bytes).map_err(|_| Fault::Length)
 }

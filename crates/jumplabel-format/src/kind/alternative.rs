@@ -1,10 +1,11 @@
-//! What an alternative holds: instructions of the program, or others in their place if the processor has a feature, or a jump to these. Its
-//! site is like that of an operation in place ([`op`](super::op)), except that it may have several instructions, and that its entry says
-//! how many bytes change. A thread may be between two instructions, so the site may change only while there is one thread.
+//! The contents of an alternative's site: instructions of the program, or other instructions that take their place if the processor has a
+//! feature, or a jump to these other instructions. The site is like that of an operation in place ([`op`](super::op)), with two
+//! differences: it may have several instructions, and its entry says how many bytes change. A thread may be between two instructions, so
+//! the site may change only while there is one thread.
 
 use crate::Code;
 
-/// Nops by their lengths, each one instruction (Intel SDM volume 2, `NOP`). What pads a site in the assembler is the same.
+/// Nops by their lengths, each one instruction (Intel SDM volume 2, `NOP`). The assembler pads sites with the same nops.
 pub(crate) const NOPS: [&[u8]; 8] = [
     &[],
     &[0x90],
@@ -16,9 +17,9 @@ pub(crate) const NOPS: [&[u8]; 8] = [
     &[0x0f, 0x1f, 0x80, 0, 0, 0, 0],
 ];
 
-/// An instruction set's alternatives: those of x86-64.
+/// The alternatives of an instruction set. Only x86-64 has them.
 pub trait Alternative {
-    /// What the first `size` bytes of a site at `to` have to be, so that it does what the instructions at `from` do and nothing else. `None`
-    /// if one of them is not known, or works only where it is.
+    /// The first `size` bytes that a site at `to` must have, to do exactly what the instructions at `from` do. `None` if one of these
+    /// instructions is not known, or works only at its own place.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code>;
 }

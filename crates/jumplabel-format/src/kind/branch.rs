@@ -11,18 +11,18 @@ impl State {
     pub const JUMP: State = State::new(BRANCH, 1);
     /// x86: an instruction that falls through, and is one byte away from the jump.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: between the nop and that, with some bytes of each. Left behind if a process was forked, or core sync was refused, in mid-flip.
-    /// Falls through.
+    /// x86: between the nop and `TEST`, with some bytes of each. A site stays in this state if, in mid-flip, a process was forked or core
+    /// sync was refused. Falls through.
     pub const PRIMING: State = State::new(BRANCH, 3);
-    /// x86: some bytes of the nop and some of the jump. Left behind at a site on two pages, if something outside the library gives one of
-    /// them the bytes of its file again. It may do anything, so that no change leaves it there.
+    /// x86: some bytes of the nop and some of the jump. This happens at a site on two pages, if something outside the library gives one of
+    /// the pages the bytes of its file again. The site may then do anything, so no change leaves it in this state.
     pub const TORN: State = State::new(BRANCH, 4);
 }
 
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
-/// An instruction set's checks.
+/// The checks of an instruction set.
 pub trait Branch: Arch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
@@ -41,14 +41,14 @@ pub trait Branch: Arch {
     /// The instruction in one of the states.
     fn encode(state: State, displacement: i32) -> Code;
 
-    /// The state of a site that holds `code`; `None` if that is none of ours.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
     #[inline]
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement?;
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to go to from `from`: one that jumps, if `action` is not 0. `from` itself, if it already does what is wanted.
+    /// The state to go to from `from`: a state that jumps if `action` is not 0. It is `from` itself if that does `action` already.
     #[inline]
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         Self::emitted(action)
@@ -60,7 +60,7 @@ pub trait Branch: Arch {
         if action == 0 { State::NOP } else { State::JUMP }
     }
 
-    /// What the site does: 1 if it jumps, 2 if nobody can want that.
+    /// The action of a site in this state: 1 if it jumps, 2 if nobody can want this state.
     #[inline]
     fn action(state: State) -> usize {
         match state {

@@ -1,7 +1,8 @@
-//! The kind of a call that a table lists: four bytes, the displacement of an instruction that calls a static call, or jumps to it. It
-//! leads straight to the target if that is in reach and one store can write it; if not, to the trampoline, as in the file.
+//! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to
+//! it. The site leads straight to the target if the target is in reach and one store can write the site. Otherwise it leads to the
+//! trampoline, as in the file.
 //!
-//! There are such sites where the displacement fills four bytes ([`Arch::TAIL`]).
+//! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`]).
 
 use super::jump::Jump;
 use crate::layout::CALL_SITE;
@@ -19,12 +20,13 @@ pub(crate) const NAMES: &[&str] = &["calls"];
 /// Bytes of a site.
 const BYTES: usize = size_of::<i32>();
 
-/// A processor fetches four bytes old or new, and no mixture, if one store wrote them, and they lie in so many aligned bytes (AMD64
-/// Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). A line of the cache is not enough: Zen 4 executes mixtures
-/// of what lies across two halves of one. (HotSpot has the same limit, `NativeCall::set_destination_mt_safe`.)
+/// A processor fetches four bytes old or new, and no mixture, on two conditions: one store wrote them, and they lie in eight aligned bytes
+/// (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). It is not enough that they lie in one line of the
+/// cache: Zen 4 executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same limit,
+/// `NativeCall::set_destination_mt_safe`.)
 const ALIGNED: usize = 8;
 
-/// An instruction set's calls.
+/// The calls of an instruction set.
 pub trait CallSite: Jump {
     /// Bytes of a site.
     const BYTES: usize = BYTES;
@@ -49,7 +51,7 @@ pub trait CallSite: Jump {
         Code::new(CALL_SITE, &displacement.to_le_bytes())
     }
 
-    /// The state that `code` is, `None` if it leads elsewhere.
+    /// The state of a site that holds `code`; `None` if the site leads elsewhere.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let own = displacement.filter(|_| Self::TAIL.is_some())?;
         (<Self as CallSite>::encode(State::CALLS, own) == code).then_some(State::CALLS)
@@ -65,20 +67,20 @@ pub trait CallSite: Jump {
         State::CALLS
     }
 
-    /// The state does not say: it may lead anywhere.
+    /// Always 0: the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }
 
-    /// One store, in the last step: with the trampoline's last one.
+    /// One store, in the last step, in which the trampoline also gets its last bytes.
     #[inline(never)] // Rare.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
-        Self::TAIL?; // There is none of the code below then.
+        Self::TAIL?; // Without a tail, the compiler leaves the code below out.
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
         Some(if step_bytes.len == 1 { step_bytes } else { StepBytes::all(new) })
     }
 
-    /// The same, back.
+    /// Takes that step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as CallSite>::step(number, new, old)
     }

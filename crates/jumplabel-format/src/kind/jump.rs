@@ -1,5 +1,5 @@
-//! The kind of the trampoline of a static call: it jumps to where its call leads, or, if that is out of reach, falls through, where
-//! the address is loaded from a slot.
+//! The kind of the trampoline of a static call: it jumps to the call's target. If the target is out of reach, it falls through to a jump
+//! that loads the target from a slot.
 
 use super::branch::Branch;
 use crate::layout::JUMP;
@@ -9,14 +9,15 @@ use crate::{Arch, Code, State};
 impl State {
     /// A jump to the target.
     pub const DIRECT: State = State::new(JUMP, 0);
-    /// An instruction that falls through: to the target through the slot.
+    /// An instruction that falls through to the jump that uses the slot.
     pub const INDIRECT: State = State::new(JUMP, 1);
 }
 
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["direct", "indirect"];
 
-/// An instruction set's trampolines. If it says nothing else, they have a site like a check's, whose nop falls through.
+/// The trampolines of an instruction set. Unless the instruction set says otherwise, they have a site like a check's, whose nop falls
+/// through.
 pub trait Jump: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
@@ -38,7 +39,7 @@ pub trait Jump: Branch {
             .of_kind(JUMP)
     }
 
-    /// The state that `code` is, `None` if it is none of ours.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let direct = displacement.map(|displacement| <Self as Jump>::encode(State::DIRECT, displacement));
         if direct == Some(code) {
@@ -57,7 +58,7 @@ pub trait Jump: Branch {
         State::DIRECT
     }
 
-    /// The state does not say: it may lead anywhere.
+    /// Always 0: the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }

@@ -1,7 +1,7 @@
 //! The kinds of patch points: what their sites can hold, and how a site goes from one state to another. An entry says its kind in its
 //! meta word.
 //!
-//! A kind is a file beside [`branch`] with a trait for instruction sets, and a line in the list below.
+//! A kind has a file beside [`branch`], with a trait for instruction sets, and a line in the list below.
 
 pub(crate) mod alternative;
 pub(crate) mod branch;
@@ -19,7 +19,7 @@ use crate::{Arch, Code, StepBytes};
 
 #[cfg(jumplabel_short_kind)]
 impl Kind {
-    /// Whether a jump of this kind can have such a displacement.
+    /// Whether a jump of this kind can have this displacement.
     #[must_use]
     pub fn reaches(self, displacement: i32) -> bool {
         self.0 != layout::SHORT || short::reach(displacement).is_some()
@@ -27,7 +27,7 @@ impl Kind {
 }
 
 impl State {
-    /// A word for listings.
+    /// The state's name in listings.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.kind().state_names().get(usize::from(self.0 & 7)).copied().unwrap_or("unknown")
@@ -35,7 +35,7 @@ impl State {
 }
 
 impl Kind {
-    /// The state of a site whose instruction leads somewhere, wherever that is.
+    /// The state of a site whose instruction leads somewhere, to whichever place.
     #[must_use]
     #[inline(never)] // Rare.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
@@ -46,18 +46,17 @@ impl Kind {
     }
 }
 
-/// A state's instruction, to be filled with the displacements of many sites.
+/// A state's instruction, which is filled with the displacements of many sites.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
-    /// The instruction without the displacement, and a mask of its place.
+    /// The instruction without the displacement. `tail` is a mask of the displacement's place.
     head: u64,
     tail: u64,
 }
 
 impl Template {
-    /// The template of a state. `None` unless its instruction holds exactly the displacement to the entry's
-    /// target.
+    /// The template of a state. `None` unless the state's instruction holds exactly the displacement to the entry's target.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -67,21 +66,21 @@ impl Template {
         (template.fill::<A>(ANY) == any && state.kind().leads::<A>(0) == Leads::ToTarget).then_some(template)
     }
 
-    /// The kind of its sites.
+    /// The kind of the sites that the template is for.
     #[must_use]
     #[inline]
     pub const fn kind(self) -> Kind {
         self.state.kind()
     }
 
-    /// Whether the two differ in the same bytes, by the same, whatever the displacement is.
+    /// Whether the two templates differ in the same bytes, by the same, whatever the displacement is.
     #[must_use]
     #[inline]
     pub const fn is_like(self, other: Template) -> bool {
         self.tail == other.tail
     }
 
-    /// As [`State::encode`].
+    /// Does the same as [`State::encode`].
     #[must_use]
     #[inline]
     pub fn fill<A: Sites>(self, displacement: i32) -> Code {
@@ -94,18 +93,18 @@ impl Template {
     }
 }
 
-/// A site's way from the bytes that it holds to those that it shall hold.
+/// A site's change from its old bytes to its new bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeChange {
-    /// What it holds.
+    /// The bytes that the site holds now.
     pub old: Code,
-    /// What it shall hold.
+    /// The bytes that the site must hold.
     pub new: Code,
 }
 
 impl CodeChange {
-    /// What changes, from which first byte, as a number. If it is small, nothing but the first byte changes. Two changes with one small
-    /// number take the same steps, and write the same, unless they write a whole word ([`Arch::step`]).
+    /// The difference between the bytes, and the old first byte, as one number. If the number is small, only the first byte changes. Two
+    /// changes with the same small number take the same steps and write the same bytes, unless they write a whole word ([`Arch::step`]).
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -128,7 +127,7 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list: number, the file, its trait; when the library knows it, if it is not always.
+/// The list of kinds: number, file, trait. A `cfg` says when the library knows the kind, if not always.
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
@@ -183,8 +182,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state of a site that holds `code`; `None` if that is none of this kind's. `displacement` is to where the site leads
-            /// now; `None` if that is out of reach.
+            /// The state of a site that holds `code`; `None` if no state of this kind has this code. `displacement` leads to the site's
+            /// current target; `None` if that target is out of reach.
             #[must_use]
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
@@ -194,7 +193,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that the compiler emits for `action`: of a check, whether it jumps.
+            /// The state that the compiler emits for `action`: for a check, `action` says whether it jumps.
             #[must_use]
             pub fn emitted<A: Sites>(self, action: usize) -> Option<State> {
                 match self.0 {
@@ -205,7 +204,7 @@ macro_rules! kinds {
         }
 
         impl CodeChange {
-            /// What step `number` writes; `None` if it has nothing to do at this site.
+            /// The bytes that step `number` writes; `None` if the step has nothing to do at this site.
             #[must_use]
             #[inline]
             pub fn step<A: Sites>(self, number: u8) -> Option<StepBytes> {
@@ -215,7 +214,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What takes step `number` back.
+            /// The bytes that take step `number` back.
             #[must_use]
             #[inline]
             pub fn undo<A: Sites>(self, number: u8) -> Option<StepBytes> {
@@ -227,7 +226,7 @@ macro_rules! kinds {
         }
 
         impl State {
-            /// The instruction.
+            /// The instruction of this state.
             #[must_use]
             #[inline(never)]
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
@@ -237,8 +236,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to go to, so that the site does `action`: itself, if it does already. `displacement` is to where it
-            /// then leads.
+            /// The state to go to, so that the site does `action`: the state itself, if the site does that already. `displacement` leads to
+            /// the target that the site will then have.
             #[must_use]
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
@@ -248,7 +247,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The action of a site in this state: of a check, 1 if it jumps.
+            /// The action of a site in this state: for a check, 1 if it jumps.
             #[must_use]
             #[inline]
             pub fn action<A: Sites>(self) -> usize {
@@ -258,7 +257,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether a site in this state leads nowhere by itself.
+            /// Whether the instruction of a site in this state leads nowhere by itself.
             #[doc(hidden)]
             #[must_use]
             #[inline]
@@ -269,7 +268,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that the compiler would have emitted for what the site does.
+            /// The state that the compiler would have emitted for the action of this state.
             #[must_use]
             #[inline(never)] // Rare.
             pub fn as_emitted<A: Sites>(self) -> State {

@@ -1,4 +1,4 @@
-//! The kind of the function of a naked key: it returns whether the key is on.
+//! The kind of the function of a naked key. The function returns whether the key is on.
 
 use super::branch::Branch;
 use crate::layout::NAKED;
@@ -15,8 +15,8 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["false", "true"];
 
-/// An instruction set's functions of naked keys. Unless it says otherwise, the function has a site like a check's: one return is behind
-/// the nop, and one at the target of the jump.
+/// The functions of naked keys of an instruction set. Unless the instruction set says otherwise, the function has a site like a check's:
+/// one return is after the nop, and another return is at the target of the jump.
 pub trait Naked: Branch {
     /// Bytes of a site.
     const BYTES: usize = Self::SIZE;
@@ -33,20 +33,20 @@ pub trait Naked: Branch {
     }
 
     /// The instruction in one of the states.
-    #[inline(never)] // A key has one function at the most; so below.
+    #[inline(never)] // A key has at most one function. The same holds for `decode`.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
             .of_kind(NAKED)
     }
 
-    /// The state of a site that holds `code`; `None` if that is none of ours.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
     #[inline(never)]
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement?;
         [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Naked>::encode(state, displacement) == code)
     }
 
-    /// The state to go to: true, if `action` is not 0.
+    /// The state to go to: true if `action` is not 0.
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         <Self as Naked>::emitted(action)
     }
@@ -56,7 +56,7 @@ pub trait Naked: Branch {
         if action == 0 { State::FALSE } else { State::TRUE }
     }
 
-    /// What the function returns.
+    /// The function's result in this state.
     fn action(state: State) -> usize {
         usize::from(state == State::TRUE)
     }

@@ -1,11 +1,11 @@
-//! The kind of an operation in place: its site is an instruction of the program's, or a jump to a backend's stub.
+//! The kind of an operation in place: its site is an instruction of the program, or a jump to a backend's stub.
 //!
-//! What the instruction is, the entry says: each of its arms has a mode of the table of operations, and is a place to jump to, or an
-//! instruction that the site may hold. The bytes of a site that change are those of a jump; where an instruction is longer, the rest of
-//! it stays, and nobody comes to it.
+//! The site's entry says which instruction it is. Each arm of the entry belongs to a mode of the table of operations. An arm is a place to
+//! jump to, or an instruction that the site can hold. The bytes of a site that change are those of a jump. If an instruction is longer, its
+//! other bytes stay, and no thread comes to them.
 //!
-//! Every state is one instruction. So no thread is ever inside of a site; but two instructions have no third between them that does what
-//! one or the other does. So a change is a single step, and no thread may execute the site meanwhile ([`Demand::Unexecuted`]).
+//! Every state is one instruction, so no thread is ever inside of a site. But there is no third instruction between two instructions that
+//! does what one or the other does. So a change is a single step, and no thread may execute the site meanwhile ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
 use crate::layout::OP;
@@ -22,20 +22,20 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
-/// An instruction set's operations in place.
+/// The operations in place of an instruction set.
 pub trait Op: Jump {
     /// Bytes of a site that change.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// What is wrong with `bytes` as the instruction of a site.
+    /// Whether `bytes` can be the instruction of a site.
     ///
     /// # Errors
-    /// A rule that it breaks.
+    /// A rule that the instruction breaks.
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         if bytes.len() == <Self as Op>::BYTES { Ok(()) } else { Err(Fault::Length) }
     }
 
-    /// What a site at `to` has to hold, so that it does what an instruction at `from` does: the bytes of it that change.
+    /// The bytes that change at a site at `to`, so that the site does what an instruction at `from` does.
     fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
@@ -51,12 +51,12 @@ pub trait Op: Jump {
         Leads::Anywhere
     }
 
-    /// The jump. The entry has the instruction.
+    /// The jump. (The instruction is in the entry.)
     fn encode(_state: State, displacement: i32) -> Code {
         <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
     }
 
-    /// The state that `code` is, `None` if it is no jump to where the site leads.
+    /// The state of a site that holds `code`; `None` if `code` is no jump to the site's target.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         (<Self as Op>::encode(State::BY_STUB, displacement?) == code).then_some(State::BY_STUB)
     }
@@ -71,12 +71,12 @@ pub trait Op: Jump {
         State::BY_STUB
     }
 
-    /// Nothing that the state says.
+    /// Always 0: the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }
 
-    /// Everything at once, in the last step.
+    /// Writes all bytes at once, in the last step.
     #[inline(never)] // Rare.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
@@ -86,7 +86,7 @@ pub trait Op: Jump {
         })
     }
 
-    /// The same, back.
+    /// Takes that step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as Op>::step(number, new, old)
     }
@@ -96,12 +96,12 @@ pub trait Op: Jump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It has not the length that a site needs, or is not one instruction, or one that is not known.
+    /// It does not have the length that a site needs, or it is not exactly one instruction, or it is not known.
     Length,
-    /// It jumps, calls, returns, or enters the kernel: it would do so from another place.
+    /// It jumps, calls, returns, or enters the kernel. In a stub, it would do so from another place.
     Jumps,
     /// It reads or writes the stack pointer, which has another value in a stub.
     Stack,
-    /// It reads its own address, which is another one at the site.
+    /// It reads its own address, which differs at the site.
     Place,
 }

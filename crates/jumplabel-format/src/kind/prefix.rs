@@ -7,7 +7,7 @@ use crate::{Arch, Code, State, StepBytes};
 impl State {
     /// The instruction is atomic for other processors (`lock`).
     pub const LOCKED: State = State::new(PREFIX, 0);
-    /// A prefix that does nothing (`ds`, which is what data are in anyway).
+    /// A prefix that does nothing (`ds`: data are in that segment anyway).
     pub const UNLOCKED: State = State::new(PREFIX, 1);
 }
 
@@ -17,7 +17,7 @@ pub(crate) const NAMES: &[&str] = &["locked", "unlocked"];
 const DS: Code = Code::new(PREFIX, &[0x3e]);
 const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 
-/// An instruction set's lock prefixes: those of x86, which alone has displacements of that form. A site leads to itself.
+/// The lock prefixes of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). A site leads to itself.
 pub trait Prefix: Arch {
     /// Bytes of a site.
     const BYTES: usize = 1;
@@ -38,14 +38,14 @@ pub trait Prefix: Arch {
         if state == State::LOCKED { LOCK } else { DS }
     }
 
-    /// The state of a site that holds `code`; `None` if that is none of ours.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
     #[inline(never)] // Rare.
     fn decode(code: Code, _displacement: Option<i32>) -> Option<State> {
         let is = |&state: &State| Self::TAIL.is_some() && <Self as Prefix>::encode(state, 0) == code;
         [State::LOCKED, State::UNLOCKED].into_iter().find(is)
     }
 
-    /// The state to go to: unlocked, if `action` is not 0.
+    /// The state to go to: unlocked if `action` is not 0.
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         <Self as Prefix>::emitted(action)
     }
@@ -55,19 +55,19 @@ pub trait Prefix: Arch {
         if action == 0 { State::LOCKED } else { State::UNLOCKED }
     }
 
-    /// Whether it is unlocked.
+    /// The action of a site in this state: 1 if it is unlocked.
     fn action(state: State) -> usize {
         usize::from(state == State::UNLOCKED)
     }
 
-    /// One byte, in the last step.
+    /// Writes the one byte, in the last step.
     #[doc(hidden)]
     #[inline(never)] // Rare; so below.
     fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
         (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }
 
-    /// The same, back.
+    /// Takes that step back.
     #[doc(hidden)]
     #[inline(never)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {

@@ -1,5 +1,5 @@
-//! The kind of a short check, on x86: two bytes, whose jump reaches 127 bytes. Otherwise it is as a check of five (Intel SDM volume 2,
-//! `JMP`, `TEST`, `NOP`).
+//! The kind of a short check, on x86: two bytes, whose jump reaches 127 bytes. Otherwise it is like a check of five bytes (Intel SDM volume
+//! 2, `JMP`, `TEST`, `NOP`).
 //!
 //! ```text
 //!  nop       66 90     xchg ax, ax      what `jumplabel link` writes if the first state falls through
@@ -18,11 +18,11 @@ impl State {
     pub const SHORT_NOP: State = State::new(SHORT, 0);
     /// A jump of two bytes.
     pub const SHORT_JUMP: State = State::new(SHORT, 1);
-    /// An instruction that falls through, and is one byte away from that jump.
+    /// An instruction that falls through, and is one byte away from the short jump.
     pub const SHORT_TEST: State = State::new(SHORT, 2);
-    /// Between the nop and that, as [`State::PRIMING`].
+    /// Between the nop and `SHORT_TEST`: see [`State::PRIMING`].
     pub const SHORT_PRIMING: State = State::new(SHORT, 3);
-    /// One byte of the nop and one of the jump, as [`State::TORN`].
+    /// One byte of the nop and one of the jump: see [`State::TORN`].
     pub const SHORT_TORN: State = State::new(SHORT, 4);
 }
 
@@ -36,7 +36,7 @@ const FIRST: u8 = 0x66;
 const NOP: [u8; 2] = [FIRST, 0x90];
 const PASS: Pass = Pass { at: 0, byte: TEST };
 
-/// An instruction set's short checks: those of x86, which alone has displacements of that form.
+/// The short checks of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL).
 pub trait Short: Arch {
     /// Bytes of a site.
     const BYTES: usize = 2;
@@ -52,7 +52,8 @@ pub trait Short: Arch {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states. Of the displacement, the lowest byte: it is all if that reaches.
+    /// The instruction in one of the states. It holds the lowest byte of the displacement. If the jump reaches, that is the whole
+    /// displacement.
     fn encode(state: State, displacement: i32) -> Code {
         let [own, ..] = displacement.to_le_bytes();
         let bytes = match state {
@@ -64,7 +65,7 @@ pub trait Short: Arch {
         Code::new(SHORT, &bytes)
     }
 
-    /// The state of a site that holds `code`; `None` if that is none of ours.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement.and_then(reach).filter(|_| Self::TAIL.is_some())?;
         let ([own, ..], &[first, second]) = (displacement.to_le_bytes(), &*code) else { return None };
@@ -79,7 +80,7 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state to go to: one that jumps, if `action` is not 0. `from` itself, if it already does what is wanted.
+    /// The state to go to: a state that jumps if `action` is not 0. It is `from` itself if that does `action` already.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,
@@ -88,12 +89,12 @@ pub trait Short: Arch {
         }
     }
 
-    /// The first state, which the assembler emits if it jumps, and `jumplabel link` writes if it does not.
+    /// The first state. If it jumps, the assembler emits it; if it does not jump, `jumplabel link` writes it.
     fn emitted(action: usize) -> State {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
 
-    /// What the site does: 1 if it jumps, 2 if nobody can want that.
+    /// The action of a site in this state: 1 if it jumps, 2 if nobody can want this state.
     fn action(state: State) -> usize {
         match state {
             State::SHORT_JUMP => 1,
@@ -102,13 +103,13 @@ pub trait Short: Arch {
         }
     }
 
-    /// The steps of a site of five bytes, by the way of another `test`.
+    /// The steps of a site of five bytes, with another `test` instruction in between.
     #[doc(hidden)]
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
-    /// The same, back.
+    /// Takes that step back.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)
@@ -117,7 +118,7 @@ pub trait Short: Arch {
 
 impl<A: Arch> Short for A {}
 
-/// The displacement, if a short jump can have it.
+/// The displacement, if a short jump can hold it.
 #[inline]
 pub(crate) fn reach(displacement: i32) -> Option<i32> {
     i8::try_from(displacement).ok().map(i32::from)

@@ -1,5 +1,5 @@
-//! The kind of the site of an N-way switch: it jumps to the arm of the mode. If one store cannot write the site, a thread
-//! falls through while the displacement changes, to a stub that looks at the mode.
+//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, a thread falls
+//! through while the displacement changes. It then comes to a stub that looks at the mode.
 
 use super::jump::Jump;
 use crate::layout::{JUMP, SWITCH};
@@ -9,14 +9,14 @@ use crate::{Arch, Code, State};
 impl State {
     /// A jump to the arm of the mode.
     pub const TO_ARM: State = State::new(SWITCH, 0);
-    /// An instruction that falls through: to the stub.
+    /// An instruction that falls through to the stub.
     pub const TO_STUB: State = State::new(SWITCH, 1);
 }
 
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["arm", "stub"];
 
-/// An instruction set's switches: sites that change as those of static calls do.
+/// The switches of an instruction set: their sites change as those of static calls do.
 pub trait Switch: Jump {
     /// Bytes of a site.
     const BYTES: usize = <Self as Jump>::BYTES;
@@ -38,7 +38,8 @@ pub trait Switch: Jump {
         <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
     }
 
-    /// The state that `code` is, `None` if it is none of ours. Nothing lies after a site that one store writes.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code. A site that one store writes has no stub after
+    /// it, so it has only one state.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
             State::DIRECT => Some(State::TO_ARM),
@@ -56,7 +57,7 @@ pub trait Switch: Jump {
         State::TO_ARM
     }
 
-    /// The state does not say: it may lead to any arm.
+    /// Always 0: the state does not say to which arm the site leads.
     fn action(_state: State) -> usize {
         0
     }

@@ -1,4 +1,4 @@
-//! Threads in the place of CPUs.
+//! Threads that stand for CPUs.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -14,7 +14,7 @@ use crate::Machine;
 
 thread_local! {
     pub static CPU: Cell<usize> = const { Cell::new(0) };
-    /// How often this one's interrupts were turned off.
+    /// How often the interrupts of this CPU were turned off.
     pub static OFF: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -23,7 +23,7 @@ pub struct Threads {
     pub serialised: [AtomicU32; 3],
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
-    /// What is written is 0x1000 further; this page is refused.
+    /// Each address is its own alias. The page at this address is refused.
     pub refused: usize,
     pub mapped: AtomicU32,
 }
@@ -39,7 +39,7 @@ impl Threads {
     }
 }
 
-// SAFETY: a thread is a CPU that cannot be interrupted, and looks for itself.
+// SAFETY: a thread stands for a CPU. It cannot be interrupted, and asks for orders itself.
 unsafe impl Machine for Threads {
     fn cpu(&self) -> usize {
         CPU.get()
@@ -65,7 +65,7 @@ unsafe impl Machine for Threads {
     }
 
     fn serialise(&self) {
-        // Who acknowledges before this is done is found out.
+        // This takes long, so a CPU that acknowledges before it has serialised is found out.
         (0..20).for_each(|_| yield_now());
         self.serialised[CPU.get()].fetch_add(1, SeqCst);
     }

@@ -1,5 +1,6 @@
-//! A decoder of instructions of x86-64, as far as sites of operations and alternatives need one: the length, the part that is relative to
-//! its own place, and what makes an instruction unfit for an operation (Intel SDM volume 2, chapter 2 and appendix A).
+//! A decoder of x86-64 instructions, as far as sites of operations and alternatives need one. It finds the length of an instruction, the
+//! part that is relative to the instruction's own place, and what makes the instruction unfit for an operation (Intel SDM volume 2, chapter
+//! 2 and appendix A).
 //!
 //! ```text
 //!   prefixes                              Reader::behind_prefixes
@@ -13,32 +14,32 @@ use crate::kind::op::Fault;
 /// The longest instruction.
 pub const MAX: usize = 15;
 
-/// What a decoder of lengths says of an instruction.
+/// The result of the decoder for one instruction.
 pub struct Instruction {
     pub len: usize,
     /// The offset of a displacement of four bytes that counts from the instruction's end.
     relative: Option<usize>,
-    /// A displacement of one byte that does.
+    /// A displacement of one byte that counts from the instruction's end.
     pub short: Option<i8>,
-    /// What makes it unfit for an operation.
+    /// What makes the instruction unfit for an operation.
     pub fault: Option<Fault>,
 }
 
-/// What follows an opcode.
+/// The parts that follow an opcode.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// Nothing, but bytes of an immediate operand.
+    /// Only an immediate operand of this many bytes, or nothing.
     Plain(u8),
-    /// A ModRM byte and what belongs to it, and an immediate operand.
+    /// A ModRM byte with the bytes that it asks for, and an immediate operand of this many bytes.
     Memory(u8),
-    /// The displacement of a jump: how many bytes it has.
+    /// The displacement of a jump, of this many bytes.
     Relative(u8),
-    /// None of those, or not known.
+    /// Other parts, or parts that are not known.
     Unknown,
 }
 use Form::{Memory, Plain, Relative, Unknown};
 
-/// A form, and what makes an instruction of it unfit.
+/// A form, and what makes an instruction of that form unfit.
 type Unfit = (Form, Option<Fault>);
 
 const fn fit(form: Form) -> Unfit {
@@ -54,7 +55,7 @@ const fn stack(form: Form) -> Unfit {
 }
 
 impl Instruction {
-    /// The instruction that `bytes` begin with.
+    /// The first instruction in `bytes`.
     pub fn of(bytes: &[u8]) -> Result<Instruction, Fault> {
         let mut reader = Reader::behind_prefixes(bytes)?;
         let opcode = reader.byte()?;
@@ -62,14 +63,14 @@ impl Instruction {
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
             Memory(immediate) => reader.memory(opcode, immediate, fault),
-            // With a short operand, processors differ.
+            // If the operand is short, processors differ.
             Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
     }
 
-    /// Adjusts it in `bytes`, so that it means the same when the instruction is so much farther on. False if it does
-    /// not reach; within one object it always does.
+    /// Adjusts the displacement in `bytes`: the instruction then means the same at a place that is lower by `by`. False if the displacement
+    /// cannot hold the new distance; within one object it always can.
     pub fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
         let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
         let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
@@ -82,18 +83,18 @@ impl Instruction {
 /// Reads the bytes of an instruction, in order.
 struct Reader<'bytes> {
     bytes: &'bytes [u8],
-    /// The offset of the next one.
+    /// The offset of the next byte to read.
     next: usize,
-    /// The prefix REX; of VEX and EVEX, the bits that mean the same.
+    /// The prefix REX. For VEX and EVEX, the bits with the same meaning.
     rex: u8,
-    /// Whether the operands have eight bytes, by REX.
+    /// Whether REX gives the operands eight bytes.
     is_wide: bool,
-    /// Whether there is a prefix that makes operands two bytes.
+    /// Whether a prefix gives the operands two bytes.
     is_short: bool,
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// One that has read the prefixes in front of the opcode.
+    /// A reader that has read the prefixes in front of the opcode.
     fn behind_prefixes(bytes: &'bytes [u8]) -> Result<Reader<'bytes>, Fault> {
         let mut reader = Reader { bytes, next: 0, rex: 0, is_wide: false, is_short: false };
         while let prefix @ (0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3) = reader.peek()? {
@@ -117,12 +118,12 @@ impl<'bytes> Reader<'bytes> {
         Ok(byte)
     }
 
-    /// The field of the next byte, a ModRM byte, that names a register or has three more bits of the opcode.
+    /// A field of the next byte, which is a ModRM byte. The field names a register, or holds three more bits of the opcode.
     fn reg(&self) -> Result<u8, Fault> {
         self.peek().map(|modrm| modrm >> 3 & 7)
     }
 
-    /// What follows an opcode whose first byte has been read. Reads the rest of the opcode.
+    /// The form of an instruction after the first byte of its opcode has been read. Reads the rest of the opcode.
     fn form(&mut self, opcode: u8) -> Result<Unfit, Fault> {
         let word = if self.is_short && !self.is_wide { 2 } else { 4 };
         Ok(match opcode {
@@ -135,7 +136,7 @@ impl<'bytes> Reader<'bytes> {
             0xff if matches!(self.reg()?, 2..=5) => jumps(Memory(0)),
             0xff if self.reg()? == 6 => stack(Memory(0)),
             0xff if self.reg()? == 7 => stack(Unknown),
-            // The stack pointer in the opcode's lowest bits.
+            // These have the stack pointer in the opcode's lowest bits.
             0x94 if self.rex & 1 == 0 => stack(Plain(0)),
             0xbc if self.rex & 1 == 0 => stack(Plain(if self.is_wide { 8 } else { word })),
             0xb8..=0xbf if self.is_wide => fit(Plain(8)),
@@ -143,10 +144,10 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// An opcode of two or three bytes, the first of which is 0f.
+    /// An opcode of two or three bytes whose first byte is 0f.
     fn escaped(&mut self) -> Result<Unfit, Fault> {
         Ok(match self.byte()? {
-            // `movdir64b`, `enqcmd`: they write to where the register leads that the ModRM byte names as an operand.
+            // `movdir64b`, `enqcmd`: the ModRM byte names a register as an operand, and they write to the address in that register.
             0x38 if self.byte()? == 0xf8 => {
                 if self.reg()? == 4 && self.rex & 4 == 0 {
                     stack(Memory(0))
@@ -159,13 +160,13 @@ impl<'bytes> Reader<'bytes> {
                 self.byte()?;
                 fit(Memory(1))
             }
-            // Of the system; some do not come back.
+            // Instructions for the system; some of these do not come back.
             0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
             second => of_second_map(second),
         })
     }
 
-    /// VEX: three bytes or two; `rex` as if it were one, its bits inverted.
+    /// VEX, of three bytes or two. Its inverted bits are put into `rex`, as if it were a REX prefix.
     fn vex(&mut self, prefix: u8) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         let map = if prefix == 0xc4 {
@@ -184,7 +185,7 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// EVEX: as VEX. Maps 5 and 6 have no immediate operands; map 4 is not known.
+    /// EVEX, in the same way as VEX. Maps 5 and 6 have no immediate operands; map 4 is not known.
     fn evex(&mut self) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         self.rex = (first ^ 0xe0) >> 5 & 7;
@@ -197,19 +198,19 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// An instruction of which nothing is left to read but an immediate operand.
+    /// An instruction of which only an immediate operand is left to read.
     fn end(&self, immediate: u8, fault: Option<Fault>) -> Instruction {
         Instruction { len: self.next + usize::from(immediate), relative: None, short: None, fault }
     }
 
-    /// A jump, of which its displacement is left.
+    /// A jump of which only the displacement is left to read.
     fn jump(&self, bytes: u8, fault: Option<Fault>) -> Result<Instruction, Fault> {
         let short = if bytes == 1 { Some(self.peek()?.cast_signed()) } else { None };
         let relative = (bytes == 4).then_some(self.next);
         Ok(Instruction { relative, short, ..self.end(bytes, fault) })
     }
 
-    /// An instruction of which a ModRM byte is left, what that asks for, and an immediate operand.
+    /// An instruction of which a ModRM byte, the bytes that it asks for, and an immediate operand are left to read.
     fn memory(&mut self, opcode: u8, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
         let modrm = self.byte()?;
         let (mode, base) = (modrm >> 6, modrm & 7);
@@ -230,7 +231,7 @@ impl<'bytes> Reader<'bytes> {
     }
 }
 
-/// Whether a ModRM byte names the stack pointer as an operand. Only opcodes of one byte with operands of a word can.
+/// Whether a ModRM byte names the stack pointer as an operand. This is possible only for opcodes of one byte whose operands are words.
 fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
     let names_stack =
         |register: u8, bit: u8| (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0;
@@ -240,7 +241,7 @@ fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
         && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && modrm >> 6 == 3 && names_stack(modrm & 7, 1))
 }
 
-/// Opcodes of one byte. `word`: bytes of an immediate operand of the operand's size.
+/// The form of an opcode of one byte. `word` is the length of an immediate operand that has the operand's size.
 fn of_first_map(opcode: u8, word: u8) -> Unfit {
     match opcode {
         0x00..=0x3f => fit(match opcode & 7 {
@@ -277,12 +278,12 @@ fn of_first_map(opcode: u8, word: u8) -> Unfit {
         0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
         0xa9 | 0xb8..=0xbf => fit(Plain(word)),
         0xa0..=0xa3 => fit(Plain(8)),
-        // What is none in 64-bit mode.
+        // These are no instructions in 64-bit mode.
         _ => fit(Unknown),
     }
 }
 
-/// Opcodes behind 0f.
+/// The form of an opcode after 0f.
 fn of_second_map(opcode: u8) -> Unfit {
     match opcode {
         0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0xaa => jumps(Plain(0)),

@@ -1,5 +1,5 @@
-//! x86-64 and i686: five bytes; the first one alone decides (Intel SDM volume 2, `JMP`, `TEST`, `NOP`; volume 3, 9.1.3,
-//! "Handling self- and cross-modifying code").
+//! x86-64 and i686: sites of five bytes, of which the first one alone decides what happens (Intel SDM volume 2, `JMP`, `TEST`, `NOP`;
+//! volume 3, 9.1.3, "Handling self- and cross-modifying code").
 //!
 //! ```text
 //!  nop       0f 1f 44 00 00   nop                what the compiler emits if the first state falls through
@@ -10,7 +10,7 @@
 //!  true      b8 01 00 00 00   mov eax, 1
 //!
 //!  direct    e9 rel32         jmp rel32          a static call's trampoline; after it, a jump through the slot
-//!  indirect  a9 any           test eax, imm32    goes on there
+//!   indirect  a9 any           test eax, imm32    falls through to that jump
 //! ```
 //!
 //! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`arch::pass`): the
@@ -42,7 +42,7 @@ impl<const BITS: u32> Arch for X86<BITS> {
     const STEPS: u8 = Pass::STEPS;
     const TAIL: Option<u32> = Some(1);
 
-    /// `None` beyond 2 GiB. On i686 addresses wrap: all are in reach.
+    /// `None` beyond 2 GiB. On i686 addresses wrap around, so all targets are in reach.
     #[inline]
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = target.wrapping_sub(address).wrapping_sub(Self::SIZE as u64);
@@ -107,10 +107,11 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// Sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages of which one strayed.
+/// Decodes sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages one of which lost its
+/// changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
-    // Of a tail that was being written, or of which a part strayed, each byte is old or new.
+    // If a tail was only partly written, or partly lost, each of its bytes is the old one or the new one.
     let is_mixture = || {
         let tails = [code.tail(), own, NOP_TAIL].map(u32::to_le_bytes);
         (0..4).all(|at| tails[0][at] == tails[1][at] || tails[0][at] == tails[2][at])
@@ -135,7 +136,7 @@ impl<const BITS: u32> Jump for X86<BITS> {
         with_tail(JUMP, if state == State::DIRECT { JMP } else { TEST }, displacement)
     }
 
-    /// What `a9` has after it does not matter.
+    /// If the first byte is `a9`, the bytes after it do not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match (code.opcode(), displacement) {
             (JMP, Some(own)) if code.tail() == own.cast_unsigned() => Some(State::DIRECT),

@@ -1,5 +1,5 @@
-//! Instructions of the program's on x86-64, at the sites of operations and alternatives: whether one may be there, and what it is at
-//! another place.
+//! Instructions of the program on x86-64, at the sites of operations and alternatives: whether an instruction can be at a site, and which
+//! bytes it has at another place.
 
 use super::X86;
 use super::decoder::{Instruction, MAX};
@@ -8,13 +8,13 @@ use crate::kind::alternative::{Alternative, NOPS};
 use crate::kind::op::{Fault, Op};
 use crate::layout::OP;
 
-/// Bytes of a jump.
+/// The length of a jump, in bytes.
 const JUMP: usize = 5;
 /// The most bytes that change at a site.
 const LONGEST: usize = 7;
 
 impl<const BITS: u32> Op for X86<BITS> {
-    /// On i686 there is none in place.
+    /// On i686 no operation is in place.
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let instruction = Instruction::of(bytes)?;
         if BITS == 32 || bytes.len() < JUMP || instruction.len != bytes.len() {
@@ -34,7 +34,7 @@ impl<const BITS: u32> Op for X86<BITS> {
 }
 
 impl<const BITS: u32> Alternative for X86<BITS> {
-    /// Instruction after instruction, as far as they reach into what changes.
+    /// Moves one instruction after the other, up to the last one that reaches into the bytes that change.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code> {
         let mut moved = [0; LONGEST + MAX];
         let mut next = 0;
@@ -45,7 +45,7 @@ impl<const BITS: u32> Alternative for X86<BITS> {
             place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
             instruction.shift(place, from.wrapping_sub(to)).then_some(())?;
             next += instruction.len;
-            // A short jump stays right if it leads to somewhere in the sequence.
+            // A short jump stays right if it leads to a place in the sequence.
             if let Some(distance) = instruction.short {
                 let leads_to = next.checked_add_signed(distance.into());
                 leads_to.filter(|&leads_to| leads_to <= bytes.len() && size >= bytes.len())?;
