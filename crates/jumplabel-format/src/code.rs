@@ -98,12 +98,12 @@ impl fmt::Debug for Code {
 /// The demand of a step on the writer of its bytes. Each demand includes the demands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
-    /// Nothing: the bytes may be written one by one.
+    /// Nothing: the bytes can be written one by one.
     Nothing,
     /// One store must write them.
     SingleStore,
-    /// No thread may execute the site while they are written, and no thread may meet a part of them. So the process has one thread, or the
-    /// writer replaces the old pages by new ones.
+    /// While the bytes are written, no thread must execute the site or meet a part of them. So the process has one thread, or the writer
+    /// replaces the old pages by new ones.
     Unexecuted,
 }
 

@@ -7,14 +7,14 @@ pub trait Arch {
     /// The bytes of a site, unless its kind has another length.
     const SIZE: usize = 4;
 
-    /// Whether a site is one aligned word that one store writes. If not, its bytes may be written in any order.
+    /// Whether a site is one aligned word that one store writes. If not, its bytes can be written in any order.
     const SINGLE_STORE: bool = true;
 
     /// The largest number of steps of a change. A core sync follows each step.
     const STEPS: u8 = 1;
 
     /// The offset of a displacement, if it fills four bytes of the instruction, in little endian. In an instruction without a displacement,
-    /// these bytes may be anything. `None` if the displacement is encoded in another way.
+    /// these bytes can be anything. `None` if the displacement is encoded in another way.
     const TAIL: Option<u32> = None;
 
     /// The displacement from the site at `address` to `target`, as the instruction counts it. `None` if the instruction does not reach the

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A change of one byte cannot tear. It takes step 2 alone, even if the byte belongs to a displacement. If several bytes of a site change,
-//! a thread may execute the passing instruction there, so the kind must allow that instruction.
+//! a thread can execute the passing instruction there, so the kind must allow that instruction.
 
 use crate::{Code, StepBytes};
 

@@ -167,7 +167,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// It can be called once for the kernel, and once for each module. It returns false if code of the same object was freed before, if
     /// nothing lies at these addresses, or if they are not all code of one object.
     ///
-    /// No static call may lead to this code any more.
+    /// A static call must not lead to this code any more.
     ///
     /// # Errors
     /// The errors of [`Lock::take`](jumplabel::Lock::take).

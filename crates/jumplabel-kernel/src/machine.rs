@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use jumplabel::Refusal;
 
-/// The parts of a kernel that flips use. No function may have sites, or take a lock that somebody who flips can hold.
+/// The parts of a kernel that flips use. No function here must have sites, or take a lock that can be held by somebody who flips.
 ///
 /// # Safety
 /// Each function does what it says. `cpu` tells CPUs apart, by numbers below the `CPUS` of the [`Kernel`](crate::Kernel).
@@ -30,7 +30,7 @@ pub unsafe trait Machine: Sync {
     fn serialise(&self);
 
     /// An address through which this CPU can write the byte of text at `address`, and the rest of its page, until [`unmap`](Self::unmap).
-    /// Two such addresses may be in use at a time, for two pages that follow each other: a kernel that maps pages for this needs two
+    /// Two such addresses can be in use at a time, for two pages that follow each other: a kernel that maps pages for this needs two
     /// places. A kernel with a direct map of physical memory adds a number.
     ///
     /// # Errors

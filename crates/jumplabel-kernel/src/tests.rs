@@ -196,14 +196,14 @@ fn modules() {
     unsafe { KERNEL.unlock(token) };
     assert_eq!(image(KERNEL.place(stranger).words), None);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: nothing is there any more.
+    // SAFETY: nothing that anybody flips is there any more.
     unsafe { KERNEL.unload(&bounds(module)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
     // There is a second stranger. When it goes, the first one is still there.
     let other = [0_u64; 11];
     let other = other.as_ptr() as usize;
     KERNEL.place(other);
-    // SAFETY: nothing is there any more.
+    // SAFETY: nothing that anybody flips is there any more.
     unsafe { KERNEL.unload(&bounds(other)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
     // SAFETY: nothing that anybody flips is there. The place that the first module left is taken again, an address that is known is
@@ -231,7 +231,7 @@ fn modules() {
     let strangers = [[0_u64; 11]; 5];
     let strangers = strangers.each_ref().map(|record| record.as_ptr() as usize);
     strangers.iter().for_each(|&record| _ = KERNEL.place(record));
-    // SAFETY: nothing is there any more.
+    // SAFETY: nothing that anybody flips is there any more.
     unsafe { strangers.iter().chain([&(lost.as_ptr() as usize)]).for_each(|&record| KERNEL.unload(&bounds(record))) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: usize::MAX }));
 

@@ -35,7 +35,7 @@ use crate::switch::RawMode;
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// On an error, nothing has changed. When `commit` returns `Ok`, every check takes the new arms. While `commit` runs, a thread may meet
+/// On an error, nothing has changed. When `commit` returns `Ok`, every check takes the new arms. While `commit` runs, a thread can meet
 /// some sites in their new state and others in their old one. Costs one core sync for the whole batch, or three if pristine sites, static
 /// calls or modes are among the changes. If a key is named twice, the last change wins.
 ///

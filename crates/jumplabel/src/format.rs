@@ -149,7 +149,7 @@ impl Object {
             })
     }
 
-    /// Whether the object has sites whose keys may be in other objects, or sites that are still to be linked.
+    /// Whether the object has sites whose keys can be in other objects, or sites that are still to be linked.
     #[cfg(jumplabel_sites)]
     pub(crate) fn has_foreign_keys(&self) -> bool {
         // SAFETY: the words stand for the section bounds that the linker gives.

@@ -1,7 +1,7 @@
 //! The contents of an alternative's site: instructions of the program, or other instructions that take their place if the processor has a
 //! feature, or a jump to these other instructions. The site is like that of an operation in place ([`op`](super::op)), with two
-//! differences: it may have several instructions, and its entry says how many bytes change. A thread may be between two instructions, so
-//! the site may change only while there is one thread.
+//! differences: it can have several instructions, and its entry says how many bytes change. A thread can be between two instructions, so
+//! the site must change only while there is one thread.
 
 use crate::Code;
 

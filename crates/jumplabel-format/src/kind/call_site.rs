@@ -17,7 +17,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["calls"];
 
-/// Bytes of a site.
+/// The length of a site in bytes.
 const BYTES: usize = size_of::<i32>();
 
 /// A processor fetches four bytes old or new, and no mixture, on two conditions: one store wrote them, and they lie in eight aligned bytes
@@ -28,16 +28,16 @@ const ALIGNED: usize = 8;
 
 /// The calls of an instruction set.
 pub trait CallSite: Jump {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = BYTES;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(address: usize) -> Leads {
         if Self::TAIL.is_some() && address % ALIGNED <= ALIGNED - BYTES {
             Leads::AnywhereInReach

@@ -19,16 +19,16 @@ pub(crate) const NAMES: &[&str] = &["direct", "indirect"];
 /// The trampolines of an instruction set. Unless the instruction set says otherwise, they have a site like a check's, whose nop falls
 /// through.
 pub trait Jump: Branch {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[State::INDIRECT];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }

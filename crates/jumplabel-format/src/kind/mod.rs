@@ -152,7 +152,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Bytes of a site.
+            /// The length of a site in bytes.
             #[must_use]
             #[inline]
             pub const fn bytes<A: Sites>(self) -> usize {
@@ -162,7 +162,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Where a site at `address` may lead.
+            /// Where a site at `address` can lead.
             #[must_use]
             #[inline]
             pub fn leads<A: Sites>(self, address: usize) -> Leads {
@@ -172,7 +172,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What the entry of a site names as its target.
+            /// The contents of the place that an entry has as its target.
             #[must_use]
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {

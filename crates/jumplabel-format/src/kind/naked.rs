@@ -18,16 +18,16 @@ pub(crate) const NAMES: &[&str] = &["false", "true"];
 /// The functions of naked keys of an instruction set. Unless the instruction set says otherwise, the function has a site like a check's:
 /// one return is after the nop, and another return is at the target of the jump.
 pub trait Naked: Branch {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }

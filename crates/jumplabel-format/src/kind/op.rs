@@ -5,7 +5,7 @@
 //! other bytes stay, and no thread comes to them.
 //!
 //! Every state is one instruction, so no thread is ever inside of a site. But there is no third instruction between two instructions that
-//! does what one or the other does. So a change is a single step, and no thread may execute the site meanwhile ([`Demand::Unexecuted`]).
+//! does what one or the other does. So a change is a single step, and no thread must execute the site meanwhile ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
 use crate::layout::OP;
@@ -40,13 +40,13 @@ pub trait Op: Jump {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Arms;
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }

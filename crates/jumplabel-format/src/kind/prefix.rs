@@ -19,16 +19,16 @@ const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 
 /// The lock prefixes of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). A site leads to itself.
 pub trait Prefix: Arch {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = 1;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }

@@ -38,16 +38,16 @@ const PASS: Pass = Pass { at: 0, byte: TEST };
 
 /// The short checks of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL).
 pub trait Short: Arch {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = 2;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }

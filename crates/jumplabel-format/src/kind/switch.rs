@@ -18,16 +18,16 @@ pub(crate) const NAMES: &[&str] = &["arm", "stub"];
 
 /// The switches of an instruction set: their sites change as those of static calls do.
 pub trait Switch: Jump {
-    /// Bytes of a site.
+    /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// What the entry of a site names as its target.
+    /// The contents of the place that an entry has as its target.
     const TARGET: Target = Target::Arms;
 
-    /// The states that lead nowhere by themselves.
+    /// The states whose instruction does not itself lead to a target.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address may lead.
+    /// Where a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }

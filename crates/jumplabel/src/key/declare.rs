@@ -119,7 +119,7 @@ macro_rules! static_key {
 }
 
 /// One declaration: the static, its record, and what else it needs. These stand in a module of the same name as the static, because
-/// `global_asm!` must stand in a module and keys may be declared in functions. `#[cfg]` is for the whole declaration, other attributes are
+/// `global_asm!` must stand in a module and keys can be declared in functions. `#[cfg]` is for the whole declaration, other attributes are
 /// for the static.
 #[doc(hidden)]
 #[macro_export]

@@ -104,7 +104,7 @@ impl RawKey {
     /// Costs a read of each site. If there is something to repair, it also costs a flip.
     ///
     /// # Errors
-    /// Those of a flip. On any error, nothing has changed.
+    /// The errors of a flip. On any error, nothing has changed.
     pub fn verify(&self) -> Result<Outcome, Error> {
         patch::verify_one(self)
     }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The key is an ordinary one, with a record and a table entry; its only site is in the function. So every call that changes keys or lists
-//! sites works on naked keys too, and a batch may hold both kinds.
+//! sites works on naked keys too, and a batch can hold both kinds.
 //!
 //! ```
 //! jumplabel::naked_key! {
@@ -83,7 +83,7 @@ impl<F: Function> NakedKey<F> {
     ///
     /// All checks change at one instant. When a check on this thread has yielded the new state of a flip, no later check on this thread
     /// yields the old state. When the flip has returned, no check on any thread yields the old state (see [`Visibility`](crate::Visibility)
-    /// for the one exception). While the flip is going on, two threads may see different states.
+    /// for the one exception). While the flip is going on, two threads can see different states.
     ///
     /// [`is_enabled`](RawKey::is_enabled) loads the count instead. The count changes after the checks.
     #[must_use]
@@ -147,7 +147,7 @@ impl<F: Function> Keys for NakedKey<F> {
 /// assert_eq!([ROUTE.get(), VERIFY.get(), CHECKS.get()], [false, true, cfg!(debug_assertions)]);
 /// ```
 ///
-/// The macro may stand in a function, too; names in the default are then looked up in the module around the function. There are no arrays
+/// The macro can stand in a function, too; names in the default are then looked up in the module around the function. There are no arrays
 /// of naked keys, because each naked key has a function of its own.
 ///
 /// Each key costs 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table and 40 of read-only

@@ -52,7 +52,7 @@ impl Node {
         }
     }
 
-    /// Takes the node off the list. Called by a destructor of an object that may be unloaded while the list stays.
+    /// Takes the node off the list. Called by a destructor of an object that can be unloaded while the list stays.
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
         // If the lock is refused, this thread holds it already. Either way nobody else takes nodes off.
@@ -145,7 +145,7 @@ macro_rules! __constructor {
     };
 }
 
-/// Takes the node off the list: this object may be unloaded while the list, which is in another object, stays.
+/// Takes the node off the list: this object can be unloaded while the list, which is in another object, stays.
 #[cfg(all(not(jumplabel_sites), not(target_family = "wasm"), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

@@ -30,7 +30,7 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! # Why no probe is called with the data of another, and nothing is called that is not there
+//! # Why no probe is called with another probe's data, and no code is called that is gone
 //!
 //! Linux changes a function and its data at two moments, and so a thread could call the function of one probe with the data of another.
 //! That happened when one probe took the place of another (1, 0, 1 probes), and when all probes but one were removed (N, 2, 1). Linux had
@@ -110,7 +110,7 @@ impl<S: Signature> Tracepoint<S> {
     ///
     /// When `add` returns, every emission that starts later, on any thread, calls the probe (see [`Visibility`](crate::Visibility) for the
     /// one exception). Probes are called in the order in which they were added. Costs some allocations and three system calls for the lock.
-    /// The first probe and the second also cost a flip. Blocks while another thread flips. A probe may call `add`. Not safe in signal
+    /// The first probe and the second also cost a flip. Blocks while another thread flips. A probe can call `add`. Not safe in signal
     /// handlers, because it allocates.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl<S: Signature> Probe<S> {
     ///
     /// When `remove` returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be
     /// in the probe: [`synchronize_probes`] waits for those threads. The probe's data are dropped when they have left. `remove` costs as
-    /// much as [`Tracepoint::add`], and may be called in the same places.
+    /// much as [`Tracepoint::add`], and can be called in the same places.
     ///
     /// # Errors
     /// As [`Tracepoint::add`]. On an error, the probe stays. A drop cannot report the error.

@@ -30,7 +30,7 @@
 //!
 //! # The rules
 //!
-//! * **No thread may start between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of
+//! * **Start no thread between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of
 //!   `enter` promises this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call
 //!   `leave`. (In C, `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork`
 //!   that runs beside its parent counts as a thread.

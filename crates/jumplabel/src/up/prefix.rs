@@ -24,7 +24,7 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 /// instruction faults, but not in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a
 /// prefix. Without sites, this is a plain `lock`.
 ///
-/// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, tell the compiler that the text may have labels:
+/// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, tell the compiler that the text can have labels:
 /// `#[allow(named_asm_labels)]`.
 #[cfg(jumplabel_prefixes)]
 #[macro_export]
