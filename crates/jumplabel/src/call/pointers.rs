@@ -15,7 +15,7 @@ struct Block {
     words: [AtomicPtr<()>; WORDS],
 }
 
-/// With these words a block fills whole pages, of any size that there is.
+/// With this number of words, a block fits into one page, whatever the size of a page is.
 const WORDS: usize = 511;
 
 static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(null_mut());

@@ -44,7 +44,7 @@ impl Entry {
         unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
     }
 
-    /// Whether the site was built as a jump, and must become an instruction that falls through before it is used.
+    /// Whether the site was built as a jump, but its first state falls through.
     #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         self.meta & super::UNLINKED != 0

@@ -4,7 +4,7 @@
 //! ```text
 //!  2: .Ljump_site_\n: jmp \t       eb rel8 or e9 rel32, whatever the first state is
 //!  3:
-//!   meta: arm; kind 7 if 3b - 2b is 2; bit 7 if the site must become a nop before it is used
+//!   meta: arm; kind 7 if 3b - 2b is 2; bit 7 if the first state falls through
 //! ```
 //!
 //! Only the size of a jump is chosen right by assemblers. If a nop were as long as a jump would be, the assembler would take the distance
