@@ -51,7 +51,7 @@ macro_rules! record_key {
         };
     )* };
     ($($other:tt)*) => {
-        compile_error!("expected places of keys, each with `;` behind it: NAME.field; NAME[CONSTANT]; NAME;");
+        compile_error!("expected places of keys, each with `;` after it: NAME.field; NAME[CONSTANT]; NAME;");
     };
 }
 
