@@ -1,4 +1,4 @@
-//! Carries out a plan: with the first writer that can write, or without writing, if its sites can load instead.
+//! Carries out a plan with the first writer that can write. If none can, and all sites of the plan can load instead, nothing is written.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::arch::Demand;
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
-/// Writes the plan. If the system refuses, and every site does what is wanted by loading, leaves the sites as they are.
+/// Writes the plan. If the system refuses, but each site would also do what is wanted by loading its key, leaves the sites as they are.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
     let platform = held.platform();
@@ -45,15 +45,15 @@ fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let platform = held.platform();
     let Schedule { changes, extents, mut summary, steps, several, demand } = schedule;
     let sites = changes.len();
-    // Nobody but `remap` may write then.
+    // If other threads must not execute the sites meanwhile, only `remap` is allowed to write.
     summary.unsynced = is_crowded(demand, held);
-    // The first site that could not be restored, and why core sync was refused.
+    // `stuck` is the first site that could not be restored. `core_sync` is why core sync was refused.
     let (mut stuck, mut core_sync) = (None, Refusal::NOT_TRIED);
     let mut refused = Refusals::default();
     'list: loop {
         let writers = platform.writers(&summary, held);
         for kind in writers.iter() {
-            // SAFETY: the extents of verified sites of loaded objects, in order.
+            // SAFETY: `extents` are those of verified sites of loaded objects, in order.
             match unsafe { attempt(kind, changes, extents, steps, &mut stuck, held) } {
                 Ok(written) => {
                     return Ok(Outcome {
@@ -81,8 +81,8 @@ fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
     }
 }
 
-/// Writes with one writer. If an earlier one was `stuck`, this one first undoes what that left, and goes on as if nothing had been once
-/// the sites are really as before.
+/// Writes with one writer. If an earlier writer got `stuck`, this one first undoes what the earlier one left. Once the sites are really as
+/// before, it writes as if there had been no earlier writer.
 ///
 /// # Safety
 /// As for [`undo`].
@@ -112,8 +112,8 @@ unsafe fn attempt(
     written
 }
 
-/// The changes begin at what the sites hold now. If core sync was refused on the way back, those that take several steps may be in between,
-/// and the next writer must not take them for what they were.
+/// Makes what the sites hold now the beginning of their changes. If core sync was refused on the way back, sites that take several steps
+/// can be between two steps. The next writer has to know what they hold.
 #[inline(never)] // Rare.
 fn look_again(changes: &mut [SiteChange], steps: u8) {
     if steps.count_ones() > 1 {
@@ -121,13 +121,13 @@ fn look_again(changes: &mut [SiteChange], steps: u8) {
     }
 }
 
-/// Whether other threads run, and must not execute the sites meanwhile.
+/// Whether other threads run, although no other thread must execute the sites while they change.
 #[inline(never)] // Rare.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
-/// What the refusals of all writers come to.
+/// The error that the refusals of all writers amount to.
 #[inline(never)]
 pub(super) fn refusal(
     stuck: Option<usize>,

@@ -1,4 +1,4 @@
-//! What a plan has for all sites of an object, whosever they are.
+//! Collects the changes for all sites of an object, of whatever patchable they are.
 
 use super::patchable::{Comparison, in_fork, nothing, of};
 use super::plan::{Manner, Plan};
@@ -10,8 +10,8 @@ use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
 impl Plan {
-    /// The changes for the sites of `object`, whose patchables do what they did. If a site cannot be brought to that, the others still are;
-    /// the next change of its patchable reports the error.
+    /// Adds the changes for the sites of `object`, whose patchables stay as they are. If a site cannot be brought to what its patchable
+    /// says, it is skipped, and the other sites are still brought there. The next change of its patchable reports the error.
     pub(super) fn collect_object(
         &mut self,
         object: &Object,
@@ -26,15 +26,17 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             }
-            // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
+            // SAFETY: the index found the entry sound, and the lock is held. The object of the entry's patchable was loaded before this
+            // object.
             let Some(patchable) = (unsafe { of(entry, address) }) else { continue };
-            // SAFETY: the same entry and patchable, the same lock.
+            // SAFETY: the same entry and patchable, under the same lock.
             let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, otherwise) };
             let Ok(compared) = compared else {
                 self.findings.skipped = true;
                 continue;
             };
-            // The next change of its patchable takes a shortcut.
+            // A site that can stay as it is changes with the next change of its patchable. To prepare, only sites that load change;
+            // otherwise, only sites that do not load.
             let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

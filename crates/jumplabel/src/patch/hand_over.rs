@@ -1,15 +1,15 @@
-//! Hands a step to a writer: the changes of sites become [`Write`]s. A writer knows nothing of steps.
+//! Hands a step to a writer: makes [`Write`]s of the changes of sites, because a writer knows nothing of steps.
 
 use super::site_change::SiteChange;
 use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// How many writes a writer is given at once: few, because they are on the stack, which may be a signal handler's.
+/// How many writes a writer is given at once. They are few, because they lie on the stack, which can be the small one of a signal handler.
 const BLOCK: usize = 16;
 
 /// What a change writes in a step, or on the way back from it.
-#[inline(never)] // Most changes of a large batch write what the one before does.
+#[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
 fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
@@ -19,7 +19,7 @@ pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }
 
-/// The same, and what they need.
+/// As [`steps_of`], and what the writes of these steps need.
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
@@ -32,7 +32,8 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     (steps, demand)
 }
 
-/// Hands what `changes` write in a step, or on the way back, to the writer. On a refusal: at which of them, and why.
+/// Hands to the writer what `changes` write in step `number` or, if `back`, what undoes that step. If the writer refuses, returns the place
+/// of the change at which it refused, and why.
 pub(super) fn hand_over(
     changes: &[SiteChange],
     number: u8,
@@ -41,18 +42,19 @@ pub(super) fn hand_over(
 ) -> Result<(), (usize, Refusal)> {
     let mut block = [Write::NONE; BLOCK];
     let mut done = 0;
-    // The last change's pattern, if others may write the same, and what it wrote, at address 0, if anything.
+    // `like` is the pattern of the last change, if all changes with that pattern write the same bytes, or else 0. `template` is its write,
+    // for a site at address 0. `count` is 1 if it writes anything in this step, or else 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
         let mut len = 0;
         for (change, ahead) in edits_here.iter().zip(done + BLOCK..) {
-            // While this block is made and stored, the lines of the next one come.
+            // While this block is made and stored, the processor fetches the cache lines of the next one.
             if let Some(later) = changes.get(ahead) {
                 arch::prefetch_to_write(later.address);
             }
             let pattern = change.code.pattern();
             if like == 0 || pattern != like {
-                // A whole word has other bytes, too.
+                // Where a change stores a whole word, the other bytes of the word differ from site to site.
                 like = if !Native::SINGLE_STORE && CodeChange::is_of_first_byte(pattern) { pattern } else { 0 };
                 let step_bytes = step_bytes(change.code, number, back);
                 count = usize::from(step_bytes.is_some());
@@ -75,7 +77,7 @@ pub(super) fn hand_over(
     Ok(())
 }
 
-/// The place of the change that has the write number `nth`.
+/// The place in `changes` of the change that makes write number `nth`.
 #[cold]
 fn nth_that_writes(changes: &[SiteChange], nth: usize, number: u8, back: bool) -> usize {
     let mut writes = 0;

@@ -1,4 +1,4 @@
-//! The transaction that is being carried out. If it is interrupted, others find it unfinished: a child that was copied in the
+//! The transaction that is being carried out. If it is interrupted, somebody else finds it unfinished: a child that was forked in the
 //! middle of it; or, if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
 //!
 //! ```text
@@ -7,13 +7,14 @@
 //!                    to be dropped          to be undone          to be finished
 //! ```
 //!
-//! If a flip fails and cannot be undone either, the phase stays at WRITING, too, until an undo succeeds.
+//! If a flip fails and cannot be undone, the phase also stays at WRITING, until an undo succeeds.
 //!
-//! The phase is a part of the instance's `Runtime`. Whoever takes the lock puts things right in all instances of the library. The lists
-//! that are needed for that are in memory of the instance's own: the stack of the thread that flipped may be gone.
+//! The phase is a part of the instance's `Runtime`. Whoever takes the lock finishes or undoes what is unfinished, in all instances of the
+//! library. To do so takes lists of changes and requests. An instance keeps these lists in memory of its own, because the stack of the
+//! thread that flipped can be gone.
 //!
-//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase. If a process was forked
-//! in another way, the phase alone is not enough: see `repair_after_fork`.
+//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase other than NOTHING. If
+//! a process was forked in another way, the phase alone is not enough: see `repair_after_fork`.
 
 use core::sync::atomic::Ordering;
 
@@ -31,14 +32,14 @@ use crate::site::object;
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
-// The phase that a tool leaves is none of these.
+// A tool leaves the phase `FORCED`, which is none of these.
 const _: () = assert!(PUBLISHING < process::FORCED);
 
 fn set_phase(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }
 
-/// What is kept between transactions, and what an unfinished one leaves.
+/// The lists that are kept between transactions. If a transaction is interrupted, its changes and requests are still here.
 pub(super) struct Transaction {
     pub(super) plan: Plan,
     pub(super) in_flight: InFlight,
@@ -59,19 +60,19 @@ impl InFlight {
     #[inline(never)]
     fn copy(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         if cfg!(not(jumplabel_sites)) {
-            return Ok(()); // A flip is one store; the platform may have no memory to give.
+            return Ok(()); // Without sites, a flip is one store, and the platform can be one that has no memory to give.
         }
         self.0.truncate(0);
         self.0.reserve(requests.len(), platform)?;
         requests.iter().try_for_each(|request| {
-            // SAFETY: a patchable outlives the transaction. Whoever finds that unfinished may use it by the caller's right: the
-            // object of a key must not be unloaded while the key is flipped.
+            // SAFETY: a patchable outlives the transaction. Whoever finds the transaction unfinished can still use the patchable, because
+            // its object must not be unloaded while the patchable is changed.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
             self.0.push(request, platform)
         })
     }
 
-    /// A transaction begins, with an empty plan.
+    /// Notes that a transaction begins. Its plan is still empty.
     pub(super) fn begin(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         self.copy(requests, platform)?;
         RUNTIME.set_recover(recover_here);
@@ -79,60 +80,61 @@ impl InFlight {
         Ok(())
     }
 
-    /// Makes room for the requests of a transaction, as far as a page goes.
+    /// Makes room for the requests of a transaction: one page of them.
     pub(super) fn prepare(&mut self, platform: &dyn Platform) -> Result<(), Error> {
         self.0.reserve(1, platform)
     }
 
-    /// All sites are written.
+    /// Notes that all sites are written.
     pub(super) fn publishing(&mut self, requests: &[Request<'_>], platform: &dyn Platform) {
-        let listed = self.copy(requests, platform); // There is room since `begin`.
+        let listed = self.copy(requests, platform); // `begin` has made room for as many.
         debug_assert!(listed.is_ok());
         set_phase(PUBLISHING);
     }
 
-    /// The sites could not be restored: whoever takes the lock next tries again. The counts are right already.
+    /// Notes that the sites could not be restored. Whoever takes the lock next tries again. The counts are right already, so no request is
+    /// kept.
     pub(super) fn stuck(&mut self) {
         self.0.truncate(0);
         set_phase(WRITING);
     }
 
-    /// Gives back what the list holds.
+    /// Gives back the list's memory.
     #[cfg(jumplabel_sites)]
     pub(super) fn free(&mut self, platform: &dyn Platform) {
         self.0.free(platform);
     }
 }
 
-/// The plan is complete.
+/// Notes that the plan is complete, and that sites are going to be written.
 pub(super) fn writing() {
     set_phase(WRITING);
 }
 
-/// Done, one way or the other.
+/// Notes that the transaction is finished or undone.
 pub(super) fn done() {
     set_phase(NOTHING);
 }
 
-/// The address of a site that could still not be restored.
+/// The address of a site that an earlier transaction left, and that still could not be restored.
 pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes what this instance of the library had begun. The lock is held.
+/// Undoes or finishes the transaction that this instance of the library had begun. The lock is held.
 extern "C" fn recover_here() {
-    // SAFETY: whoever takes the lock calls this before anything else.
+    // SAFETY: whoever takes the lock calls this before this instance has a `Lock`.
     let mut lock = unsafe { Lock::borrowed() };
     if finish(RUNTIME.phase.load(Ordering::Acquire), &mut lock) {
         done();
     }
 }
 
-/// Whether all is well.
+/// Finishes or undoes the transaction of this `phase`. Returns whether that succeeded.
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let platform = lock.platform();
-    // The thread that was changing the lists does not exist here.
+    // The thread that was changing the lists is not in this process, or does not exist any more.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -140,7 +142,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // An object of another instance of the library may have gone since: that instance does not know this list.
+        // Since then, another instance of the library can have unloaded an object, without removing its sites from this list.
         plan.retain(&|change| object::contains_code(change.address, &lock.objects));
         let held = &mut lock.platform_state;
         undone = match plan.schedule(platform) {
@@ -149,13 +151,14 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             Ok(Some(Schedule { changes, .. })) if !changes.iter().all(SiteChange::can_be_read) => false,
             Ok(Some(Schedule { changes, extents, summary, .. })) => {
                 platform.writers(&summary, held).iter().any(|kind| {
-                    // SAFETY: the changes were verified, here or in the process that this one was forked from.
+                    // SAFETY: the changes were verified, in this process or in the one that it was forked from.
                     unsafe { undo::undo(kind, changes, extents, held) }.is_ok()
                 })
             }
         };
     }
-    // Whatever the request says: the process may have been forked between the counter's change and its note.
+    // All requests are abandoned, even one whose `effect` is `None`: the process can have been forked after the counter was changed and
+    // before `effect` was set.
     in_flight.0.iter().for_each(|request| request.patchable.abandon());
     if !undone {
         in_flight.stuck();

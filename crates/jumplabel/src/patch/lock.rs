@@ -6,17 +6,19 @@ use crate::platform::{self, Held, Objects, Patch, Platform, PlatformState, Token
 use crate::site::readable;
 use core::mem::ManuallyDrop;
 
-/// The process-wide lock, held: nobody else flips, and no object that has sites is loaded or unloaded (Linux:
+/// The process-wide lock, held. Until it is dropped, nobody else flips, and no object that has sites is loaded or unloaded (Linux:
 /// `jump_label_lock`).
 ///
-/// Take it for several flips and queries, with nobody in between. (If a set of changes shall be all or nothing, use a
-/// [`Batch`](crate::Batch).) While you hold it, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
-/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread, and wait on others.
+/// Take it for several flips and queries, if nobody else must flip in between. (If a set of changes shall be all or nothing, use a
+/// [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
+/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait
+/// for the lock.
 ///
-/// Costs three system calls to take and drop. All signals of the thread but SIGSYS are blocked meanwhile, and it cannot be cancelled.
-/// Under it, do not call the dynamic loader: its constructors wait for this lock while they hold the loader's. A child of
-/// `fork` does not hold it, and must neither use nor drop it; all signals stay blocked there until it unblocks them, so fork
-/// before you take it. On Linux, if a thread ends without dropping it, whoever waits takes it over after 100 ms.
+/// To take and drop the lock costs three system calls. While a thread holds the lock, all its signals but SIGSYS are blocked, and the
+/// thread cannot be cancelled. Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the
+/// loader's lock. A child of `fork` does not hold the lock, and must neither use nor drop it. All signals stay blocked in the child until
+/// the child unblocks them, so fork before you take the lock. On Linux, if a thread ends without dropping the lock, a thread that waits for
+/// it takes it over after 100 ms.
 pub struct Lock {
     platform: &'static dyn Platform,
     token: Token,
@@ -26,19 +28,20 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The lock that another instance of the library holds for this one. It must not be dropped.
+    /// The lock, which another instance of the library holds while it calls this one. The result must not be dropped.
     ///
     /// # Safety
-    /// It is held as long as this is used, and nothing else that stands for it is in use in this instance.
+    /// The lock is held as long as the result is used. Meanwhile this instance uses no other `Lock`.
     pub(super) unsafe fn borrowed() -> ManuallyDrop<Lock> {
-        // SAFETY: another instance holds the lock meanwhile, and the caller uses nothing else that stands for it.
+        // SAFETY: another instance holds the lock meanwhile, and the caller uses no other `Lock`.
         ManuallyDrop::new(unsafe { Lock::new(platform::platform(), [0; 2]) })
     }
 
     /// # Safety
     /// As for [`borrowed`](Self::borrowed).
     pub(super) unsafe fn new(platform: &'static dyn Platform, token: Token) -> Lock {
-        // SAFETY: the caller says that the lock is held meanwhile, and that nothing else stands for it. One of each.
+        // SAFETY: the caller guarantees that the lock is held meanwhile, and that this instance uses no other `Lock`. So there is one
+        // `Held` of each type.
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
         readable::forget();
@@ -49,16 +52,16 @@ impl Lock {
         self.platform
     }
 
-    /// Reads the tables of all objects again, because their bounds ([`Platform::image`]) have changed: for example, code was freed, and its
-    /// sites must not be written any more.
+    /// Reads the tables of all objects again. Call it if the bounds of an object ([`Platform::image`]) have changed: for example, if code
+    /// was freed, and the sites in that code must not be written any more.
     ///
-    /// Costs as much as the first flip: the index of each object is built again. Frees memory, and takes none.
+    /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first one.
     pub fn read_tables_anew(&mut self) {
         #[cfg(jumplabel_sites)]
         crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));
     }
 
-    /// Refuses if the process has other threads, or the system does not tell.
+    /// Returns an error if the process has other threads, or if the system does not say whether it has.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
         if self.platform.is_alone(&mut self.platform_state) {
@@ -70,7 +73,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // SAFETY: taken by `take`, on this thread, and released once.
+        // SAFETY: `take` took the lock on this thread, and it is released once, here.
         unsafe { self.platform.unlock(self.token) };
     }
 }

@@ -1,14 +1,14 @@
-//! The only place that changes code. [`transaction`] leads through the files.
+//! This module is the only one that changes code. Begin to read at [`transaction`]: it calls the other files in order.
 //!
 //! ```text
-//!  lock      one for the process; signals blocked; re-entry by the same thread is an error
-//!  begin     each key's counter says what the change comes to; keys that go off close their lock-free way
+//!  lock      there is one for the process; it blocks signals; if a thread takes it twice, the second time is an error
+//!  begin     each key's counter says whether its sites must change; while a key turns off, its lock-free `inc` and `dec` are closed
 //!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
-//!  verify    each site holds one of its legal states, all bytes, else ForeignBytes; nothing is written yet
-//!  open      the writer makes all pages writable (mprotect), or only its own descriptor (procmem), or copies them (remap)
-//!  steps     the writes of each step, a core sync after each: one step, or three if a site is pristine;
+//!  verify    all bytes of each site are those of one of its legal states, else ForeignBytes; nothing is written yet
+//!  open      the writer makes all pages writable (mprotect), or opens its own descriptor (procmem), or copies the pages (remap)
+//!  steps     for each step, its writes, then a core sync: one step, or three if a site is pristine;
 //!            if a write is refused, the steps before it are undone, and the next writer is tried
-//!  close     protections back
+//!  close     the writer puts the protections back
 //!  publish   counts change only now
 //! ```
 //!
@@ -59,20 +59,22 @@ pub(crate) use transaction::{commit, commit_locked, sync_again};
 #[cfg(jumplabel_short_engine)]
 pub(crate) use unlinked::demand_right;
 
-/// For another instance of the library, which calls it by [`Runtime::tell`](crate::format::Runtime). The lock is held. (It stands here,
-/// because patchables that are not keys name it, and it commits.)
+/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function
+/// stands in this file because `patchable` names it, and it uses `commit_locked`.)
 ///
-/// If an object goes, static calls that lead into it go to their defaults. If that is refused, a call is left as it is: there is no caller to
-/// tell.
+/// If `end` is 0, brings the sites of all objects to the state of their patchables.
+///
+/// Otherwise, the object at `start..end` is being unloaded: static calls that lead into it are set to their defaults. If the system refuses
+/// that for a call, the call stays as it is, because there is no caller who could be told.
 #[cfg(jumplabel_sites)]
 extern "C" fn told(start: usize, end: usize) {
-    // SAFETY: whoever tells has borrowed nothing that the lock stands for.
+    // SAFETY: the instance that calls this holds the lock, and has borrowed nothing that the lock protects.
     let mut lock = unsafe { Lock::borrowed() };
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
     let mut refused = 0;
-    // Few calls ever lead into another object: one after the other.
+    // Few calls ever lead into another object, so each gets a transaction of its own.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {
         refused += usize::from(commit_locked(&mut [go_home], &mut lock).is_err());
     }

@@ -1,4 +1,4 @@
-//! Objects come and go, and processes fork: sites follow their keys.
+//! When objects come and go, and when processes fork, sites are brought to the states of their keys.
 
 use core::ops::Range;
 
@@ -11,24 +11,24 @@ use crate::format::{Object, Runtime};
 use crate::platform::RUNTIME;
 use crate::site::object;
 
-/// Brings the sites of an object that was just loaded to the state of their keys. If other threads run, and a site may not change before
-/// their eyes and cannot be changed in another way, it is left as it is.
+/// Brings the sites of an object that was just loaded to the state of their keys. Some sites must not change while another thread could
+/// execute them. If other threads run, and no writer can change such a site without that, the site stays as it is.
 #[inline(never)]
 pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
 }
 
-/// Repairs a process that was forked while somebody could flip. Memory is copied page by page, so the phase, the counts
-/// and the sites can be of different moments. The counts decide. If a site cannot be brought to its key's state, the next
-/// flip of the key meets the same error.
+/// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the child can have the phase, the
+/// counts and the sites of different moments. The counts decide: the sites are brought to them. If that fails for a site, the next flip of
+/// its key meets the same error.
 #[cold]
 pub(super) fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);
     tell_others(lock);
 }
 
-/// Lets other instances of the library bring these sites to their states, if they have changed something other than keys:
-/// only such instances have the code for that.
+/// Makes the other instances of the library bring the sites of all objects to the states of their patchables. Only instances that have
+/// changed something other than a key do that: only they have the code for it.
 #[inline(never)]
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
@@ -42,19 +42,18 @@ pub(super) fn catch_up_all(lock: &mut Lock) {
     }
 }
 
-/// This instance of the library is about to be unloaded: gives back what its lists hold.
+/// Gives back the memory of this instance's lists, because the instance is about to be unloaded.
 pub(crate) fn release_lists(lock: &mut Lock) {
     let (platform, state) = (lock.platform(), TRANSACTION.get(&mut lock.patch));
     state.plan.free(platform);
     state.in_flight.free(platform);
 }
 
-/// The object at `addresses`, which is in no list any more, is about to be unloaded: forgets the sites in it that could not be
-/// restored.
+/// The object at `addresses` is about to be unloaded, and is in no list any more. Forgets those of its sites that could not be restored.
 pub(crate) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));
     if addresses.start != 0 {
-        // What another instance makes of it borrows nothing of what is borrowed here through this lock.
+        // The other instance makes a `Lock` of its own while it is told. That `Lock` borrows nothing that is borrowed here.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
     }
 }

@@ -10,19 +10,19 @@ use crate::platform::{Visibility, Warnings, WriterKind};
 pub struct Outcome {
     /// Sites whose instruction was changed.
     pub sites: usize,
-    /// Pages that they begin on.
+    /// Pages that these sites begin on.
     pub pages: usize,
-    /// Sites that were pristine: they cost two more core syncs for the whole batch, once.
+    /// Sites that were pristine. If there is one or more, the batch takes two more core syncs.
     pub primed: usize,
-    /// Sites of keys declared `or_load` that could do without loading and go on with it, because the system refused to patch them; see
+    /// Sites of keys declared `or_load` that should no longer load, but still do, because the system refused to patch them; see
     /// [`OrLoadKey`](crate::OrLoadKey).
     pub loading: usize,
-    /// What wrote; `None` if no site had to change.
+    /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see it. If there was nothing to write: when they see the flip that wrote it.
+    /// When other threads see the flip. If there was nothing to write, this is about the last flip of the same key that wrote something.
     pub visibility: Visibility,
     /// What went wrong without being an error.
     pub warnings: Warnings,
-    /// From the moment at which the lock is held until the last protection is back.
+    /// The time from the moment at which the lock is held until the last page has its protection back.
     pub time: Duration,
 }

@@ -1,4 +1,4 @@
-//! What a transaction will write: requests to changes. Nothing is written here.
+//! What a transaction will write: turns requests into changes of sites. Nothing is written here.
 
 use core::ops::Range;
 
@@ -44,7 +44,7 @@ const KEPT_BYTES: usize = 384 * 1024;
 /// The changes of a transaction, and the pages that they are on.
 pub(super) struct Plan {
     pub(super) changes: List<SiteChange>,
-    /// Which of them are of the longest [`Run`] whose sites change alike. Empty once they may have been sorted.
+    /// The place in `changes` of the longest [`Run`] whose sites change alike. Empty as soon as `changes` can have been sorted.
     run: Range<usize>,
     extents: List<Extent>,
     pub(super) manner: Manner,
@@ -56,24 +56,24 @@ pub(super) struct Plan {
 pub(super) enum Manner {
     /// All sites change, or none.
     Whole,
-    /// The same, but for sites that do what is wanted by a longer way: they stay.
+    /// As `Whole`, but sites that already do what is wanted by a longer way stay as they are.
     WithoutShortcuts,
     /// What cannot be changed stays.
     AsFarAsPossible,
 }
 
-/// What a plan has met while it was made.
+/// What came up while a plan was made.
 pub(super) struct Findings {
-    /// Some site loads its key, once the plan is carried out.
+    /// Some site will load its key once the plan is carried out.
     loads: bool,
-    /// All sites do what is wanted without the plan: each change is for a site that loads and shall fall through.
+    /// All sites do what is wanted even without the plan, because each change is of a site that loads its key and shall fall through.
     can_load_instead: bool,
     /// Some sites could stay as they are, and do what is wanted by a longer way.
     shortcuts: bool,
-    /// Some site could not be looked at, or holds nothing that is known, and is not in the plan for that.
+    /// Some site is not in the plan, because it could not be read, or holds bytes that are not known.
     #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
-    /// Alternatives that strayed are not in the plan.
+    /// Some alternatives have strayed, and are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
     /// Why something was left out.
@@ -104,22 +104,23 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Whether some site loads its key when the plan was carried out: it sees the count that is published then.
+    /// Whether some site loads its key once the plan is carried out. Such a site sees the count as soon as it is published.
     pub(super) fn loads(&self) -> bool {
         self.findings.loads
     }
 
-    /// Whether each site of the plan does what is wanted without it, by loading.
+    /// Whether each site in the plan would do what is wanted without the plan, by loading its key.
     pub(super) fn can_load_instead(&self) -> bool {
         self.findings.can_load_instead
     }
 
-    /// The plan was refused, and its sites go on loading.
+    /// Notes that the plan was refused, and that its sites go on loading.
     pub(super) fn load_instead(&mut self) {
         self.findings.loads = true;
     }
 
-    /// The plan was refused, because there are threads that must not see it carried out: whether it goes on without what demands that.
+    /// Called if the plan was refused, because other threads run that must not execute some of its sites meanwhile. Takes those sites out
+    /// of the plan, if its manner allows that. Returns whether any site was taken out, so that the rest is worth a try.
     pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
         let all = self.changes.len();
         if self.manner == Manner::AsFarAsPossible {
@@ -135,19 +136,19 @@ impl Plan {
         self.findings.left_out
     }
 
-    /// Whether some site is not in the plan although nobody knows that it is right.
+    /// Whether some site was left out of the plan although it can be wrong.
     #[cfg(jumplabel_sites)]
     pub(super) fn has_skipped(&self) -> bool {
         self.findings.skipped
     }
 
-    /// Whether alternatives have to be brought back, too.
+    /// Whether some alternatives have strayed, and are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) fn is_without_alternatives(&self) -> bool {
         self.findings.alternatives
     }
 
-    /// Whether a plan without shortcuts would be another one.
+    /// Whether a plan with [`Manner::WithoutShortcuts`] would have fewer changes.
     pub(super) fn has_shortcuts(&self) -> bool {
         self.findings.shortcuts
     }
@@ -157,7 +158,7 @@ impl Plan {
         self.changes.first().map(|change| change.address)
     }
 
-    /// The changes that carry out `requests`, as `manner` says.
+    /// Adds the changes that carry out `requests`, as `manner` says.
     pub(super) fn collect(
         &mut self,
         requests: &[Request<'_>],
@@ -166,7 +167,7 @@ impl Plan {
     ) -> Result<(), Error> {
         (self.manner, self.findings.can_load_instead) = (manner, true);
         for object in object::all(held) {
-            // The requests are in the order of the index.
+            // The requests are in the order of the index, so each search begins where the last one ended.
             let mut place = 0;
             for request in requests {
                 let (setting, purpose) = match request.effect {
@@ -180,7 +181,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The changes for the sites of `patchable`, which does what it did.
+    /// Adds the changes that bring the sites of `patchable` to its setting, which stays the same.
     pub(super) fn collect_same(
         &mut self,
         patchable: &dyn Patchable,
@@ -190,8 +191,8 @@ impl Plan {
         object::all(held).try_for_each(|object| self.add(object, &mut 0, patchable, patchable.setting(), purpose, held))
     }
 
-    /// The changes that bring the sites of `patchable` in `object` to what `setting` asks of them. All entries of a kind and an arm go to
-    /// one state. `place` is what [`index::entries_behind`] wants.
+    /// Adds the changes that bring the sites of `patchable` in `object` to what `setting` asks of them. All sites of one kind and arm go to
+    /// the same state. `place` is handed on to [`index::entries_behind`].
     fn add(
         &mut self,
         object: &crate::format::Object,
@@ -203,17 +204,17 @@ impl Plan {
     ) -> Result<(), Error> {
         let entries = index::entries_behind(place, object, patchable.address(), held)?;
         self.changes.reserve(entries.len(), held.platform())?;
-        // SAFETY: entries from the index, under the lock.
+        // SAFETY: the entries are from the index, and the lock is held.
         unsafe { self.add_entries(entries, patchable, setting, purpose) }
             // SAFETY: the same entries, the same lock.
             .map_err(|(entry, setting)| unsafe { complaint(entry, patchable, setting) })
     }
 
-    /// [`add`](Self::add) for entries. Stops at an entry whose site does not fit a setting: it holds none of its states,
-    /// or there is none for the setting.
+    /// [`add`](Self::add), for entries. On an error, returns the entry, and the setting that its site does not fit: the site holds none of
+    /// its states, or has no state for that setting.
     ///
     /// # Safety
-    /// Entries from the index, under the lock.
+    /// The entries are from the index, and the lock is held.
     unsafe fn add_entries<'held>(
         &mut self,
         entries: index::Entries<'held>,
@@ -231,7 +232,7 @@ impl Plan {
                 compared.map_err(|setting| (entry, setting))?;
             let loads = site_change::loads(entry, holds);
             if purpose == Purpose::Repair {
-                // By a longer way, it does what it shall.
+                // Such a site does what it shall by a longer way.
                 if can_stay | loads {
                     (wanted, change) = (holds, None);
                 }
@@ -245,7 +246,7 @@ impl Plan {
             }
             self.changes.extend(true, || change.take());
             at += 1;
-            // Most sites are of the kind and in the state of the one before.
+            // Most sites have the kind and the state of the site before them.
             if at < entries.len()
                 && let Some(run) = Run::of(entry, holds, wanted)
             {
@@ -260,7 +261,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Keeps the changes that `keep` says.
+    /// Keeps the changes for which `keep` returns true.
     #[inline(never)]
     pub(super) fn retain(&mut self, keep: &dyn Fn(&SiteChange) -> bool) {
         self.changes.retain(|change, _| keep(change));
@@ -273,13 +274,14 @@ impl Plan {
         self.extents.free(platform);
     }
 
-    /// Makes room for the changes of any patchable, if all objects have `sites` sites, but no more than would be kept.
+    /// Makes room for the changes of any patchable. `sites` is the number of sites in all objects. Makes no more room than is kept between
+    /// transactions.
     pub(super) fn prepare(&mut self, sites: usize, platform: &dyn Platform) -> Result<(), Error> {
         self.changes.reserve(sites.min(KEPT_BYTES / size_of::<SiteChange>()), platform)?;
         self.extents.reserve(1, platform)
     }
 
-    /// Gives memory back, if it is too much to be kept.
+    /// Gives all memory back if it is more than is kept between transactions.
     pub(super) fn shrink(&mut self, platform: &dyn Platform) {
         if self.changes.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.changes.free(platform);
@@ -287,7 +289,7 @@ impl Plan {
         }
     }
 
-    /// What is to be written. `None` if there is nothing to do.
+    /// What is to be written. `None` if there is nothing to write.
     #[inline(never)]
     pub(super) fn schedule(&mut self, platform: &dyn Platform) -> Result<Option<Schedule<'_>>, Error> {
         Schedule::of(&mut self.changes, core::mem::take(&mut self.run), &mut self.extents, platform)

@@ -1,4 +1,4 @@
-//! Work of the first flip that a program can have done before it.
+//! The part of the first flip's work that a program can have done earlier.
 
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
@@ -11,19 +11,22 @@ use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
 
-/// Does in advance what the first flip of a process does beside flipping: the state of the process, the registration for core sync
-/// (milliseconds, if there are several threads), the index of all objects that are loaded, the list of changes, and the trial of
-/// the writers that are chosen for few and for many sites. No flip needs it; it is for programs that have no time at their
-/// first flip. It also patches the sites of keys declared `or_load` that still load and should fall through: from then on they
-/// cost as much as others.
+/// Does in advance what the first flip of a process does beside flipping. That is: it makes the state of the process, registers for core
+/// sync (milliseconds, if there are several threads), builds the index of all objects that are loaded, makes room for the list of changes,
+/// and tries the writers that are chosen for few and for many sites. No flip needs this function: it is for programs that have no time at
+/// their first flip.
 ///
-/// A first flip then only makes a private copy of each page that it changes. Call it again in a child of `fork`, which has all
-/// but the registration, and after another object is loaded, which has no index. It costs little if there is nothing to do.
+/// It also patches sites of keys declared `or_load`: those that still load and should fall through. From then on they cost as much as other
+/// sites.
+///
+/// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a child of `fork`,
+/// because the child has everything but the registration. Call it again after another object is loaded, because that object has no index
+/// yet. If there is nothing to do, it costs little.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
-/// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, as for
-/// [`RawKey::seal`](crate::RawKey::seal). A refused core sync is no error here: each flip says what it means for that flip.
+/// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
+/// If core sync is refused, that is no error here: each flip then says what the refusal means for it.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
     let platform = lock.platform();
@@ -37,7 +40,7 @@ pub fn prepare() -> Result<(), Error> {
         sites += object.table().len();
     }
     if sites == 0 {
-        return Ok(()); // Nothing to be written.
+        return Ok(()); // There is nothing that a flip could write.
     }
     plan.prepare(sites, platform)?;
     in_flight.prepare(platform)?;
@@ -50,14 +53,15 @@ pub fn prepare() -> Result<(), Error> {
     Ok(())
 }
 
-/// Tries the writer that a flip of one site would take, and returns it if it works. The trial is on a function of the library, so
-/// no site changes. For programs that want to know in advance whether the system lets them flip. Costs two flips the first time,
-/// and next to nothing later, because a writer that worked is not tried again. If the program gives up that right afterwards, its next
-/// flip says so, and this function does not.
+/// Tries the writer that a flip of one site would take, and returns the writer if it works. The writer is tried on a function of the
+/// library, so no site changes. This is for programs that want to know in advance whether the system lets them flip.
+///
+/// Costs as much as two flips the first time, and next to nothing later, because a writer that worked is not tried again. So if the program
+/// gives up the right to write code after that, its next flip reports it, but this function does not.
 ///
 /// # Errors
-/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the
-/// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, as for [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the fallback;
+/// [`Error::UnknownWriter`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     if cfg!(not(jumplabel_sites)) {
         return Err(Error::NoWriter);
@@ -65,7 +69,7 @@ pub fn probe() -> Result<WriterKind, Error> {
     prepare_writer(1, &mut Lock::take()?.platform_state)
 }
 
-/// Proves the writer that is chosen for this number of sites.
+/// Tries the writers that are chosen for this number of sites, and returns the first one that works.
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, single_store: false, unsynced: false };
     let mut refused = Refusals::default();

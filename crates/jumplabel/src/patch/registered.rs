@@ -1,4 +1,4 @@
-//! The lock for changes of patchables whose object may not be registered yet.
+//! Takes the lock for a change of patchables, and refuses if the object of one of them is not registered yet.
 //!
 //! ```text
 //!   libplugin.so's constructor        the program's constructor
@@ -7,9 +7,10 @@
 //!         not known                     └─► from here on, the same flip works
 //! ```
 //!
-//! A flip that finds no site of a key that lies in no registered object may come too early, or the key has no sites: the program made it at
-//! run time, or no check of it was linked. Only the dynamic loader can tell these apart, by the note of an object with a record, and it is
-//! never called under the lock. Flips of keys with known sites, and of keys in registered objects, ask nobody.
+//! Suppose that a key lies in no registered object, and that a flip finds no site of it. Then either the flip comes too early, or the key
+//! has no sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can tell these two cases
+//! apart: it finds the object of the key, and an object with a record has a note. The loader is never called under the lock. A flip of a
+//! key with known sites, or of a key in a registered object, does not need to ask the loader.
 
 use super::{Lock, Request};
 use crate::error::Error;
@@ -19,10 +20,12 @@ use crate::{
     site::{index, object},
 };
 
-/// Takes the lock, if the object of each patchable is registered, or has no record, or sites of it are known in other objects.
+/// Takes the lock if, for each patchable, one of these holds:
+/// * its object is registered, or has no record;
+/// * sites of it are known in other objects.
 ///
 /// # Errors
-/// As [`Lock::take`]; [`Error::TooEarly`].
+/// The errors of [`Lock::take`], and [`Error::TooEarly`].
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]
 pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
@@ -31,7 +34,7 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
         let lock = Lock::take()?;
         let mut rest = requests.iter().enumerate().skip(first);
         let Some((place, request)) = rest.find(|(_, request)| !is_known(request, &lock)) else { return Ok(lock) };
-        // Asked before, and it was not registered meanwhile.
+        // The loader was asked about this patchable before, and its object was not registered meanwhile.
         if has_record && place == first {
             return Err(Error::TooEarly);
         }
@@ -42,15 +45,16 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
     }
 }
 
-/// Without sites, none can be missing; a kernel's platform registers what it loads before anything of that runs.
+/// Needs no check. In a build without sites, no site can be missing. A kernel's platform registers each object before any code of the
+/// object runs.
 #[cfg(any(not(jumplabel_sites), target_os = "none"))]
 pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
     Lock::take()
 }
 
-/// Whether the patchable has sites in a registered object, or lies in one. (If the loader has given the program a copy of a library's key,
-/// or the program overrides it, the library may change it before the program is registered.) Of an object, the index is asked first: the
-/// change asks it anyway, and bounds are read from program headers.
+/// Whether the patchable has sites in a registered object, or lies in one. (Sites are enough because of a key of a library that the loader
+/// has copied into the program, or that the program overrides: the library can change such a key before the program is registered.) For
+/// each object, the index is asked first, because the change needs the index anyway. To find the bounds, program headers have to be read.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]
 fn is_known(request: &Request<'_>, lock: &Lock) -> bool {

@@ -12,21 +12,21 @@ use crate::sort::sort_unstable_by;
 
 /// What is to be written, in order.
 pub(super) struct Schedule<'a> {
-    /// If a way back ends before a site's first state, what the site holds is noted here.
+    /// Mutable for this case: the steps were undone, but not up to a site's first state. Then what the site holds is noted here.
     pub(super) changes: &'a mut [SiteChange],
     pub(super) extents: &'a [Extent],
     pub(super) summary: Summary,
-    /// A bit for each step that some site takes part in.
+    /// A bit for each step that some site takes.
     pub(super) steps: u8,
-    /// Sites that take several steps.
+    /// The number of sites that take several steps.
     pub(super) several: usize,
-    /// What the writes need.
+    /// What the most demanding write needs.
     pub(super) demand: Demand,
 }
 
 impl<'a> Schedule<'a> {
-    /// The schedule of `changes`: it orders them by address, each once, and fills `extents`. `None` if there is nothing to do. Those of
-    /// the `run` have one pattern, and are in order.
+    /// Makes the schedule of `changes`. Sorts them by address, removes those that are listed twice, and fills `extents`. `None` if there
+    /// are no changes. The changes in `run` all have one pattern, and are in order.
     #[inline(never)]
     pub(super) fn of(
         changes: &'a mut List<SiteChange>,
@@ -38,7 +38,8 @@ impl<'a> Schedule<'a> {
             return Ok(None);
         }
         let (mut steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
-        // The address of the last change, and its pattern, if others take the same steps.
+        // `before` is the address of the last change. `like` is its pattern, if all changes with that pattern take the same steps, or else
+        // 0.
         let (mut before, mut like, mut at) = (0, 0, 0);
         while let Some(change) = changes.get(at) {
             // The sites of one patchable in one object are in order, because the index is.
@@ -54,10 +55,10 @@ impl<'a> Schedule<'a> {
                 like = if CodeChange::is_of_first_byte(pattern) { pattern } else { 0 };
                 let (these, needed) = hand_over::steps_and_demand(change.code);
                 steps |= these;
-                several += usize::from(these & these.wrapping_sub(1) != 0); // None of a first byte.
+                several += usize::from(these & these.wrapping_sub(1) != 0); // A change of the first byte alone takes one step.
                 demand = demand.max(needed);
             }
-            // If one of a run takes the steps of all, it speaks for them.
+            // If all changes of the run take the same steps as its first one, the others are skipped.
             at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
             before = changes.get(at - 1).map_or(0, |change| change.address);
         }
@@ -69,12 +70,12 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Fills `extents`, and counts the pages that `changes` begin on, and their spans.
+/// Fills `extents`. Returns how many pages `changes` begin on, and how many spans they form.
 fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Platform) -> Result<[usize; 2], Error> {
     let page = platform.page_size();
     let page_end = |address: usize| (address & !(page - 1)) + page;
     let (mut pages, mut spans, mut rest) = (0, 0, changes);
-    // Where the last page ends that a change begins on, and the last one that a change ends on.
+    // `begun` is the end of the last page on which a change begins. `ended` is the end of the last page on which a change ends.
     let (mut begun, mut ended) = (0, 0);
     extents.truncate(0);
     while let Some(first) = rest.first() {
@@ -93,7 +94,7 @@ fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Plat
     Ok([pages, spans])
 }
 
-/// Sorts by address and removes what is listed twice.
+/// Sorts by address, and removes changes that are listed twice.
 #[cold]
 fn sort(changes: &mut List<SiteChange>) {
     sort_unstable_by(changes.as_mut_slice(), |a, b| a.address < b.address);

@@ -14,23 +14,23 @@ pub(super) struct SiteChange {
 }
 
 impl SiteChange {
-    /// Whether the site can be read. A plan is made of such sites, but one that is kept from a flip that failed may be old.
+    /// Whether the site can be read. When a plan is made, all its sites can be read. But a plan that was kept after a failed flip can be
+    /// old.
     #[cold]
     pub(super) fn can_be_read(&self) -> bool {
         readable::can_read(self.address, self.code.old.len())
     }
 
-    /// The change begins at what the site holds now.
+    /// Makes what the site holds now the beginning of the change.
     #[cold]
     pub(super) fn look_again(&mut self) {
         let old = self.code.old;
-        // SAFETY: a site that was verified, of an object that the lock keeps loaded.
+        // SAFETY: the site was verified, and the lock keeps its object loaded.
         self.code.old = unsafe { read_code(old.kind(), self.address, old.len()) };
     }
 }
 
-/// Whether a site of `entry` in `state` loads its key: it jumps to a stub, so it does what its patchable says, whatever
-/// that is.
+/// Whether the site of `entry`, in `state`, loads its key: it jumps to a stub that loads. Such a site is right in each state of the key.
 pub(super) fn loads(entry: &Entry, state: State) -> bool {
     entry.loads() && state == State::JUMP
 }
@@ -44,7 +44,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// As `entry` does; `None` if it has an unusual number of bytes.
+    /// The run of sites of the kind and arm of `entry`. `None` if the site of `entry` has an unusual number of bytes.
     #[inline(never)]
     pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
         if entry.bytes() != Native::SIZE {
@@ -60,10 +60,13 @@ impl Run {
         self.from.is_like(self.to)
     }
 
-    /// Adds the changes of the entries from `at` on that are of the run and in order, for which there is room in `changes`. Returns where
-    /// the first one is that is not.
+    /// Adds changes to `changes`: one for each entry from `at` on, up to the first entry that ends the run. Returns the place of that
+    /// entry.
     ///
-    /// Nothing here may cost more than the site itself: other processors execute it, so to read it is slow.
+    /// An entry ends the run if its site is not one of the run, or if its address is not above that of the entry before. The run also ends
+    /// when `changes` has no more room.
+    ///
+    /// Other processors execute the sites, so to read a site is slow. Everything else in this function must cost less than that.
     ///
     /// # Safety
     /// As for [`Comparison::at`](super::patchable::Comparison::at).
@@ -99,7 +102,8 @@ mod tests {
 
     type X86 = jumplabel_format::arch::x86::X86<64>;
 
-    /// A jump of one length differs from the nop in the first byte alone, by chance. The others of its run do not.
+    /// A jump with one certain displacement differs from the nop in the first byte alone, by chance. Other jumps of its run differ in more
+    /// bytes.
     #[test]
     fn one_site_does_not_speak_for_sites_that_change_in_another_way() {
         let template = |state| Template::of::<X86>(state).unwrap();

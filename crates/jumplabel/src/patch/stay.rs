@@ -1,4 +1,4 @@
-//! Transactions in which no key, call or mode changes: sites are brought back to what their patchables say, or to the states that the
+//! Transactions in which no key, call or mode changes. They bring sites back to what their patchables say, or to the states that the
 //! compiler emits.
 
 #[cfg(jumplabel_sites)]
@@ -16,25 +16,27 @@ use {
     crate::site::{index, object, readable},
 };
 
-/// Looks at the sites of all keys, static calls and modes in the process, and brings those back that something outside the library has
-/// changed. [`Outcome::sites`] says how many they were.
+/// Looks at the sites of all keys, static calls and modes in the process. Brings back the sites that something outside the library has
+/// changed. [`Outcome::sites`] is the number of sites that were brought back.
 ///
-/// A uprobe that is removed, `madvise(MADV_DONTNEED)`, or a new mapping of the same file leaves the file's bytes at a site: what the compiler
-/// emitted. To this library, that is always one of the site's states; if the key has changed since, it is the wrong one. `enable`,
-/// `disable`, `set` and `update` look at the sites of what they change, also if it has the wanted state already. This function is for
-/// those who do not change anything: after such an event, or every now and then.
+/// Three events put the file's bytes back at a site, which are what the compiler emitted: a uprobe is removed, somebody calls
+/// `madvise(MADV_DONTNEED)`, or somebody maps the same file again. The file's bytes are always one of the site's states. If the key has
+/// changed since it was loaded, they are the wrong one. `enable`, `disable`, `set` and `update` look at the sites of what they change, even
+/// if the key already has the wanted state. A program that changes nothing calls this function instead: after such an event, or every now
+/// and then.
 ///
-/// A site that holds bytes of somebody else (a breakpoint, a uprobe that is still set) is left alone. Sites of keys declared `or_load` that
-/// still load have not strayed, and neither have calls that `jumplabel link` has listed and that lead to their trampoline.
+/// A site that holds bytes of somebody else (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they
+/// are: sites of keys declared `or_load` that still load, and calls that `jumplabel link` has listed and that lead to their trampoline.
 ///
 /// Costs a read of each site, and a flip if there is something to repair. Blocks while another thread flips. Safe in signal handlers,
-/// constructors, and before and after `fork`. Whoever changes the mapping of code holds a [`Lock`] meanwhile: between two steps of a flip,
-/// the bytes of a site may not be replaced.
+/// constructors, and before and after `fork`. If you change the mapping of code, hold a [`Lock`] while you do: the bytes of a site must not
+/// be replaced between two steps of a flip.
 ///
 /// # Errors
-/// Those of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`], [`Error::CopiedCode`] and
-/// [`Error::MultiThreaded`] (of an operation in place or an alternative, which cannot be brought back beside other threads) are of the first
-/// site that could not be brought back: all others are as they shall be. On any other error nothing has changed.
+/// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`],
+/// [`Error::CopiedCode`] and [`Error::MultiThreaded`] report the first site that could not be brought back; all other sites are right by
+/// then, but for those that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot be
+/// brought back while other threads run.) On any other error nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     #[cfg(jumplabel_sites)]
@@ -55,7 +57,7 @@ pub fn verify() -> Result<Outcome, Error> {
     Ok(Outcome { visibility: sync_again(&[], &mut lock.platform_state), ..Outcome::default() })
 }
 
-/// Brings back the sites of all objects, as far as it goes.
+/// Brings back the sites of all objects. Leaves out those that cannot be brought back.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&mut [], lock, &|_, plan, held| {
@@ -63,7 +65,8 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     })
 }
 
-/// After all others, of which `outcome` is: alternatives, if some have strayed. Refused beside other threads.
+/// Brings back alternatives, if some have strayed, after all other sites. `outcome` is the outcome of the others. Returns an error if other
+/// threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
     if !TRANSACTION.get(&mut lock.patch).plan.is_without_alternatives() {
@@ -78,18 +81,19 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// What keeps a site of `object` from what its patchable says: its table; or, if some site was skipped, what that one holds.
+/// Why a site of `object` does not do what its patchable says: the table is damaged; or, if `has_skipped`, some site holds bytes that are
+/// not known.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::first_damaged(object)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 
-/// Why the first one was skipped.
+/// Why the first site that was skipped in `object` was skipped.
 #[cfg(jumplabel_sites)]
 fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     index::sound(object, held).find_map(|(entry, address)| {
-        // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
+        // SAFETY: the index found the entry sound, and the lock is held. The object of the entry's patchable was loaded before this object.
         let patchable = unsafe { of(entry, address) }?;
         if let Some(address) = readable::hidden(entry) {
             return Some(Error::Unreadable { address });
@@ -101,14 +105,14 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     })
 }
 
-/// Brings the sites of a patchable to what it says.
+/// Brings the sites of `patchable` to what it says.
 pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     stay(patchable, Purpose::Repair)
 }
 
 /// Brings the sites of a patchable to the states that the compiler emits for what they do.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
-    // None of them was pristine.
+    // Restoring takes several steps, too, but no site was pristine before.
     Ok(Outcome { primed: 0, ..stay(patchable, Purpose::RestorePristine)? })
 }
 

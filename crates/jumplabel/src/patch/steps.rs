@@ -1,20 +1,21 @@
 //! The steps of a transaction.
 //!
 //! ```text
-//!   for each step of the arch                    for each step that was begun, last first (`undo`)
+//!   there: for each step of the arch             back (`undo`): for each step that was begun, the last one first
 //!     write its bytes at every site                write what undoes it at every site that has taken it
-//!     core sync, if anything was written           core sync; if it is refused, sites of several steps stay there
+//!     core sync, if anything was written           core sync; if it is refused, a site of several steps stays at this step
 //! ```
 //!
-//! On x86 a flip of primed sites is one step of one byte each; elsewhere every flip is one step; see `arch`.
+//! On x86, a flip of primed sites takes one step, which writes one byte at each site. On other instruction sets every flip takes one step.
+//! See `arch`.
 
 use super::hand_over::hand_over;
 use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries the changes out, by the steps that `steps` has a bit for. On a refusal all sites are as before, unless undoing is
-/// refused too.
+/// Carries the changes out. `steps` has a bit for each step to take. If a step is refused, all sites are as before, unless undoing is
+/// refused, too.
 pub(super) fn run(changes: &[SiteChange], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
     let mut rest = steps;
     while rest != 0 {
@@ -26,8 +27,8 @@ pub(super) fn run(changes: &[SiteChange], steps: u8, writer: &mut dyn Writer) ->
         }
         let Err(refusal) = writer.sync() else { continue };
         if rest != 0 {
-            // A thread may still run what it fetched before this step, so the next step must not be taken. To undo this step
-            // is as harmless as the step was.
+            // A thread can still run what it fetched before this step, so the next step must not be taken. To undo this step is as safe as
+            // the step was.
             take_back(changes, number, changes.len(), writer)?;
             return Err(Failure::Unsynced(refusal));
         }

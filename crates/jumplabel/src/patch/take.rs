@@ -1,4 +1,4 @@
-//! Taking the lock: whoever gets it first puts right what somebody left unfinished.
+//! Takes the lock. Whoever gets it first finishes or undoes what somebody left unfinished.
 
 #[cfg(jumplabel_sites)]
 use core::sync::atomic::AtomicBool;
@@ -11,11 +11,11 @@ use crate::error::Error;
 use crate::platform::instances::{self, NOTHING};
 use crate::platform::{self, Platform, Token};
 
-/// Whether an object of this instance was ever registered. Until then, the sites of its keys are not known: a flip would find none.
+/// Whether an object of this instance was ever registered. Until one is, no sites are known, so a flip would find none.
 #[cfg(jumplabel_sites)]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// An object is about to be registered.
+/// Notes that an object is about to be registered.
 #[cfg(jumplabel_sites)]
 pub(crate) fn set_registered() {
     REGISTERED.store(true, Ordering::Release);
@@ -32,8 +32,8 @@ impl Lock {
         Lock::by(Platform::lock)
     }
 
-    /// Waits for the lock, and takes it even if signals cannot be blocked: for what nobody can refuse. A handler that comes then and flips
-    /// gets [`Error::Reentrant`].
+    /// Waits for the lock, and takes it even if signals cannot be blocked. It is for work that must be done, such as that of a destructor.
+    /// If a signal handler runs meanwhile and flips, it gets [`Error::Reentrant`].
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object registers.
     pub(crate) fn take_anyway() -> Result<Lock, Error> {
         Lock::by(Platform::lock_anyway)
@@ -50,8 +50,8 @@ impl Lock {
         let token = lock(platform)?;
         // SAFETY: the lock is held.
         unsafe { recover_all(platform) };
-        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, none can disagree with its key.
-        // SAFETY: this thread holds the lock until the drop, and what `recover_all` had of it is gone.
+        #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, there is nothing to repair.
+        // SAFETY: this thread holds the lock until the drop, and every `Lock` that `recover_all` had made is gone.
         let mut lock = unsafe { Lock::new(platform, token) };
         #[cfg(jumplabel_sites)]
         if platform.was_forked(&mut lock.platform_state) {
@@ -65,12 +65,12 @@ impl Lock {
     }
 }
 
-/// Undoes or finishes what instances of the library had begun.
+/// Undoes or finishes the transactions that instances of the library had begun.
 ///
 /// # Safety
-/// The lock of `platform` is held, and nothing that stands for it is in use in this instance.
+/// The lock of `platform` is held, and this instance uses no `Lock`.
 unsafe fn recover_all(platform: &dyn Platform) {
-    // SAFETY: the caller holds the lock, and an instance leaves the list under it before it is unloaded.
+    // SAFETY: the caller holds the lock. An instance is unloaded only after it has left the list, which takes the lock.
     for runtime in unsafe { instances::from(platform.runtimes()) } {
         if runtime.phase.load(Ordering::Acquire) != NOTHING {
             runtime.recover();

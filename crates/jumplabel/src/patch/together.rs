@@ -1,4 +1,5 @@
-//! Patch points that change together, in all objects. Those of one object name a key of the object's; a transaction changes these keys.
+//! Patch points that change together, in all objects. The patch points of one object name one key, which lies in the same object. One
+//! transaction changes the keys of all objects.
 
 use super::{Lock, Outcome, Patchable, Request, commit_locked};
 use crate::error::Error;
@@ -8,10 +9,11 @@ use crate::raw::count::Change;
 use crate::raw::key::RawKey;
 use crate::site::{index, object};
 
-/// Carries out a change of each key that entries of a sort name. All or nothing. `patchable`: what such a key is to a transaction.
+/// Carries out `change` for each key that an entry of a sort names, all or nothing. `is_one` says whether an entry is of that sort.
+/// `patchable` makes a patchable of such a key.
 ///
 /// # Safety
-/// Entries of this sort name keys.
+/// All entries for which `is_one` returns true name keys.
 pub(crate) unsafe fn commit_all(
     is_one: fn(&Entry) -> bool,
     patchable: fn(&'static RawKey) -> &'static dyn Patchable,
@@ -20,7 +22,7 @@ pub(crate) unsafe fn commit_all(
 ) -> Result<Outcome, Error> {
     let mut requests = Owned::new(lock.platform());
     let mut last = 0;
-    // In the order of their addresses, so that each comes once.
+    // The keys are taken in the order of their addresses, so that each is taken once.
     while let Some(next) = addresses(is_one, lock).filter(|key| *key > last).min() {
         // SAFETY: the caller says that such entries name keys. The lock keeps the key's object loaded meanwhile.
         let key = unsafe { &*(next as *const RawKey) };
@@ -30,7 +32,7 @@ pub(crate) unsafe fn commit_all(
     commit_locked(requests.list.as_mut_slice(), lock)
 }
 
-/// Of the keys that such entries name, one for each entry.
+/// For each entry of the sort, the address of the key that it names. A key can come several times.
 fn addresses(is_one: fn(&Entry) -> bool, lock: &Lock) -> impl Iterator<Item = usize> {
     let entries = object::all(&lock.objects).flat_map(|object| index::sound(object, &lock.objects));
     entries.filter(move |(entry, _)| is_one(entry)).map(|(_, key)| key)

@@ -1,4 +1,4 @@
-//! A transaction: from requests to published counts, or back to where all was.
+//! A transaction: from requests to published counts or, if it fails, back to the state before.
 
 use super::carry_out::carry_out;
 use super::in_flight::{self, TRANSACTION, Transaction};
@@ -28,17 +28,18 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     }
 }
 
-/// What the closure does. A closure that is called through a pointer may be in the program several times, with all that is inline in it.
+/// What the closure in [`commit_locked`] does. It is a function, because the compiler can emit a closure that is called through a pointer
+/// several times, each time with everything that is inlined into it.
 #[inline(never)]
 fn begin_all(requests: &mut [Request<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))?;
     plan.collect(requests, manner, held)
 }
 
-/// Fills the plan. Called through a pointer, so that there is one `transaction` and not one for each caller.
+/// Fills the plan. [`transaction`] calls it through a pointer, so that the program has one `transaction` and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
-/// Collects, writes, and publishes or abandons.
+/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them.
 #[inline(never)]
 pub(super) fn transaction(
     requests: &mut [Request<'_>],
@@ -62,8 +63,8 @@ pub(super) fn transaction(
     match &mut outcome {
         Ok(outcome) => {
             in_flight.publishing(requests, platform);
-            // Sites that load see the count when it is published: as with a step, a core sync follows. Until it has, whoever comes
-            // by a lock-free `inc` waits for it.
+            // Sites that load see the count as soon as it is published. So a core sync follows, as it follows a step. Until it has
+            // succeeded, the key is marked as eventual, so that a lock-free `inc` waits for the core sync, too.
             let loads = plan.loads();
             if loads {
                 outcome.visibility = Visibility::Eventual;
@@ -77,11 +78,11 @@ pub(super) fn transaction(
             outcome.time = platform.now().saturating_sub(start);
         }
         Err(error) => {
-            // Other threads see what was undone without a core sync as they see what is done without one.
+            // What was undone without a core sync reaches other threads as late as what is done without one.
             if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
                 requests.iter().for_each(|request| request.patchable.set_eventual(true));
             }
-            // Requests behind one that was refused were not begun: `abandon` does nothing to them.
+            // Requests after one that was refused were not begun. `abandon` does nothing to them.
             requests.iter().for_each(|request| request.patchable.abandon());
         }
     }
@@ -94,7 +95,8 @@ pub(super) fn transaction(
     outcome
 }
 
-/// Under the lock: whether all threads see the sites of these patchables as they are, at the latest by a core sync now.
+/// Under the lock: makes all threads see the sites of these patchables as they are. Does a core sync if one is still missing, and returns
+/// [`Visibility::Eventual`] if that is refused.
 #[inline(never)]
 pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
     if !requests.iter().any(|request| request.patchable.is_eventual()) {

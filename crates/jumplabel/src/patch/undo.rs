@@ -1,16 +1,16 @@
-//! The way back from a step that was refused: [`steps`](super::steps) has both ways in a figure.
+//! The way back from a step that was refused. [`steps`](super::steps) has a figure of the way there and the way back.
 
 use super::hand_over::{hand_over, steps_of};
 use super::site_change::SiteChange;
 use crate::arch::{Arch, Native};
 use crate::platform::{Extent, Failure, Held, Writer, WriterKind};
 
-/// Undoes all steps at all sites, however far they got: each undo is right at a site that never took the step
-/// ([`Arch::undo`]). Opens the writer for that and nothing else: one that writes to copies may yet refuse to put them in place, so
-/// the sites are as before only if this returns `Ok`.
+/// Undoes all steps at all sites, however far the sites got: to undo a step does no harm at a site that never took it ([`Arch::undo`]).
+/// Opens the writer only to undo. The sites are as before only if this function returns `Ok`: a writer that writes to copies of pages can
+/// still refuse to put the copies in place.
 ///
 /// # Safety
-/// The changes are of verified sites of loaded objects, and `extents` theirs, in order.
+/// `changes` are those of verified sites of loaded objects, in order, and `extents` are the extents of `changes`.
 #[cold]
 pub(super) unsafe fn undo(
     kind: WriterKind,
@@ -25,8 +25,8 @@ pub(super) unsafe fn undo(
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 ///
-/// If core sync is refused on the way, a site that takes several steps stays in between, where it does what it did at first. A site that
-/// takes a single step is restored all the same, because that needs no core sync before it.
+/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
+/// transaction. A site that takes a single step is restored all the same, because its undo needs no core sync before it.
 pub(super) fn take_back(
     changes: &[SiteChange],
     last: u8,
@@ -43,7 +43,7 @@ pub(super) fn take_back(
                 .filter(|change| change.iter().all(|change| steps_of(change.code) == 1 << number))
                 .try_for_each(|change| take_back_one(change, number, writer))?;
         }
-        // After the last of them there is nothing to wait for.
+        // No step follows the undo of step 0, so a core sync that is refused then does not matter.
         synced &= writer.sync().is_ok() || number == 0;
     }
     Ok(())

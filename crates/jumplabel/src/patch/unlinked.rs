@@ -1,5 +1,6 @@
-//! Objects whose sites were built as plain jumps, and that `jumplabel link` has not seen: before anybody runs such a site, it is brought to
-//! the state of its key, as the sites of keys in other objects are. If that fails, nobody may run it.
+//! Objects whose sites were built as plain jumps, and on which nobody has run `jumplabel link`. Before a thread runs such a site, the
+//! library brings the site to the state of its key, as it does for the sites of keys in other objects. If that fails, no thread must run
+//! the site.
 
 use super::patchable;
 use super::patchable::{Comparison, complaint, nothing};
@@ -8,14 +9,15 @@ use crate::format::Object;
 use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
-/// Whether those sites of `object` do what their keys say, after it was tried to bring them there, with what came of that.
+/// Called after the library tried to bring those sites of `object` to the states of their keys; `tried` is the result. Returns `Ok` if all
+/// of them do what their keys say. Otherwise returns the error of `tried`, or what is wrong with the first site that does not.
 pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &Held<Objects>) -> Result<(), Error> {
     let lost = index::unsound(object, held).find(|entry| entry.is_unlinked());
     if let Some(entry) = lost {
         return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
     }
     for (entry, address) in index::sound(object, held).filter(|(entry, _)| entry.is_unlinked()) {
-        // SAFETY: an entry that was looked at, under the lock; the object of its patchable was loaded before this one.
+        // SAFETY: the index found the entry sound, and the lock is held. The object of the entry's patchable was loaded before this object.
         let Some(patchable) = (unsafe { patchable::of(entry, address) }) else { continue };
         if let Some(address) = readable::hidden(entry) {
             return Err(Error::Unreadable { address });

@@ -24,7 +24,7 @@ impl Patchable for RawAlternatives {
         Patchable::setting(&self.0)
     }
 
-    /// Of the features that there are, the last one's.
+    /// Among the arms whose feature the processor has, the last one. If `setting` is 0, the arm without a feature.
     fn action(&self, setting: usize, entry: &Entry) -> usize {
         let fits = |arm: &&Arm| if setting == 0 { arm.mode() == 0 } else { is_present(arm.mode()) };
         let ours = entry.arms().iter().filter(fits).max_by_key(|arm| arm.mode() != 0);
@@ -56,7 +56,7 @@ impl Patchable for RawAlternatives {
     }
 }
 
-/// The arms whose instructions the site may hold.
+/// The arms whose instructions the site can hold.
 fn here(entry: &Entry) -> impl Iterator<Item = &Arm> {
     let (_, is_far) = entry.changes();
     entry.arms().iter().filter(move |arm| !is_far || arm.mode() == 0)
@@ -66,13 +66,13 @@ fn code(arm: &Arm, entry: &Entry) -> Option<Code> {
     Native::placed(arm.bytes(), arm.address(), entry.code(), entry.bytes())
 }
 
-/// The same, as the site may hold them.
+/// The literals that the site can hold: one for each of these arms.
 fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     here(entry)
         .filter_map(|arm| Some(Literal { state: State::IN_PLACE, code: code(arm, entry)?, action: arm.address() }))
 }
 
-/// Whether all of them mean the same at the site.
+/// Refuses an alternative if the instructions of one of its arms would mean something else at the site.
 fn examine(entry: &Entry) -> Result<(), Error> {
     if here(entry).all(|arm| code(arm, entry).is_some()) {
         return Ok(());
@@ -80,11 +80,12 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitAlternative { address: entry.code() })
 }
 
-/// Makes this kind known.
+/// Makes this kind known to this instance of the library.
 pub(super) fn know() {
     ALTERNATIVES.register();
 }
 
-// SAFETY: what the macro emits for this kind. Nobody copies the process while they change: it has one thread.
+// SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. Nobody forks the process while alternatives change, because it
+// has one thread then.
 static ALTERNATIVES: OptionalKind =
     unsafe { OptionalKind::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };

@@ -1,4 +1,5 @@
-//! Static calls as patchables: a change is the address of the new target, or 0 for the default, and so is a setting.
+//! Static calls as patchables. A change is the address of the new target, or 0 for the default. A setting is the same for the target that
+//! there is.
 
 #[cfg(jumplabel_sites)]
 use super::OptionalKind;
@@ -27,7 +28,7 @@ impl Patchable for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error> {
-        // As 0, and of a sealed call, too, because it would lead nowhere.
+        // As a change to 0. It is allowed for a sealed call, too, because the call would lead nowhere otherwise.
         #[cfg(jumplabel_sites)]
         let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
         #[cfg(not(jumplabel_sites))]
@@ -65,15 +66,15 @@ impl Patchable for RawCall {
         }
     }
 
-    /// A call that a table lists, if it leads to the trampoline.
+    /// A call that a table lists can hold one literal: the call of the trampoline.
     #[cfg(jumplabel_sites)]
     fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
         let home = home(wanted.entry)?;
-        // On x86, four bytes that change lie on one page, and so does a trampoline.
+        // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so does a trampoline.
         Some(wanted.compare_among(code, || core::iter::once(home), None))
     }
 
-    /// A trampoline leads to the default, and so does a call that a tool has led straight there (`jumplabel link`).
+    /// The compiler's trampoline leads to the default. So does a call that `jumplabel link` has led straight there.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         let default = if entry.kind() == JUMP { entry.target() } else { self.default() };
         (number == 0 && default != 0).then_some(default)
@@ -103,28 +104,28 @@ impl Patchable for RawCall {
 }
 
 #[cfg(jumplabel_sites)]
-// SAFETY: what the macro emits for this kind.
+// SAFETY: the macro leads the entries of this kind to a `RawCall`, which is what `of` takes.
 static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::leads_somewhere::<Native>) };
 #[cfg(jumplabel_sites)]
-// SAFETY: what a tool lists as this kind.
+// SAFETY: a tool leads the entries of this kind to a `RawCall`, which is what `of` takes.
 static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
-/// Makes these kinds known.
+/// Makes these kinds known to this instance of the library.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     TRAMPOLINES.register();
     CALL_SITES.register();
 }
 
-/// Tells all calls their defaults, which an update does for one: without it, a call that was never updated does not know where the file
-/// leads those that a table lists.
+/// Tells all calls their defaults. An update does this for the call that it updates. A call that was never updated would not know its
+/// default, and `jumplabel link` can have led the calls that a table lists straight to it.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
     let entries = object::all(held).flat_map(|object| index::sound(object, held));
     for (entry, address) in entries.filter(|(entry, _)| entry.kind() == JUMP) {
-        // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+        // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
-        // Looked at first: a sealed call may lie in read-only memory.
+        // It is written only if it differs, because a sealed call can lie in read-only memory.
         if call.default() != entry.target() {
             call.set_default(entry.target());
         }
@@ -132,14 +133,14 @@ pub(super) fn know_defaults(held: &Held<Objects>) {
 }
 
 /// # Safety
-/// The patchable of an entry of these kinds.
+/// `address` is that of the patchable of an entry of these kinds.
 #[cfg(jumplabel_sites)]
 unsafe fn of(address: usize) -> &'static dyn Patchable {
-    // SAFETY: the caller passes the patchable of an entry of these kinds, and that is a call.
+    // SAFETY: the caller passes the address of the patchable of an entry of these kinds, and that patchable is a call.
     unsafe { &*(address as *const RawCall) }
 }
 
-/// A call that a table lists, as the compiler made it: it leads to the trampoline.
+/// The bytes that the compiler made of a call that a table lists: the call leads to the trampoline. `None` for entries of other kinds.
 #[cfg(jumplabel_sites)]
 fn home(entry: &Entry) -> Option<Literal> {
     let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
@@ -160,11 +161,12 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
     Ok(None)
 }
 
-/// Bytes from the beginning of a trampoline to its site, at the most.
+/// The most bytes that lie between the beginning of a trampoline and its site.
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// The request that brings a static call which leads into `addresses` to its default; of the call after `skipped` others.
+/// The request that sets a static call to its default, if the call leads into `addresses`. There can be several such calls: skips the first
+/// `skipped` ones.
 #[cfg(jumplabel_sites)]
 pub(in crate::patch) fn go_home(
     addresses: &Range<usize>,
@@ -172,7 +174,7 @@ pub(in crate::patch) fn go_home(
     held: &Held<Objects>,
 ) -> Option<Request<'static>> {
     let entries = object::runtimes(held).flat_map(Runtime::objects).flat_map(|object| index::sound(object, held));
-    // SAFETY: what the macro emits, and the index looked at, in an object that is loaded.
+    // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
     let call =
         |(entry, address): (&Entry, usize)| (entry.kind() == JUMP).then(|| unsafe { &*(address as *const RawCall) });
     entries

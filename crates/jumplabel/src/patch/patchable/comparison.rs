@@ -1,4 +1,4 @@
-//! Compares what a site holds with what it shall hold for a setting of its patchable. If it holds none of its states, there is an error.
+//! Compares what a site holds with what it shall hold for a setting of its patchable. A site that holds none of its states is an error.
 
 use super::Patchable;
 use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_code};
@@ -6,13 +6,13 @@ use crate::error::Error;
 use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
 
-/// Bytes that a site may hold beside the states of its kind, and that its entry leads to: an instruction of the program's, a call as it was
-/// compiled.
+/// Bytes that a site can hold beside the states of its kind: an instruction of the program, or a call as it was compiled. The site's entry
+/// says where to find them.
 #[derive(Clone, Copy)]
 pub(crate) struct Literal {
     pub(in crate::patch) state: State,
     pub(in crate::patch) code: Code,
-    /// What the site does if it holds them.
+    /// What the site does if it holds these bytes.
     pub(in crate::patch) action: usize,
 }
 
@@ -20,20 +20,21 @@ pub(crate) struct Literal {
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
-    /// What it shall hold.
+    /// The state that the site shall hold.
     pub(in crate::patch) wanted: State,
-    /// The change to that; `None` if it holds that.
+    /// The change that brings the site to `wanted`. `None` if the site is there already.
     pub(in crate::patch) change: Option<SiteChange>,
-    /// It may stay as it is: it leads to the entry's target, which leads on to where it shall lead.
+    /// The site does what is wanted as it is, by a longer way: it leads to the entry's target, which leads on to where the site shall lead.
     pub(in crate::patch) can_stay: bool,
 }
 
 impl Comparison {
-    /// Compares the site of `entry`, which is `patchable`'s, with what it shall hold for `setting`: the state that the compiler emits for
-    /// that, if `as_emitted`. `otherwise` may know more of what it holds.
+    /// Compares what the site of `entry` holds with what it shall hold for `setting` of `patchable`. If `as_emitted`, it shall hold the
+    /// state that the compiler emits for that setting. `otherwise` is asked if the site holds none of the states that its patchable says.
     ///
     /// # Errors
-    /// The setting that the site does not fit: it holds none of its states, or has no state for the setting.
+    /// Returns the setting that the site does not fit. If the site holds none of its states, that is the patchable's present setting. If
+    /// the site has no state for `setting`, it is `setting`.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -52,7 +53,7 @@ impl Comparison {
     }
 }
 
-/// For [`Comparison::at`]: nothing more is known of what a site holds.
+/// An `otherwise` for [`Comparison::at`] that knows no other state.
 pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
     None
 }
@@ -67,7 +68,7 @@ unsafe fn read(entry: &Entry) -> Code {
     unsafe { read_code(entry.kind(), entry.code(), entry.bytes()) }
 }
 
-/// What is wanted of a site.
+/// What is wanted of a site: the arguments of [`Comparison::at`].
 pub(crate) struct Wanted<'a> {
     pub(in crate::patch) entry: &'a Entry,
     patchable: &'a dyn Patchable,
@@ -77,8 +78,9 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// [`Comparison::at`] where the site holds `code`. The literals: the one that it holds, and the one that it shall hold.
-    #[inline(always)] // For most patchables there is nothing of that.
+    /// [`Comparison::at`], for a site that holds `code`. The first literal is the one that the site holds, the second the one that it shall
+    /// hold.
+    #[inline(always)] // Most patchables have no literals, so most of this code goes away.
     pub(in crate::patch) fn compare(
         &self,
         code: Code,
@@ -97,7 +99,8 @@ impl Wanted<'_> {
             if told.is_some() {
                 break (told, at);
             }
-            // Something outside the library may have put the file's bytes back.
+            // Something outside the library can have put the file's bytes back. So the actions are tried for which the compiler emits
+            // sites.
             match actions.next().and_then(|number| patchable.emitted(entry, number)) {
                 Some(action) => leads_to = action,
                 None => break (None, at),
@@ -112,7 +115,7 @@ impl Wanted<'_> {
             return Err(setting);
         }
         let is_there = told == Some(to) && at == then;
-        // To where it leads now, if what it shall hold leads nowhere: then fewer bytes change.
+        // If the wanted state leads nowhere, the displacement stays what it is now, so that fewer bytes change.
         let encoded = || to.encode::<Native>(then.or(at).unwrap_or_default());
         let new = || literal_then.map_or_else(encoded, |literal| literal.code);
         let change = || SiteChange { address: entry.code(), code: CodeChange { old: code, new: new() } };
@@ -125,7 +128,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// The same, where the site may hold one of `all`, or `torn`, too.
+    /// As [`compare`](Self::compare), for a site that can also hold one of the literals `all`, or `torn`.
     #[cfg(jumplabel_sites)]
     pub(in crate::patch) fn compare_among<All: Iterator<Item = Literal>>(
         &self,
@@ -135,17 +138,18 @@ impl Wanted<'_> {
     ) -> Result<Comparison, usize> {
         let action = self.patchable.action(self.setting, self.entry);
         let then = all().find(|literal| literal.action == action);
-        // Several may look the same: of those, the one that it shall hold.
+        // Several literals can have the same bytes. If the one that the site shall hold is among them, that one counts.
         let now = then.filter(|literal| literal.code == code).or_else(|| all().find(|literal| literal.code == code));
         let now = now.or(torn);
         self.compare(code, [now, then])
     }
 }
 
-/// From the site of an entry to where it leads if it does `action`. `None` if that is out of reach, or nowhere.
+/// The displacement from the site of `entry` to where the site leads if it does `action`. `None` if that place is out of reach, or if the
+/// site leads nowhere.
 #[inline(never)]
 pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i32> {
-    // It counts from the site's end.
+    // A displacement counts from the site's end, but `Native` counts it from the end of a site of the usual size.
     let address = entry.code().wrapping_add(kind.bytes::<Native>()).wrapping_sub(Native::SIZE);
     let to = |target: usize| Native::displacement(address as u64, target as u64).filter(|_| target != 0);
     #[cfg(jumplabel_short_engine)]
@@ -157,7 +161,7 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
     }
 }
 
-/// The error of an entry whose site holds no state that does what `setting` says, or has none.
+/// The error of an entry whose site does not fit `setting`: it holds none of its states, or it has no state for `setting`.
 ///
 /// # Safety
 /// As for [`Comparison::at`].

@@ -1,4 +1,4 @@
-//! Keys as patchables: a change is one of [`Change`], a setting is 1 for on.
+//! Keys as patchables. A change is one of [`Change`]. A setting is 1 for on, and 0 for off.
 
 use super::{Effect, Patchable};
 use crate::error::Error;

@@ -1,12 +1,12 @@
-//! Changes for a while, which somebody outside the program makes, as an agent does.
+//! Changes for a while. Somebody outside the program makes them, such as an agent.
 //!
 //! ```text
 //!   LENT      the state changes, and the patchable notes that it is lent
-//!   RETURNED  takes that back, if the patchable is lent still; else it does nothing
-//!   others    the program has asked for something, be it the state that there is: the patchable is lent no more
+//!   RETURNED  if the patchable is still lent, takes that change back; if not, does nothing
+//!   others    the program asks for a state, even if it is the present one: the patchable is lent no more
 //! ```
 //!
-//! The note is a flag of the patchable, so that every instance of the library knows, and it changes under the lock.
+//! The note is a flag of the patchable, so that every instance of the library sees it. The flag changes under the lock.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -15,23 +15,23 @@ use crate::platform::{Held, Objects};
 use crate::raw::count::{self, Change, Transition};
 use crate::raw::key::RawKey;
 
-/// Beside the number of a change: it is for a while.
+/// A flag in the number of a change: the change is for a while.
 pub(crate) const LENT: usize = 1 << 16;
-/// Beside the number of a change: it ends one that was for a while.
+/// A flag in the number of a change: the change ends one that was for a while.
 pub(crate) const RETURNED: usize = 1 << 17;
 
-/// The number alone.
+/// The number of a change without these flags.
 pub(crate) const fn number(change: usize) -> usize {
     change & !(LENT | RETURNED)
 }
 
-/// Whether a change has nothing to do, because the program has asked for something since.
+/// Whether a change has nothing to do: it would take back a loan that has ended, because the program has asked for something since.
 pub(crate) const fn is_over(change: usize, is_lent: bool) -> bool {
     change & RETURNED != 0 && !is_lent
 }
 
-/// Whether the patchable is lent behind a change. `takes`: the change has made it what it is. `asks`: it would end a loan if it is the
-/// program's.
+/// Whether the patchable is lent after a change. `before`: whether it was lent before. `takes`: the change has changed the patchable.
+/// `asks`: a change of this sort ends a loan if the program makes it.
 pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool) -> bool {
     match change {
         _ if change & LENT != 0 => before || takes,
@@ -40,17 +40,17 @@ pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool
     }
 }
 
-/// A key, as whoever changes it for a while sees it. (What changes it otherwise needs no code for that, but ends it.)
+/// A key, as a patchable for whoever changes it for a while. (Other changes of the key end a loan, and need none of this code.)
 #[repr(transparent)]
 pub(crate) struct LentKey(RawKey);
 
 impl LentKey {
     pub(crate) fn of(key: &RawKey) -> &LentKey {
-        // SAFETY: the one has the layout of the other.
+        // SAFETY: a `LentKey` has the layout of its only field.
         unsafe { &*core::ptr::from_ref(key).cast() }
     }
 
-    /// To take a key back that was turned on for a while takes one user away: the program's are not touched.
+    /// If a key was turned on for a while, to take that back is to take one user away. The program's users stay.
     fn change(change: usize) -> Change {
         match Change::of(number(change)) {
             Change::Disable if change & RETURNED != 0 => Change::Dec,

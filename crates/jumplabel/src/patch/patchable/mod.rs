@@ -1,6 +1,6 @@
 //! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
-//! [`Patchable`] has a file here. The entries of keys are in every program: [`of`] knows their kinds. For others, the file has an
-//! [`OptionalKind`], and its `begin` makes that known.
+//! [`Patchable`] has a file here. The entries of keys are in every program, so [`of`] knows their kinds. For each other kind, its file has
+//! an [`OptionalKind`], and `begin` of its patchable makes that kind known.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
@@ -12,21 +12,21 @@
 //!   of one site    0: fall on   to lead to
 //!      │
 //!      ▼ arch::Kind             arch::State::action has the same numbers
-//!   the State      what the kind's site holds so that it does that: nop, test, jump, ...
+//!   the State      what a site of this kind holds to do that action: nop, test, jump, ...
 //!      │
-//!      ▼ Wanted                 beside states, a site may hold a Literal: an instruction of the program's, or a call as it was compiled
-//!   Comparison     what the site holds, what it shall hold, and the change from the one to the other
+//!      ▼ Wanted                 beside states, a site can hold a Literal: an instruction of the program, or a call as it was compiled
+//!   Comparison     what the site holds, what it shall hold, and the change from the first to the second
 //! ```
 //!
-//! In a transaction, these are asked in this order:
+//! A transaction calls these functions of a patchable in this order:
 //!
 //! ```text
 //!   begin     the Effect of the change: none, a new setting, or the setting that there is
 //!   action    what the site of an entry is to do then
-//!   compare   what it holds, if it may hold a Literal
+//!   compare   what the site holds, if it can hold a Literal
 //!   expose    the sites are about to be patched
-//!   publish   the sites are patched: the patchable says so from now on
-//!   abandon   the sites are as they were
+//!   publish   the sites are patched: the patchable has the new setting from now on
+//!   abandon   the change has failed: the sites are as they were
 //! ```
 
 #[cfg(jumplabel_alternatives)]
@@ -65,30 +65,30 @@ use {
 /// What a change means for the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// No site has to change: a count did, or nothing.
+    /// No site has to change: only a count changed, or nothing.
     None,
-    /// The setting is what it was. The sites are looked at all the same, because something outside the library may have changed them.
+    /// The setting is what it was. The sites are looked at all the same, because something outside the library can have changed them.
     Same(usize),
-    /// The setting changes to this.
+    /// The setting changes to this one.
     New(usize),
 }
 
 /// What entries of a table name, and what a transaction changes: a key, a call, a mode, a table of operations.
 pub(crate) trait Patchable: Sync {
-    /// By what entries name it.
+    /// The address by which entries name it.
     fn address(&self) -> usize;
 
-    /// Under the lock: begins `change`, a number of the patchable's own.
+    /// Under the lock: begins `change`. What its number means is up to the patchable.
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
-    /// The setting after the last change: its sites do what that says.
+    /// The setting after the last change: what the sites do now.
     fn setting(&self) -> usize;
 
-    /// The action of the site of `entry` for a setting. If sites of its kind lead to the entry's target, it is the same for all those with
-    /// one arm: a run of changes relies on it.
+    /// The action of the site of `entry` for a setting. For a kind whose sites lead to the target of their entry, all sites with the same
+    /// arm must have the same action: a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
-    /// The comparison of a site that holds `code`, if it may hold a [`Literal`] beside the states of its kind.
+    /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`] beside the states of its kind.
     fn compare(&self, _wanted: &Wanted<'_>, _code: Code) -> Option<Result<Comparison, usize>> {
         None
     }
@@ -98,29 +98,31 @@ pub(crate) trait Patchable: Sync {
         None
     }
 
-    /// Action number `number` of those that the compiler may have emitted the site for, if the site leads to its action. (The emitted bytes
-    /// of other kinds are states of theirs, whatever their patchable says.)
+    /// The actions for which the compiler can have emitted the site: returns the one with this number, or `None` if there are no more. Only
+    /// kinds whose sites lead to their action need this. (For other kinds, what the compiler emits is always one of the states.)
     fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
         None
     }
 
-    /// Under the lock: nothing but a writer can refuse any more. Shows the setting to whoever executes a site in between.
+    /// Under the lock, when nothing but a writer can refuse any more. Shows the setting to threads that execute a site in the middle of its
+    /// change.
     fn expose(&self, _aim: usize) {}
 
-    /// Under the lock: the sites are patched, for `setting` if that is new. Does nothing the second time.
+    /// Under the lock, when the sites are patched. `setting` is the new setting, if it is a new one. Does nothing the second time.
     fn publish(&self, change: usize, setting: Option<usize>);
 
-    /// Under the lock: the sites are as they were. Does nothing if nothing was begun.
+    /// Under the lock, when the sites are as they were. Does nothing if no change was begun.
     fn abandon(&self);
 
-    /// Whether other threads may still execute what the sites were before the last change.
+    /// Whether other threads possibly still execute what the sites held before the last change.
     fn is_eventual(&self) -> bool;
 
     /// Under the lock, and before `publish`.
     fn set_eventual(&self, eventual: bool);
 }
 
-/// The patchable of `entry`, which is at `address`; `None` if this instance of the library never changed one of its kind.
+/// The patchable of `entry`. The patchable lies at `address`. `None` if this instance of the library has never changed a patchable of that
+/// kind.
 ///
 /// # Safety
 /// The index found the entry sound; the patchable's object is loaded.
@@ -139,7 +141,8 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
     }
 }
 
-/// In the list of those below, an alternative, whose entries are of the kind of operations. No kind has this number.
+/// The number of alternatives in the list of [`OptionalKind`]s. They need one of their own, because their entries have the kind of
+/// operations. No kind of entry has this number.
 #[cfg(jumplabel_sites)]
 const ALTERNATIVE: u8 = u8::MAX;
 
@@ -150,19 +153,19 @@ pub(super) struct OptionalKind {
     next: AtomicPtr<OptionalKind>,
     /// The patchable at an address.
     of: unsafe fn(usize) -> &'static dyn Patchable,
-    /// The state of a site in a process that was forked in mid-change; `None` if the kind's `decode` knows all that the
-    /// site can hold then.
+    /// The state of a site in a process that was forked in mid-change, if the kind's `decode` does not know what the site holds. `None` if
+    /// this is no such state either.
     in_fork: fn(Kind, Code) -> Option<State>,
 }
 
-/// Those that this instance has changed.
+/// The list of the optional kinds that this instance has changed.
 #[cfg(jumplabel_sites)]
 static OPTIONAL: AtomicPtr<OptionalKind> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
 impl OptionalKind {
     /// # Safety
-    /// The macros emit such a patchable at the address of an entry of this kind.
+    /// The macros, or a tool, lead each entry of this kind to a patchable that `of` takes.
     const unsafe fn new(
         kind: u8,
         of: unsafe fn(usize) -> &'static dyn Patchable,
@@ -174,14 +177,14 @@ impl OptionalKind {
     fn all() -> impl Iterator<Item = &'static OptionalKind> {
         let mut at = &OPTIONAL;
         core::iter::from_fn(move || {
-            // SAFETY: null, or from a reference for ever.
+            // SAFETY: the pointer is null, or was made of a `&'static` reference.
             let optional = unsafe { at.load(Ordering::Acquire).as_ref() }?;
             at = &optional.next;
             Some(optional)
         })
     }
 
-    /// Under the lock: puts it on the list.
+    /// Under the lock: puts this kind on the list.
     fn register(&'static self) {
         if OptionalKind::all().all(|other| other.kind != self.kind) {
             self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -206,13 +209,13 @@ pub(super) fn know_all(held: &Held<Objects>) {
     alternatives::know();
 }
 
-/// The state of a site that holds none that its patchable says, in a process that was forked in mid-change.
+/// An `otherwise` for [`Comparison::at`], in a process that was forked in mid-change.
 #[cfg(jumplabel_sites)]
 pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
 }
 
-/// Under the lock: refuses a patchable that has an entry which is not fit.
+/// Under the lock: refuses a patchable if `examine` refuses one of its entries.
 #[cfg(jumplabel_sites)]
 fn examine_all(
     patchable: &dyn Patchable,
@@ -225,7 +228,7 @@ fn examine_all(
 
 /// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
 pub trait Settable {
-    /// What it can be set to.
+    /// The values that it can be set to.
     type Value;
     #[doc(hidden)]
     fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
@@ -246,20 +249,20 @@ impl<'a> Request<'a> {
         Request { patchable, change, effect: Effect::None, order: 0 }
     }
 
-    /// Asks the patchable.
+    /// Begins the change, and keeps its effect.
     pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
         self.effect = self.patchable.begin(self.change, held)?;
         Ok(())
     }
 
-    /// Nothing but a writer can refuse any more.
+    /// Called when nothing but a writer can refuse any more.
     pub(super) fn expose(&self) {
         if let Effect::New(setting) | Effect::Same(setting) = self.effect {
             self.patchable.expose(setting);
         }
     }
 
-    /// The sites are patched, and other threads see them as `visibility` says; `None` if that is not known.
+    /// Called when the sites are patched. `visibility` says when other threads see them. `None` if that is not known.
     #[inline(never)]
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {

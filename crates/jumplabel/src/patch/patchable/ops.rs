@@ -1,4 +1,4 @@
-//! Tables of operations as patchables: modes whose sites may hold instructions of the program.
+//! Tables of operations as patchables: modes whose sites can hold instructions of the program.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -68,7 +68,7 @@ fn instructions(entry: &Entry) -> impl Iterator<Item = &Arm> {
     entry.arms().iter().filter(|arm| arm.length() != 0 && arm.mode() != NAME)
 }
 
-/// The same, as the site may hold them.
+/// The literals that the site can hold: one for each of these arms.
 #[cfg(jumplabel_sites)]
 fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     instructions(entry).map(|arm| {
@@ -77,25 +77,26 @@ fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     })
 }
 
-/// Whether each instruction of an operation is one, and fit.
+/// Refuses an operation if one of its arms is not a single instruction that is fit for the site.
 #[cfg(jumplabel_sites)]
 fn examine(entry: &Entry) -> Result<(), Error> {
     if instructions(entry).all(|arm| Native::examine(arm.bytes()).is_ok()) {
         return Ok(());
     }
     let name = entry.arms().iter().find(|arm| arm.mode() == NAME).map_or(&[] as &[u8], Arm::bytes);
-    // SAFETY: as long as the object is loaded; who keeps an error for longer is told so.
+    // SAFETY: the name stays where it is as long as the object is loaded. The documentation of the error tells whoever keeps an error for
+    // longer.
     let name: &'static [u8] = unsafe { &*core::ptr::from_ref(name) };
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
-/// Makes this kind known.
+/// Makes this kind known to this instance of the library.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     OPS.register();
 }
 
 #[cfg(jumplabel_sites)]
-// SAFETY: what the macro emits for this kind.
+// SAFETY: the macro leads the entries of this kind to a `RawOps`.
 static OPS: OptionalKind =
     unsafe { OptionalKind::new(OP, |address| &*(address as *const RawOps), Kind::leads_somewhere::<Native>) };

@@ -1,4 +1,4 @@
-//! Static modes as patchables: a change is the number of a mode, and so is a setting.
+//! Static modes as patchables. Changes and settings are numbers of modes.
 
 #[cfg(jumplabel_sites)]
 use super::{Comparison, OptionalKind, Wanted, torn};
@@ -35,7 +35,7 @@ impl Patchable for RawMode {
         self.get().into()
     }
 
-    /// The arm. 0 if the table has none for that mode.
+    /// The address of the arm. 0 if the entry has no arm for that mode.
     fn action(&self, setting: usize, entry: &Entry) -> usize {
         entry.arms().iter().find(|arm| arm.mode() as usize == setting).map_or(0, |arm| arm.address())
     }
@@ -45,7 +45,7 @@ impl Patchable for RawMode {
         torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
     }
 
-    /// One of the arms: no entry says which.
+    /// Any of the arms: no entry says for which mode the compiler emitted the site.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         entry.arms().get(number).map(Arm::address)
     }
@@ -87,13 +87,13 @@ impl RawMode {
     }
 }
 
-/// Makes this kind known.
+/// Makes this kind known to this instance of the library.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     MODES.register();
 }
 
 #[cfg(jumplabel_sites)]
-// SAFETY: what the macro emits for this kind.
+// SAFETY: the macro leads the entries of this kind to a `RawMode`.
 static MODES: OptionalKind =
     unsafe { OptionalKind::new(SWITCH, |address| &*(address as *const RawMode), Kind::leads_somewhere::<Native>) };

@@ -1,17 +1,18 @@
-//! A site with arms that lies on two pages, one of which holds the file's bytes again.
+//! A site that has arms and lies on two pages, if only one of the two pages holds the file's bytes again.
 //!
-//! Whoever gives back or replaces one of the two pages leaves the beginning of one instruction of the site and the end of another. So the
-//! site strayed, as one does whose bytes are all the file's. (At a check, [`decode`](crate::arch::Branch::decode) knows that.)
+//! If somebody gives back or replaces one of the two pages, the site holds the beginning of one of its instructions and the end of another.
+//! Such a site has strayed, like one that holds only bytes of the file. (At a check, [`decode`](crate::arch::Branch::decode) recognises
+//! this.)
 
 use super::Patchable;
 use super::comparison::{Literal, displacement};
 use crate::arch::{Arch, Code, Kind, Native};
 use crate::format::{Arm, Entry};
 
-/// The least distance between two pages.
+/// The size of the smallest page.
 const PAGE: usize = 4 << 10;
 
-/// `code`, if it is such a mixture. It does nothing that a patchable can want.
+/// `code` as a literal, if it is such a mixture. Its action is 0, which no patchable can want.
 #[cold]
 pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let on_first = PAGE - entry.code() % PAGE;
