@@ -1,22 +1,22 @@
-//! The index of an object: the numbers of its table entries, ordered by key, then by address. Four bytes a site, built
-//! at the first flip in private memory; the table itself is never written.
+//! The index of an object: the numbers of its table entries, ordered by key, then by address. It takes four bytes for each site. The first
+//! flip builds it in private memory; the table itself is never written.
 //!
 //! ```text
 //!   what an entry says                        in the index    refused as DamagedTable
 //!   key, site and target in their places      yes             nothing
-//!   NULL for the key (a weak symbol that      no              nothing: nobody can flip that key
+//!   NULL for the key (a weak symbol that      no              nothing: nobody can flip such a key
 //!     nobody defines)
 //!   a site in code that was freed             no              nothing: it is not written any more
 //!   a key, and a site or target that are      yes             flips of that key
 //!     not code of the object
 //!   a site in code of which a copy runs       yes             nothing: flips of that key are refused as CopiedCode
 //!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
-//!   arms that cannot be read now              yes             flips of that key are refused as Unreadable, until they can
-//!   no key                                    no              flips of all keys that it may be of: those in its object,
-//!                                                             or all, if the way to the key's address is lost
+//!   arms that cannot be read now              yes             nothing: until they can, flips of that key get Unreadable
+//!   no key                                    no              flips of all keys that it can be of: those in its object,
+//!                                                             or all keys, if the way to the key's address is lost
 //! ```
 //!
-//! So an entry that a tool has broken blocks the flips that may need its site, and no others.
+//! So an entry that a tool has broken blocks those flips that possibly need its site, and no others.
 
 use core::sync::atomic::Ordering;
 
@@ -38,8 +38,8 @@ pub(crate) fn entries<'held>(
     entries_behind(&mut 0, object, key, held)
 }
 
-/// The same, for a caller that asks for one key after the other, in the order of their addresses: `place` is where in the index the last
-/// one was found, 0 for the first.
+/// As [`entries`], for a caller that asks for one key after the other, in the order of their addresses. `place` is where in the index the
+/// last key was found. It is 0 at first.
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
@@ -57,7 +57,7 @@ pub(crate) fn entries_behind<'held>(
     }
 }
 
-/// How many entries say that their key is at `key`.
+/// The number of entries that say that their key is at `key`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
     Ok(numbers(&mut 0, object, key, held)?.len())
@@ -72,16 +72,16 @@ fn numbers<'held>(
     let table = object.table();
     let order = order(object, held)?;
     *place += match order.get(*place..) {
-        // The next one that is asked for is close.
+        // The next key that is asked for is probably close.
         Some(rest) if *place > 0 => near_below(rest, table, key),
         _ => below(order, table, key),
     };
     let from_there = order.get(*place..).unwrap_or_default();
-    // Most keys have few sites: their end is close.
+    // Most keys have few sites, so the end of their numbers is close.
     Ok(from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default())
 }
 
-/// Builds the index of `object`, if it is missing. Refuses an object of whose sites copies run.
+/// Builds the index of `object`, if it is missing. Refuses the object if a copy of one of its sites runs instead of the site.
 pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> {
     order(object, held)?;
     let Some(image) = object.image(held) else { return Ok(()) };
@@ -89,13 +89,13 @@ pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> 
     copied.map_or(Ok(()), |address| Err(Error::CopiedCode { address }))
 }
 
-/// The index; builds it if it is missing.
+/// The index of `object`. Builds it if it is missing.
 fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let built = object.index.load(Ordering::Acquire);
     if !built.is_null() {
         let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
-        // SAFETY: as many numbers were allocated; they were published below, freed under the lock when the object goes.
+        // SAFETY: memory for `len` numbers was allocated and published below. It is freed under the lock, when the object goes.
         return Ok(unsafe { core::slice::from_raw_parts(built, len) });
     }
     let image = object.image(held);
@@ -106,7 +106,7 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
     }
     let bytes = len * size_of::<u32>();
     let memory = held.platform().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
-    // SAFETY: `allocate` gives zeroed memory of that size, aligned to a page, to nobody else.
+    // SAFETY: `allocate` gave zeroed memory of that size, aligned to a page, that nobody else has.
     let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
     let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
     for (place, (number, _)) in order.iter_mut().zip(numbers) {
@@ -119,7 +119,8 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
     Ok(order)
 }
 
-/// Notes whether an entry is damaged, before the library believes any of them. Returns how many say which key is theirs.
+/// Looks at all entries before the library believes any of them. Notes one that is damaged, if there is one. Returns the number of entries
+/// that say which key is theirs.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -133,18 +134,18 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Refuses an object that has an index, if an entry of it is damaged or of a kind that nobody knows.
+/// Refuses `object`, which has an index, if one of its entries is damaged or is of a kind that nobody knows.
 #[cfg(jumplabel_sites)]
 pub(crate) fn first_damaged(object: &Object) -> Result<(), Error> {
     let entry = object.damaged.load(Ordering::Relaxed);
-    // SAFETY: an entry of the table, whose object the caller keeps loaded; or null.
+    // SAFETY: the address is null, or that of an entry of the table. The caller keeps the table's object loaded.
     match unsafe { (entry as *const Entry).as_ref() } {
         Some(found) => found.known_kind().and(Err(Error::DamagedTable { entry })),
         None => Ok(()),
     }
 }
 
-/// Refuses to flip the key at `key` if an entry of `object` is damaged that is, or may be, of that key.
+/// Refuses to flip the key at `key` if `object` has a damaged entry that is, or possibly is, an entry of that key.
 #[cold]
 fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
     let image = object.image(held);
@@ -169,22 +170,22 @@ fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error
     Ok(())
 }
 
-/// What an entry is worth. If the platform cannot tell the object's bounds, all that the entry says is believed.
+/// Whether an entry can be believed. If the platform does not know the object's bounds, everything that the entry says is believed.
 #[derive(Clone, Copy)]
 enum Verdict {
-    /// As far as one can see, it is right; its key is here.
+    /// As far as one can see, the entry is right. This is its key's address.
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
-    /// Its site is gone.
+    /// Its site lies in code that was freed.
     Freed,
-    /// Its key is here; its site or its target is not code of the object, or its arms cannot be read now.
+    /// Its site or its target is not code of the object, or its arms cannot be read now. This is its key's address.
     Damaged(usize),
-    /// Its key is here; what runs of its site is a copy.
+    /// What runs is a copy of its site. This is its key's address.
     Copied(usize),
-    /// Its key is here; its kind is not known.
+    /// Its kind is not known. This is its key's address.
     Unknown(usize),
-    /// It does not lead to a key. Its key is one of the object's, or may be any.
+    /// It does not lead to a key. If `anywhere`, its key can be any key; if not, it is one of the object's.
     Lost { anywhere: bool },
 }
 
@@ -200,12 +201,12 @@ impl Verdict {
             if !image.contains_key(word) {
                 return Verdict::Lost { anywhere: true };
             }
-            // SAFETY: aligned, and in a segment of the object.
+            // SAFETY: the word is aligned, and lies in a segment of the object.
             if is_null(unsafe { (word as *const usize).read() }) {
                 return Verdict::Nobodys;
             }
         } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
-            return Verdict::Nobodys; // Where the object is loaded is address 0 to its linker.
+            return Verdict::Nobodys; // To the object's linker, NULL is the address at which the object is loaded.
         } else if !image.contains_key(word) || object.table_contains(word) {
             return Verdict::Lost { anywhere: false };
         }
@@ -235,7 +236,7 @@ impl Verdict {
     }
 }
 
-/// Whether what an entry leads to is code of the object: its target, or each of its arms. False if the arms cannot be read.
+/// Whether everything that an entry leads to is code of the object: its target, or each of its arms. False if the arms cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     if let Target::Code(bytes) = Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
@@ -245,23 +246,23 @@ fn leads_into(entry: &Entry, image: &Image) -> bool {
     let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
     target.is_multiple_of(word)
         && is_there(word)
-        // SAFETY: aligned, in the object's code, and readable.
+        // SAFETY: the word is aligned, lies in the object's code, and can be read.
         && unsafe { (target as *const u32).read() as usize }
             .checked_mul(size_of::<Arm>())
             .is_some_and(|arms| is_there(word.saturating_add(arms)))
         && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
 }
 
-/// What every object begins with: the ELF header and a few program headers.
+/// The bytes that every object begins with: the ELF header and a few program headers.
 const HEADERS: usize = 256;
 
-/// Whether `address` is NULL, or of a field of what would lie there: below the lowest address that systems let anybody map
+/// Whether `address` is NULL, or that of a field of an object at NULL. Such addresses are below the lowest one that systems let anybody map
 /// (`vm.mmap_min_addr`).
 const fn is_null(address: usize) -> bool {
     address < 0x8000
 }
 
-/// The entries of `object` that lead to its code and to a key, each with the key's address.
+/// The sound entries of `object`, which lead to its code and to a key. Each comes with the key's address.
 #[cfg(jumplabel_sites)]
 pub(crate) fn sound<'held>(
     object: &'held Object,
@@ -274,7 +275,7 @@ pub(crate) fn sound<'held>(
     })
 }
 
-/// The entries of `object` that a flip may need, and that do not lead to code and a key.
+/// The entries of `object` that are not sound, but for those whose site was freed.
 #[cfg(jumplabel_short_engine)]
 pub(crate) fn unsound<'held>(
     object: &'held Object,
@@ -291,7 +292,7 @@ pub(crate) fn unsound<'held>(
 pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
-        // SAFETY: from `allocate` with this size, and nobody holds a slice of it: the lock is held.
+        // SAFETY: the memory is from `allocate`, with this size. Nobody holds a slice of it, because this thread holds the lock.
         unsafe { held.platform().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
     }
 }

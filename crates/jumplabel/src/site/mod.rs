@@ -10,10 +10,10 @@
 //!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
 //! ```
 //!
-//! All words are relative to themselves: no relocation, no work at start-up, never written. The first flip builds the
-//! [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
+//! Each word counts from its own address. So a table needs no relocation and no work at start-up, and is never written. The first flip
+//! builds the [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
 //!
-//! Nothing here takes the lock: the caller holds it. [`inspect`](crate::inspect) is for users.
+//! Nothing here takes the lock, because the caller holds it. Users have [`inspect`](crate::inspect) instead.
 
 pub mod index;
 pub mod object;
@@ -32,27 +32,27 @@ pub(crate) struct Entries<'held> {
 }
 
 impl<'held> Entries<'held> {
-    /// How many they are.
+    /// How many entries there are.
     pub(crate) fn len(self) -> usize {
         self.numbers.len()
     }
 
-    /// The entry at a place in the order of the sites' addresses.
+    /// The entry at place `at`, in the order of the sites' addresses.
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
-        // SAFETY: the numbers of an index are those of the table's entries, each once.
+        // SAFETY: each number in an index is that of an entry of the table.
         self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
     }
 
-    /// All of them.
+    /// All entries.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'held Entry> {
         (0..).map_while(move |at| self.get(at))
     }
 }
 
 impl Entry {
-    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. A naked key's function, whose arm is false,
-    /// "jumps" while it returns true.
+    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. The site of a naked key is a function, and its arm is
+    /// false: it "jumps" while it returns true.
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
@@ -64,7 +64,7 @@ impl Entry {
         Kind::of(self.kind()).ok_or(unknown)
     }
 
-    /// Bytes of the site; if its kind is not known, those of a check.
+    /// The number of bytes of the site. If its kind is not known, the number of a check.
     #[inline(never)]
     pub(crate) fn bytes(&self) -> usize {
         let (changes, _) = self.changes();

@@ -1,4 +1,4 @@
-//! Objects: executables and shared libraries, each with its own table, in [`instances`] of this library.
+//! Objects: executables and shared libraries, each with its own table. Each is registered with one of the [`instances`] of this library.
 
 use core::sync::atomic::Ordering;
 
@@ -18,23 +18,23 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// Where address 0 of its linker lies; 0 if the platform does not know.
+    /// The address at which the object is loaded, which is address 0 to its linker. 0 if the platform does not know it.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// Its bounds in memory; `None` if the platform cannot tell them.
+    /// The object's bounds in memory. `None` if the platform cannot tell them.
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
-        // SAFETY: its own words; an object of the list is loaded.
+        // SAFETY: these are the object's own words, and it is loaded, because it is in the list.
         unsafe { held.platform().image(self.place()) }
     }
 
-    /// Finds out where it is, if `platform` knows. Calls the dynamic loader.
+    /// Asks `platform` where the object lies, and notes the answer. Calls the dynamic loader.
     #[cfg(jumplabel_sites)]
     pub(crate) fn locate(&self, platform: &dyn Platform) {
         let place = platform.place(core::ptr::from_ref(self) as usize);
         if place.words == [0; 3] && self.place() != [0; 3] {
-            return; // A platform that leaves that to the one before.
+            return; // This platform does not know. The one before it did, so its answer stays.
         }
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         let flag = |flag, is_set| if is_set { flag } else { 0 };
@@ -65,15 +65,14 @@ impl<I: Iterator> Iterator for All<I> {
     }
 }
 
-/// Whether a site can lie at `address`: whether that is code of some object, as far as the platform knows.
+/// Whether a site can lie at `address`: whether `address` is code of some object, as far as the platform knows.
 #[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))
 }
 
-/// Whether the code of a function can lie at `address`: whether it is code of some object, or of anybody else, as far as the platform
-/// knows.
+/// Whether a function can lie at `address`: whether `address` is code, of an object or of anybody else, as far as the platform knows.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, 1);

@@ -1,12 +1,12 @@
-//! Whether sites can be read. If code is execute-only, a load there ends the program, and a flip blocks the signal that would say so. So
-//! whoever reads what tables lead to, site or arms, asks here first.
+//! Whether sites can be read. Code can be execute-only. A load from such code ends the program, because a flip blocks the signal that would
+//! report the fault. So whoever reads a site, or arms, that a table leads to asks here first.
 //!
 //! ```text
-//!   platform    [page][page]   [========= mapping =========]   what it has said that can be read, since `forget`
-//!   entries       .    .         first . . . . . . .  last     in order: if one stretch has the first and the last, it has all
+//!   platform    [page][page]   [========= mapping =========]   stretches that can be read, as it has said since `forget`
+//!   entries       .    .         first . . . . . . .  last     in order: if one stretch holds the first and the last, it holds all
 //! ```
 //!
-//! All of this is under the lock. Protections may change between two flips, so each transaction begins with nothing known.
+//! All of this is called under the lock. Protections can change between two flips, so each transaction begins with nothing known.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,15 +14,17 @@ use super::Entries;
 use crate::format::{Entry, OP, SWITCH};
 use crate::platform::platform;
 
-/// How often the platform is asked for what is cheap to know. More sites than `MANY` are a reason to ask at once for what is not.
+/// In a transaction, the platform is asked this many times for an answer that is cheap. After that, it is asked to look farther, which
+/// costs more.
 const CHEAP: usize = 8;
+/// If a patchable has more sites than this, the platform is asked to look farther at once.
 const MANY: usize = 32;
 
-/// Where the last stretch begins and ends that was found. Sites are asked about in the order of their addresses, so one is enough.
+/// Where the last stretch that was found begins and ends. Sites are asked about in the order of their addresses, so one stretch is enough.
 static KNOWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Nothing is known any more.
+/// Forgets what is known.
 pub(crate) fn forget() {
     ASKED.store(0, Ordering::Relaxed);
     KNOWN[1].store(0, Ordering::Relaxed);
@@ -32,7 +34,8 @@ fn known() -> [usize; 2] {
     KNOWN.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// Where the stretch ends that `address` is in and that can be read; 0 if it cannot. `far`: much else is going to be asked for.
+/// The end of the stretch that holds `address` and can be read. 0 if `address` cannot be read. `far`: the caller is going to ask for much
+/// else, so the platform looks farther at once.
 #[inline(never)]
 fn end_of(address: usize, far: bool) -> usize {
     let [start, end] = known();
@@ -60,7 +63,7 @@ pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
     at != 0
 }
 
-/// What of an entry cannot be read: its site, or its arms.
+/// The address of what cannot be read of an entry: its site, or its arms. `None` if all can be read.
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
@@ -75,8 +78,9 @@ pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     (!is_readable).then_some(address)
 }
 
-/// Whether it is known that the sites of one patchable, in their order, can be read, and nothing else has to be.
-#[inline(always)] // In each flip, for each key.
+/// Whether it is already known that all sites of `entries` can be read, and there are no arms to be read. `entries` are those of one
+/// patchable, in the order of their sites.
+#[inline(always)] // Called for each key, in each flip.
 pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
     let from = first.code();
@@ -86,14 +90,15 @@ pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     start <= from && last.wrapping_add(8) <= end && !has_arms(first)
 }
 
-/// [`hidden`], of the first of one patchable's entries, in the order of their sites, of which anything is.
+/// What [`hidden`] returns for the first entry that has something hidden. `entries` are those of one patchable, in the order of their
+/// sites.
 #[inline(never)]
 pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let last = entries.get(entries.len() - 1)?.code();
     for entry in entries.iter() {
         let end = end_of(entry.code(), entries.len() > MANY);
         let hidden = hidden(entry);
-        // Perhaps one stretch has the rest, too.
+        // If nothing is hidden, the search ends early if this stretch holds the rest, too.
         if hidden.is_some() || (!has_arms(entry) && last.wrapping_add(8) <= end) {
             return hidden;
         }
@@ -101,7 +106,7 @@ pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     None
 }
 
-/// How many bytes `read_code` reads of a site: four at least, but two of a site of two bytes. (An instruction with a lock prefix has
+/// How many bytes `read_code` reads of a site: two if the site has two, otherwise at least four. (An instruction with a lock prefix has
 /// four.)
 pub(crate) fn read_bytes(entry: &Entry) -> usize {
     match entry.bytes() {
@@ -111,7 +116,7 @@ pub(crate) fn read_bytes(entry: &Entry) -> usize {
     }
 }
 
-/// Whether its target is a list of arms, in the code: all entries of a patchable are like that, or none.
+/// Whether the entry's target is a list of arms, in the code. That is so for all entries of a patchable, or for none.
 fn has_arms(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP)
 }
