@@ -2,14 +2,14 @@
 
 use super::key::RawKey;
 
-/// A key, which is on if they were applied. One for each object that has alternatives.
+/// A key, which is on if the alternatives were applied. There is one for each object that has alternatives.
 #[repr(transparent)]
 #[derive(Debug)]
 pub(crate) struct RawAlternatives(pub(crate) RawKey);
 
 impl RawAlternatives {
     pub(crate) fn of(key: &RawKey) -> &RawAlternatives {
-        // SAFETY: the one has the layout of the other.
+        // SAFETY: a `RawAlternatives` has the layout of its only field.
         unsafe { &*core::ptr::from_ref(key).cast() }
     }
 }

@@ -4,17 +4,18 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::flags::Flags;
 
-/// Tells a transaction that the target goes with its object. No address of code, so nobody else uses it.
+/// In place of a target: tells a transaction that the target is about to be unloaded with its object. Nobody uses this number for anything
+/// else, because it is not an address of code.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// A static call without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
 pub struct RawCall {
-    /// Where the trampoline goes while it does not jump itself. 0 as long as it always has.
+    /// Where the trampoline goes while its jump is changed, or if the target is out of reach of a jump. 0 until the first update.
     slot: AtomicUsize,
-    /// Where the call leads; 0 for the default.
+    /// Where the call leads. 0 for the default.
     target: AtomicUsize,
-    /// The address of the default, from the trampoline's entry.
+    /// The address of the default, which the trampoline's table entry names.
     default: AtomicUsize,
     flags: Flags,
 }
@@ -22,9 +23,9 @@ pub struct RawCall {
 impl RawCall {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
-    /// In what C emits: it may lead nowhere.
+    /// Only C sets this flag: the call is allowed to lead nowhere.
     const OPTIONAL: u32 = 1 << 2;
-    /// In what C emits. It loads the function itself where there are no trampolines.
+    /// Only C sets this flag: C has defined the call. Where there are no trampolines, such a call loads the function itself.
     const OF_C: u32 = 1 << 3;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -33,23 +34,23 @@ impl RawCall {
         RawCall { slot, target, default, flags: Flags::new(0) }
     }
 
-    /// Address of the call: what table entries point to.
+    /// The address of the call, to which table entries lead.
     #[must_use]
     pub fn address(&self) -> usize {
         core::ptr::from_ref(self) as usize
     }
 
-    /// Where it leads; 0 for the default.
+    /// Where the call leads. 0 for the default.
     pub(crate) fn target(&self) -> usize {
         self.target.load(Ordering::Acquire)
     }
 
-    /// The address of the function that `target` stands for; 0 for the default.
+    /// The address of the function that `target` stands for. 0 for the default.
     pub(crate) fn function(&self, target: usize) -> usize {
         if cfg!(jumplabel_trampolines) || target == 0 || self.is_of_c() {
             return target;
         }
-        // SAFETY: a word of `pointers`, which stays as it is.
+        // SAFETY: `target` is the address of a word in `pointers`, and that word never changes.
         unsafe { *(target as *const usize) }
     }
 
@@ -58,24 +59,24 @@ impl RawCall {
         self.flags.has(Self::OF_C)
     }
 
-    /// The address of the default; 0 until it was asked for, or if nobody calls.
+    /// The address of the default. 0 until `set_default` was called, which never happens for a call without a trampoline.
     pub(crate) fn default(&self) -> usize {
         self.default.load(Ordering::Relaxed)
     }
 
-    /// Under the lock: says what the default is, which is always the same.
+    /// Under the lock: notes the address of the default. It is always the same.
     #[cfg(jumplabel_sites)]
     pub(crate) fn set_default(&self, default: usize) {
         self.default.store(default, Ordering::Relaxed);
     }
 
-    /// Under the lock: a thread that comes to the trampoline while that changes goes to `target`.
+    /// Under the lock: a thread that comes to the trampoline while the trampoline is changed will go to `target`.
     pub(crate) fn expose(&self, target: usize) {
         let address = if target == 0 { self.default() } else { target };
         self.slot.store(address, Ordering::SeqCst);
     }
 
-    /// Under the lock: the trampoline leads there.
+    /// Under the lock, when the trampoline leads to `target`.
     pub(crate) fn publish(&self, target: usize) {
         self.target.store(target, Ordering::Release);
     }
@@ -91,13 +92,13 @@ impl RawCall {
         self.flags.set(Self::SEALED, true);
     }
 
-    /// Whether C has defined the call as one that may lead nowhere.
+    /// Whether C has defined the call as one that is allowed to lead nowhere.
     #[must_use]
     pub fn is_optional(&self) -> bool {
         self.flags.has(Self::OPTIONAL)
     }
 
-    /// Whether other threads may still go to the target before the last update.
+    /// Whether other threads possibly still go to the target from before the last update.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }

@@ -1,4 +1,4 @@
-//! The counter of a key, and who may change it when.
+//! The counter of a key, and who is allowed to change it when.
 //!
 //! ```text
 //!   word            meaning                                   is_enabled   count
@@ -14,23 +14,23 @@
 //! ```
 //!
 //! Linux publishes -1 while a key goes on, and 0 before the sites of a key that goes off are patched (kernel/jump_label.c,
-//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that
-//! `is_enabled` never runs ahead of the sites; -1 is needed only on the way off.
+//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that `is_enabled` never
+//! runs ahead of the sites. So -1 is needed only while a key goes off.
 //!
-//! Nothing here patches or locks: these are only the transitions, so the model check can run them as they are.
+//! Nothing here patches or locks. The file has only the transitions, so the model check can run them as they are.
 
 use super::atomic::{AtomicI32, Ordering};
 
 const LEAVING: i32 = -1;
 
-/// What a change of one key comes to.
+/// What has to be done for a change of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing to patch; the count is right already.
+    /// Nothing has to be patched, and the count is right already.
     Done,
-    /// The sites go on, then [`publish`].
+    /// The sites have to be turned on; then [`publish`].
     TurnOn,
-    /// The sites go off, then [`publish`].
+    /// The sites have to be turned off; then [`publish`].
     TurnOff,
 }
 
@@ -41,7 +41,7 @@ pub enum Misuse {
     Overflow,
     /// The key is off.
     Underflow,
-    /// enable or disable of a key with that many users.
+    /// Somebody enables or disables a key that has this many users.
     Counted(i32),
     /// The key is sealed.
     Sealed,
@@ -50,9 +50,9 @@ pub enum Misuse {
 /// A change of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// To 1 from 0.
+    /// From 0 users to 1.
     Enable,
-    /// To 0 from 1.
+    /// From 1 user to 0.
     Disable,
     /// One user more.
     Inc,
@@ -61,19 +61,19 @@ pub enum Change {
 }
 
 impl Change {
-    /// On or off, whatever it was.
+    /// The change that turns a key on or off.
     #[must_use]
     pub const fn to(on: bool) -> Change {
         if on { Change::Enable } else { Change::Disable }
     }
 
-    /// Whether it says which state the key shall have, and not how many users.
+    /// Whether the change says which state the key shall have. The others say that a user comes or goes.
     #[must_use]
     pub const fn names_a_state(self) -> bool {
         matches!(self, Change::Enable | Change::Disable)
     }
 
-    /// The change of that number: `change as usize`.
+    /// The change with this number, which `change as usize` makes.
     #[must_use]
     pub const fn of(number: usize) -> Change {
         match number {
@@ -98,7 +98,7 @@ const fn is_sealed(word: i32) -> bool {
     word < LEAVING
 }
 
-/// A change that needs neither lock nor patch: a user more or less of a key that stays on. `None` if the slow way must decide.
+/// Makes a change that needs neither lock nor patch: a key that stays on has one user more or less. `None` if the change needs the lock.
 pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     let mut now = word.load(Ordering::Relaxed);
     loop {
@@ -107,7 +107,7 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
             Change::Dec if now > 1 => now - 1,
             _ => return None,
         };
-        // Acquire: whoever sees the key on also sees its sites on. Release: what a user did comes before its leaving.
+        // Acquire: whoever sees the key on also sees its sites on. Release: what a user did happens before it leaves.
         match word.compare_exchange_weak(now, new, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => return Some(()),
             Err(changed) => now = changed,
@@ -115,12 +115,13 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     }
 }
 
-/// Under the lock: begins a change. [`Transition::TurnOff`] closes the fast way until [`publish`] or [`abandon`].
+/// Under the lock: begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or
+/// [`abandon`].
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {
         let (new, transition) = match (change, now) {
-            // Left behind by a flip that a forked process had begun: its user has not left.
+            // The process was forked in the middle of a flip, which left this behind. The last user has not left.
             (_, LEAVING) => {
                 abandon(word);
                 now = word.load(Ordering::Acquire);
@@ -145,7 +146,7 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     }
 }
 
-/// Under the lock: the sites are patched. Does nothing the second time.
+/// Under the lock, when the sites are patched. Does nothing the second time.
 pub fn publish(word: &AtomicI32, transition: Transition) {
     let (from, to) = match transition {
         Transition::Done => return,
@@ -155,22 +156,22 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Under the lock: the sites are as they were. Does nothing unless the key was about to go off.
+/// Under the lock, when the sites are as they were. Does nothing unless the key was about to go off.
 pub fn abandon(word: &AtomicI32) {
-    // Looked at first: a sealed key may lie in read-only memory.
+    // The word is read first, because a sealed key can lie in read-only memory.
     if word.load(Ordering::Relaxed) == LEAVING {
         let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
     }
 }
 
-/// Under the lock: whether no deferred dec is due any more, now that a change has succeeded. Enable takes the place of the
-/// user that has left; whatever turns the key off has counted it off.
+/// Under the lock, after a change has succeeded: whether that means that no deferred dec is due any more. Enable makes one user of the key,
+/// in place of the one that has left. A change that turns the key off has already counted that user off.
 #[must_use]
 pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
 }
 
-/// Under the lock: no change any more. Refused for a key with `i32::MAX` users, whose sealed word would be -1.
+/// Under the lock: forbids all changes from now on. Returns an error for a key with `i32::MAX` users, because its sealed word would be -1.
 pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {

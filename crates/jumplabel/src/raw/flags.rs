@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Bits that are changed under the lock, and may be read at any time.
+/// Bits that are changed under the lock, and can be read at any time.
 #[repr(transparent)]
 pub(crate) struct Flags(AtomicU32);
 
@@ -15,7 +15,7 @@ impl Flags {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
 
-    /// Under the lock. Writes only what changes: what has the flags may lie in read-only memory.
+    /// Under the lock. Writes nothing if the flag already has that value, because the flags can lie in read-only memory.
     pub(crate) fn set(&self, flag: u32, on: bool) {
         let flags = self.0.load(Ordering::Relaxed);
         if (flags & flag != 0) != on {

@@ -1,4 +1,4 @@
-//! A key as tables and transactions see it: a counter and flags, without a type. What flips it is in `key::flip`.
+//! A key as tables and transactions see it: a counter and flags, without a type. The functions that flip it are in `key::flip`.
 
 use core::sync::atomic::{AtomicI32, Ordering};
 
@@ -16,11 +16,11 @@ pub struct RawKey {
 
 impl RawKey {
     const DEFAULT_TRUE: u32 = 1 << 0;
-    /// One of the users that are counted has left by `dec_deferred`. In the key, so that every instance of the library knows.
+    /// One of the counted users has left by `dec_deferred`. The flag is in the key, so that every instance of the library sees it.
     const DUE: u32 = 1 << 1;
-    /// Its sites were changed without a core sync, and none is known to have succeeded since.
+    /// Its sites were changed without a core sync, and no core sync is known to have succeeded since.
     const EVENTUAL: u32 = 1 << 2;
-    /// An agent has made it what it is for a while, and the program has asked for nothing since.
+    /// An agent has set the key for a while, and the program has not asked for a state since.
     const LENT: u32 = 1 << 3;
 
     pub(crate) const fn new(default: bool) -> RawKey {
@@ -33,8 +33,8 @@ impl RawKey {
         self.flags.has(Self::DUE)
     }
 
-    /// Whether a user that has not left by `dec_deferred` holds it on: its state once no dec is due any more. Like a count, stale at once
-    /// without the lock.
+    /// Whether the key has a user that has not left by `dec_deferred`. This will be the state of the key once no dec is due any more. As
+    /// with a count, another thread can change it as soon as this returns, unless the caller holds the lock.
     #[doc(hidden)]
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -47,17 +47,17 @@ impl RawKey {
         self.flags.set(Self::DUE, due);
     }
 
-    /// Whether other threads may still execute what the sites were before the last flip.
+    /// Whether other threads possibly still execute what the sites held before the last flip.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Under the lock, and before the count is published: whoever comes by a lock-free `inc` has to see it.
+    /// Under the lock, and before the count is published: a thread that takes the lock-free `inc` after that has to see the flag.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
     }
 
-    /// Whether an agent has made it what it is for a while, and the program has asked for nothing since.
+    /// Whether an agent has set the key for a while, and the program has not asked for a state since.
     #[doc(hidden)]
     #[must_use]
     pub fn is_lent(&self) -> bool {
@@ -73,7 +73,7 @@ impl RawKey {
         &self.word
     }
 
-    /// Address of the key: what table entries point to.
+    /// The address of the key, to which table entries lead.
     #[must_use]
     pub fn address(&self) -> usize {
         core::ptr::from_ref(self) as usize
@@ -85,24 +85,24 @@ impl RawKey {
         self.flags.has(Self::DEFAULT_TRUE)
     }
 
-    /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. Becomes true after all
-    /// sites are on, and false after all sites are off. Another thread may flip the key as soon as this returns, unless
-    /// the caller prevents that.
+    /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. The result becomes true after all sites
+    /// are on, and false after all sites are off. Another thread may flip the key as soon as this returns, unless the caller prevents that.
     #[must_use]
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.word.load(Ordering::Relaxed) & i32::MAX != 0
     }
 
-    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. May be stale at once, like [`Self::is_enabled`].
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. As with [`Self::is_enabled`], another thread can change it
+    /// as soon as this returns.
     #[must_use]
     #[inline]
     pub fn count(&self) -> i32 {
         count::users(self.word.load(Ordering::Relaxed))
     }
 
-    /// One user more of a key that is on already (Linux: `static_key_fast_inc_not_disabled`): false if the key is off, going off,
-    /// sealed or full. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not tell the
+    /// Adds a user to a key that is on already (Linux: `static_key_fast_inc_not_disabled`). False if the key is off, going off, sealed, or
+    /// has as many users as it can. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not return a
     /// [`Visibility`](crate::Visibility).
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {
@@ -136,5 +136,5 @@ impl From<Misuse> for Error {
     }
 }
 
-// What tables count on.
+// Tables rely on this size and alignment.
 const _: () = assert!(size_of::<RawKey>() == KEY_BYTES && align_of::<RawKey>() == KEY_BYTES);

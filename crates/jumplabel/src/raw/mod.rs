@@ -1,7 +1,7 @@
-//! Keys, static calls, modes and tables of operations without their types: the words that programs declare, that tables point to, and that
-//! transactions change.
+//! Keys, static calls, modes and tables of operations without their types. These are words in memory: programs declare them, tables point
+//! to them, and transactions change them.
 //!
-//! Features make typed things of them; `patch` makes code agree with them. What is here knows neither.
+//! The modules for users give these words types. `patch` makes the code agree with them. This module knows nothing of either.
 
 #[cfg(jumplabel_alternatives)]
 pub(crate) mod alternatives;

@@ -7,7 +7,8 @@ use super::flags::Flags;
 /// A static mode without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
 pub struct RawMode {
-    /// Where a thread goes that finds its site in between. The stubs load it by its address, which is the mode's.
+    /// The mode for a thread that executes a site in the middle of its change. The stubs load this byte. Its address is that of the whole
+    /// `RawMode`.
     shown: AtomicU8,
     mode: AtomicU8,
     count: u8,
@@ -19,7 +20,7 @@ impl RawMode {
     const EVENTUAL: u32 = 1 << 1;
     /// It is the mode of a table of operations.
     const TABLE: u32 = 1 << 2;
-    /// As of a key.
+    /// As for a key: an agent has set the mode for a while.
     const LENT: u32 = 1 << 3;
 
     pub(crate) const fn new(mode: u8, count: u8, is_table: bool) -> RawMode {
@@ -27,19 +28,20 @@ impl RawMode {
         RawMode { shown: AtomicU8::new(mode), mode: AtomicU8::new(mode), count, flags: Flags::new(flags) }
     }
 
-    /// Whether it is the mode of a table of operations: [`Ops::set`](crate::Ops::set) changes it, together with the table's calls.
+    /// Whether this is the mode of a table of operations. Only [`Ops::set`](crate::Ops::set) changes such a mode, together with the table's
+    /// calls.
     #[must_use]
     pub fn is_table(&self) -> bool {
         self.flags.has(Self::TABLE)
     }
 
-    /// Address of the mode: what table entries point to.
+    /// The address of the mode, to which table entries lead.
     #[must_use]
     pub fn address(&self) -> usize {
         core::ptr::from_ref(self) as usize
     }
 
-    /// The number of the mode. Stale at once, unless the caller keeps others from setting it.
+    /// The number of the mode. Another thread can set it as soon as this returns, unless the caller prevents that.
     #[must_use]
     #[inline]
     pub fn get(&self) -> u8 {
@@ -52,12 +54,12 @@ impl RawMode {
         self.count
     }
 
-    /// Under the lock: a thread that comes to a site while that changes goes to the arm of this mode.
+    /// Under the lock: a thread that comes to a site while the site is changed will go to the arm of `mode`.
     pub(crate) fn expose(&self, mode: u8) {
         self.shown.store(mode, Ordering::SeqCst);
     }
 
-    /// Under the lock: all sites jump to that arm.
+    /// Under the lock, when all sites jump to the arm of `mode`.
     pub(crate) fn publish(&self, mode: u8) {
         self.mode.store(mode, Ordering::Release);
     }
@@ -74,7 +76,7 @@ impl RawMode {
         self.flags.set(Self::SEALED, true);
     }
 
-    /// Whether an agent has set it for a while, and the program has asked for nothing since.
+    /// Whether an agent has set the mode for a while, and the program has not asked for a mode since.
     #[doc(hidden)]
     #[must_use]
     pub fn is_lent(&self) -> bool {
@@ -86,7 +88,7 @@ impl RawMode {
         self.flags.set(Self::LENT, lent);
     }
 
-    /// Whether other threads may still take the arm of the mode before.
+    /// Whether other threads possibly still take the arm of the previous mode.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }

@@ -15,7 +15,7 @@ impl RawOps {
     }
 
     pub(crate) const fn of(mode: &RawMode) -> &RawOps {
-        // SAFETY: transparent.
+        // SAFETY: a `RawOps` has the layout of its only field.
         unsafe { &*core::ptr::from_ref(mode).cast() }
     }
 }
