@@ -1,10 +1,10 @@
-//! Objects come and go: their constructors and destructors call these functions.
+//! What happens when objects come and go. Their constructors and destructors call these functions.
 //!
 //! ```text
-//!   loaded      locate; the first of this instance starts the platform; link; catch up with keys that were flipped
-//!   unloaded    unlink; forget everything that leads there; the last of this instance stops the platform
-//!   fork        the child puts its sites right, if somebody may have been flipping
-//!   exit        objects that could be unloaded stay: other threads go on flipping while destructors run
+//!   loaded      locate; if it is the first of this instance, start the platform; link; catch up with keys that were flipped
+//!   unloaded    unlink; forget everything that leads into it; if it is the last of this instance, stop the platform
+//!   fork        the child puts its sites right, if another thread was possibly flipping
+//!   exit        objects that could be unloaded stay, because other threads go on flipping while destructors run
 //! ```
 
 use crate::platform::{Platform, custom};
@@ -17,11 +17,11 @@ use {
     core::sync::atomic::Ordering,
 };
 
-/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, whether or not the kernel runs its
-/// constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
+/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, so it does not matter whether the
+/// kernel runs constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
 ///
 /// # Safety
-/// Nobody has flipped yet, or nobody is flipping. `platform` keeps the contract of [`Platform`].
+/// Nobody is flipping at this time. `platform` keeps the contract of [`Platform`].
 pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
     custom::set(platform);
     #[cfg(jumplabel_sites)]
@@ -29,7 +29,7 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
         RUNTIME.objects().for_each(|object| object.locate(*platform));
         if !RUNTIME.is_empty() {
             let in_program = RUNTIME.objects().any(|object| object.has(IN_PROGRAM));
-            // SAFETY: the library's callbacks.
+            // SAFETY: these are the library's callbacks.
             unsafe { platform.start(in_program, &CALLBACKS) };
         }
         register_own();
@@ -39,9 +39,9 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
 #[cfg(jumplabel_sites)]
 static CALLBACKS: Callbacks = Callbacks { forked, ending };
 
-/// Links `object` into the list. The object's constructor calls this: no allocation, no lock, no system call. There is one exception. If
-/// the object has sites of keys in other objects, or if anybody has flipped before, this brings its sites to the state of their keys
-/// before anything can run them.
+/// Links `object` into the list. The object's constructor calls this. It allocates nothing, takes no lock and makes no system call, with
+/// one exception: if the object has sites of keys in other objects, or if anybody has flipped before, it takes the lock and brings the
+/// object's sites to the state of their keys before any thread can run them.
 ///
 /// # Safety
 /// `object` is the record of a loaded object.
@@ -54,18 +54,18 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         return;
     }
     patch::set_registered();
-    // A constructor that came before this one may have flipped keys of this object already.
+    // A constructor that ran before this one can have flipped keys of this object already.
     let flipped = !RUNTIME.process_state.load(Ordering::Acquire).is_null();
     record.locate(platform());
     if RUNTIME.is_empty() {
-        // SAFETY: the library's callbacks.
+        // SAFETY: these are the library's callbacks.
         unsafe { platform().start(record.has(IN_PROGRAM), &CALLBACKS) };
     }
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
     }
-    // Linked under the lock, so that a flip either finds the object or is seen here. A constructor cannot report an error: the
-    // next flip of their key repairs sites that could not be brought up to date.
+    // The object is linked under the lock. So each flip either finds the object, or came before and is seen here. A constructor cannot
+    // report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
     let lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
@@ -80,7 +80,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
             patch::tell_others(&lock);
             patch::demand_right(record, tried, &lock.objects)
         });
-        // A check that takes the wrong arm is worse.
+        // To abort is better than to let a check take the wrong arm.
         match right {
             Err(error) if record.is_unlinked() => crate::platform::abort(object as usize, error),
             _ => {}
@@ -100,7 +100,7 @@ fn link(object: *mut Object, record: &Object) {
     }
 }
 
-/// Unlinks `object` and frees its index. Called by the object's destructor.
+/// Unlinks `object` and frees its index. The object's destructor calls this.
 ///
 /// # Safety
 /// `object` is the record of an object that is about to be unloaded.
@@ -110,9 +110,10 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // SAFETY: the caller passes the record of an object that is unloaded after this returns.
     let record = unsafe { &*object };
     if record.has(IN_PROGRAM | STAYS) {
-        return; // The process ends; the sites stay, for threads and destructors that still flip.
+        return; // The process ends. The sites stay, because threads and destructors can still flip.
     }
-    // If the lock cannot be taken, this thread holds it already, or it was never made: either way nobody else walks the list.
+    // If the lock cannot be taken, then either this thread holds it already, or it was never made. In both cases nobody else walks the
+    // list.
     let lock = Lock::take_anyway();
     let mut link = &RUNTIME.objects;
     loop {
@@ -122,19 +123,19 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         }
         if at == object {
             let next = record.next.load(Ordering::Acquire);
-            // Only a new head can get in the way, put there by a constructor that does not hold the lock.
+            // This can fail only if `link` is the head: a constructor that does not hold the lock can put a new head there.
             if link.compare_exchange(at, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 break;
             }
             link = &RUNTIME.objects;
             continue;
         }
-        // SAFETY: a record in the list, under the lock.
+        // SAFETY: the record is in the list, and its object stays loaded while the lock is held.
         link = unsafe { &(*at).next };
     }
     let Ok(mut lock) = lock else { return };
     index::discard(record, &lock.objects);
-    // If the platform cannot tell the object's bounds, forget everything.
+    // If the platform cannot tell the object's bounds, everything is forgotten.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     patch::unload(&addresses, &mut lock);
     lock.platform().unload(&addresses, &mut lock.platform_state);
@@ -144,12 +145,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         patch::release_lists(&mut lock);
         #[cfg(feature = "std")]
         crate::trace::readers::stop(lock.platform());
-        // SAFETY: the last object of this instance goes, and so does the instance.
+        // SAFETY: the last object of this instance is being unloaded, and the instance with it.
         unsafe { lock.platform().stop(&mut lock.platform_state) };
     }
 }
 
-/// In a child of fork.
+/// Called in a child of fork. `in_mid_flip`: another thread was possibly flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(feature = "std")]
@@ -158,13 +159,13 @@ fn forked(in_mid_flip: bool) {
         crate::trace::readers::forked();
     }
     if in_mid_flip {
-        // Whoever takes the lock first puts the sites right. An error cannot be reported here; the next flip meets it again.
+        // Whoever takes the lock first puts the sites right. An error cannot be reported here, but the next flip meets it again.
         drop(Lock::take_anyway());
     }
 }
 
-/// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in the
-/// patcher ends the process), the objects go as if they were unloaded.
+/// Keeps all objects that are loaded from being unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
+/// taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let (mut last, mut kept) = (0, false);
@@ -173,8 +174,8 @@ fn ending(keep: fn(usize) -> bool) {
     }
 }
 
-/// The address of the next record behind `last` that is not the program's: in the order of their addresses each comes once, whatever is
-/// loaded and unloaded meanwhile. If `kept`, the object of the record at `last` is never unloaded any more.
+/// The address of the first record after `last`, in the order of addresses, that is not the program's. In this order each record comes
+/// once, whatever is loaded and unloaded meanwhile. If `kept`, marks the object of the record at `last` as one that is never unloaded.
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
@@ -192,17 +193,17 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
     (next != usize::MAX).then_some(next)
 }
 
-// The object that contains this instance has a record, a constructor and a destructor even without keys and sites: its note,
-// by which other instances find it, must not outlive it.
+// The object that contains this instance needs a record, a constructor and a destructor, even if it has no keys and sites. Other instances
+// find this instance by its note. The destructor takes it off their list before it is unloaded.
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(crate::__object_asm!());
 
-/// Registers the object that contains this instance, if nobody runs constructors: in a kernel.
+/// Registers the object that contains this instance. A kernel needs that if it runs no constructors.
 #[cfg(jumplabel_sites)]
 fn register_own() {
     unsafe extern "C" {
         static __jumplabel_object: core::cell::UnsafeCell<Object>;
     }
-    // SAFETY: the record above, of this object.
+    // SAFETY: this is the record of this object, which the assembler above emits.
     unsafe { __jumplabel_register_object((&raw const __jumplabel_object).cast_mut().cast()) };
 }
