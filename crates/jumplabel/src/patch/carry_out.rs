@@ -17,7 +17,7 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     let platform = held.platform();
     let written = loop {
         let Some(schedule) = plan.schedule(platform)? else { return Ok(unwritten(0, held)) };
-        // Not before: whoever finds a plan that is being sorted must not undo it.
+        // The phase changes only here, after the plan was sorted: whoever finds a half-sorted plan must not undo it.
         in_flight::writing();
         match write(schedule, held) {
             Err(error @ Error::MultiThreaded { .. }) if plan.leave_out(error) => {}

@@ -5,11 +5,11 @@ use crate::format::KEY_BYTES;
 /// An object in a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// What [`Platform::image`](super::Platform::image) makes its bounds of.
+    /// The words from which [`Platform::image`](super::Platform::image) computes the object's bounds.
     pub words: [usize; 3],
-    /// It is the program, or the kernel, which is never unloaded.
+    /// The object is the program, or the kernel: it is never unloaded.
     pub in_program: bool,
-    /// Its code has something in its protection that a change of protection would take away (aarch64: `PROT_BTI`).
+    /// The protection of the object's code has a bit that a change of protection would take away (aarch64: `PROT_BTI`).
     pub guarded: bool,
 }
 
@@ -19,18 +19,19 @@ pub const SEGMENTS: usize = 8;
 /// The bounds of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// From its first segment to its last. There may be holes between them.
+    /// From the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
     /// Its segments, and whether each is executable. If there are too many, the rest counts as one.
     segments: [((usize, usize), bool); SEGMENTS],
     /// Code that was freed.
     freed: (usize, usize),
-    /// What runs of the code below this address is a copy, here or above. 0: there are no copies.
+    /// Of the code below this address, a copy runs, which lies at this address or above. 0 if there are no copies.
     copies: usize,
 }
 
 impl Image {
-    /// By its segments: where each begins and ends, and whether it is executable. `None` without any.
+    /// The bounds of an object with these segments. For each segment: where it begins and ends, and whether it is executable. `None` if
+    /// there is no segment.
     #[must_use]
     pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
         let mut all: Option<(usize, usize)> = None;
@@ -44,20 +45,20 @@ impl Image {
         all.map(|all| Image { all, segments: known, freed: (0, 0), copies: 0 })
     }
 
-    /// The same without the code at these addresses, which was freed (Linux: init text). A site with a byte there is
-    /// not written any more.
+    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site that has a byte in that code is not
+    /// written any more.
     #[must_use]
     pub fn without(self, code: core::ops::Range<usize>) -> Image {
         Image { freed: (code.start, code.end), ..self }
     }
 
-    /// A tool copied code to where `start` is, and left what it copied.
+    /// Notes that a tool has copied code to addresses from `start` on. The original code is still there.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     pub(super) fn set_copies(&mut self, start: usize) {
         self.copies = start;
     }
 
-    /// From its first segment to its last.
+    /// From the object's first segment to its last.
     #[must_use]
     pub fn bounds(&self) -> core::ops::Range<usize> {
         self.all.0..self.all.1
@@ -74,7 +75,7 @@ impl Image {
         address < self.freed.1 && address.saturating_add(bytes) > self.freed.0
     }
 
-    /// Whether what runs of the code at `address` is a copy of it.
+    /// Whether a copy of the code at `address` runs instead of that code.
     pub(crate) fn is_copied(&self, address: usize) -> bool {
         address < self.copies
     }

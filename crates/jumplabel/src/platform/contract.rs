@@ -14,46 +14,47 @@ use crate::format::Runtime;
 /// What [`Platform::lock`] passes to [`Platform::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
-/// What a platform tells the library, from [`Platform::start`] on.
+/// The functions by which a platform tells the library something. It gets them from [`Platform::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
-    /// This process was forked from another. `in_mid_flip`: somebody may have been flipping at that moment.
+    /// This process was forked from another. `in_mid_flip`: a thread of that process was possibly flipping at that moment.
     pub forked: fn(in_mid_flip: bool),
-    /// The process ends, while other threads go on. Asks `keep` to keep each object that could be unloaded, by its record.
+    /// The process ends, while other threads go on. The function calls `keep` for each object that could be unloaded, with the address of
+    /// its record. `keep` keeps the object loaded, and returns whether it could.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
-/// The part of a [`Held`] for the platform.
+/// For the `Held` of the platform.
 #[derive(Clone, Copy, Debug)]
 pub enum PlatformState {}
-/// For the layer of sites.
+/// For the [`Held`] of the layer of sites.
 pub(crate) enum Objects {}
-/// For the layer of transactions.
+/// For the [`Held`] of the layer of transactions.
 pub(crate) enum Patch {}
 
-/// The lock is held by this thread, and this is the one right to what it guards for `Of`.
+/// Shows that this thread holds the lock. It is also the only right to what the lock guards for the layer `Of`.
 ///
 /// ```text
-///   Lock ──► Held<Objects>    nobody loads or unloads objects
-///        ──► Held<Patch>      the lists of the transaction
+///   Lock ──► Held<Objects>         nobody loads or unloads objects
+///        ──► Held<Patch>           the lists of the transaction
 ///        ──► Held<PlatformState>   what the platform keeps between flips
 /// ```
 ///
-/// There is one of each, so that a layer can use its own while it calls the layers below it.
+/// There is one `Held` for each layer, so that a layer can use its own while it calls the layers below it.
 pub struct Held<Of = PlatformState> {
     platform: &'static dyn Platform,
-    /// Of the thread that holds the lock.
+    /// Keeps a `Held` on the thread that holds the lock.
     of: PhantomData<(Of, *const ())>,
 }
 
 impl<Of> Held<Of> {
     /// # Safety
-    /// This thread holds the lock of `platform` as long as this is used, and there is no other for `Of`.
+    /// This thread holds the lock of `platform` as long as the result is used. Meanwhile there is no other `Held<Of>`.
     pub(crate) unsafe fn new(platform: &'static dyn Platform) -> Self {
         Held { platform, of: PhantomData }
     }
 
-    /// The platform whose lock it is.
+    /// The platform whose lock is held.
     #[must_use]
     pub fn platform(&self) -> &'static dyn Platform {
         self.platform
@@ -62,24 +63,27 @@ impl<Of> Held<Of> {
 
 /// What the patcher needs from the system that it runs on.
 ///
-/// [`Held`] stands for the lock: a method that is given one is called with the lock held.
+/// A method with a parameter of type [`Held`] is called with the lock held.
 ///
 /// # Safety
-/// From `lock` to `unlock`, no other caller in the process has the lock, whichever instance of the library it uses. No method unwinds.
-/// `open` lets `body` write to exactly the given sites, and leaves the protection of all memory as it was. No method runs code that
-/// has sites. No method calls the dynamic loader while the lock is held.
+/// * From `lock` to `unlock`, no other caller in the process has the lock, whichever instance of the library it uses.
+/// * No method unwinds.
+/// * `open` lets `body` write to exactly the given sites, and leaves the protection of all memory as it was.
+/// * No method runs code that has sites.
+/// * No method calls the dynamic loader while the lock is held.
 pub unsafe trait Platform: Sync {
-    /// Takes the process-wide lock; nothing may interrupt this thread with a flip until `unlock`.
+    /// Takes the process-wide lock. Until `unlock`, no code that flips can interrupt this thread, such as a signal handler.
     ///
     /// # Errors
     /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`] if there is no memory for it,
     /// [`Error::NoPlatform`] if there is no platform; [`Error::Denied`] if the system refuses to keep signals away.
     fn lock(&self) -> Result<Token, Error>;
 
-    /// As [`lock`](Self::lock), for what nobody can refuse, such as an object that goes: it does without what `lock` may be denied.
+    /// As [`lock`](Self::lock), for work that must be done, such as that of an object that is being unloaded. If the system denies
+    /// something that `lock` needs, takes the lock without it.
     ///
     /// # Errors
-    /// As `lock`, but for [`Error::Denied`].
+    /// The errors of `lock`, except [`Error::Denied`].
     fn lock_anyway(&self) -> Result<Token, Error> {
         self.lock()
     }
@@ -87,14 +91,15 @@ pub unsafe trait Platform: Sync {
     /// Releases the lock.
     ///
     /// # Safety
-    /// The token is from the `lock` that this thread called last.
+    /// `token` is from this thread's last call of `lock` or `lock_anyway`.
     unsafe fn unlock(&self, token: Token);
 
-    /// Zeroed memory, aligned to a page, from somewhere that has no sites (not the program's allocator). Called with and
+    /// Returns zeroed memory, aligned to a page. Its code must have no sites, so it cannot be the program's allocator. Called with and
     /// without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
-    /// As [`allocate`](Self::allocate), and zeroed again in a process that is forked from this one, if the system can do that (Linux 4.14).
+    /// As [`allocate`](Self::allocate). In addition, the memory is zero again in a process that is forked from this one, if the system can
+    /// do that (Linux 4.14).
     fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
         self.allocate(bytes)
     }
@@ -111,15 +116,15 @@ pub unsafe trait Platform: Sync {
     /// A clock, for [`Outcome::time`](crate::Outcome::time).
     fn now(&self) -> Duration;
 
-    /// The writers to try for such a transaction, in order.
+    /// The writers to try for a transaction with this summary, in order.
     fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList;
 
-    /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the
-    /// pages. What `body` wrote counts once this has returned `Ok`: a writer may write to copies, and put them in the place of the code
-    /// behind `body`. On an error of its own, no site has changed.
+    /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the pages. What `body` wrote
+    /// counts only once this function has returned `Ok`: a writer is allowed to write to copies, and to put them in the place of the code
+    /// after `body` has returned. If this function itself fails, no site has changed.
     ///
     /// # Errors
-    /// What was refused.
+    /// The function says what was refused.
     ///
     /// # Safety
     /// `extents` are of loaded code, in the order of their addresses, and do not overlap.
@@ -131,25 +136,26 @@ pub unsafe trait Platform: Sync {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure>;
 
-    /// Whether some page that was opened could not get its protection back, not even now: what [`open`](Self::open) reports if it
-    /// succeeds.
+    /// Tries to give opened pages their protection back, if that was refused before. Returns whether some page still could not get it back.
+    /// [`open`](Self::open) reports the same if it succeeds.
     fn left_writable(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// Does ahead what the first [`open`](Self::open) for `kind` does.
+    /// Does in advance what the first [`open`](Self::open) for `kind` does beside writing.
     ///
     /// # Errors
-    /// What was refused: `open` would refuse, too.
+    /// The function says what was refused. `open` would be refused, too.
     fn prepare(&self, _kind: WriterKind, _held: &mut Held) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Makes every processor serialise that runs code of this process, as [`Writer::sync`] does, with no writer open: after a
-    /// count was published that sites load, and once more after a flip that reported [`Visibility::Eventual`].
+    /// Makes every processor that runs code of this process serialise, as [`Writer::sync`] does, but while no writer is open. Called after
+    /// the library has published a count that sites load. Also called after a flip that reported [`Visibility::Eventual`], to try once
+    /// more.
     ///
     /// # Errors
-    /// The system still refuses.
+    /// The system refuses.
     fn core_sync(&self, _held: &mut Held) -> Result<(), Refusal> {
         Err(Refusal::NOT_TRIED)
     }
@@ -159,7 +165,7 @@ pub unsafe trait Platform: Sync {
         false
     }
 
-    /// Whether the last core sync was not refused: then it is worth to try another. Called with and without the lock.
+    /// False if the last core sync was refused. Then it is not worth trying another one. Called with and without the lock.
     fn is_synced(&self) -> bool {
         true
     }
@@ -167,20 +173,21 @@ pub unsafe trait Platform: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// The first object of this instance of the library is loaded. A constructor calls this, without the lock; and again, if an object is
-    /// loaded after the last one went. A platform that is set later is started then.
+    /// Starts the platform, because the first object of this instance of the library is loaded. The object's constructor calls this,
+    /// without the lock. It is called again if an object is loaded after the last one was unloaded. A platform that is set later is started
+    /// when it is set.
     ///
     /// # Safety
-    /// `callbacks` are the library's: only the library calls this, or a platform that passes it on.
+    /// `callbacks` are the library's. So only the library calls this, or a platform that passes the call on.
     unsafe fn start(&self, _in_program: bool, _callbacks: &'static Callbacks) {}
 
-    /// Where the object of the record at this address lies, in words that [`image`](Self::image) understands; words of 0 if the platform
-    /// cannot tell. Called without the lock, when the object is loaded, or the platform is set.
+    /// Where the object whose record is at this address lies, in words that [`image`](Self::image) understands. The words are 0 if the
+    /// platform cannot tell. Called without the lock, when the object is loaded or the platform is set.
     fn place(&self, _record: usize) -> Place {
         Place { words: [0; 3], in_program: false, guarded: false }
     }
 
-    /// The bounds of an object, by its words; `None` if the platform cannot tell. Tables are checked against them.
+    /// The bounds of the object that has these words. `None` if the platform cannot tell. The library checks tables against the bounds.
     ///
     /// # Safety
     /// The words are 0, or from [`place`](Self::place), for an object that is still loaded.
@@ -188,53 +195,56 @@ pub unsafe trait Platform: Sync {
         None
     }
 
-    /// Whether `address` lies in an object that has a record, whether it is registered or its constructors are still to run. Asked
-    /// without the lock, of what lies in no registered object: then a change is refused as [`Error::TooEarly`]. Kernels (targets without an
-    /// operating system) are not asked.
+    /// Whether `address` lies in an object that has a record, even if the object is not registered yet because its constructors still have
+    /// to run. The library asks this about a patchable that lies in no registered object. If the answer is true, it refuses the change with
+    /// [`Error::TooEarly`]. Called without the lock. Kernels (targets without an operating system) are not asked.
     fn has_record(&self, _address: usize) -> bool {
         false
     }
 
-    /// Whether a function can lie at `address`, which is in no object with a table: code is mapped there, or the platform cannot tell.
-    /// Called with and without the lock.
+    /// Whether a function can lie at `address`, which is in no object with a table. True if code is mapped there, or if the platform cannot
+    /// tell. Called with and without the lock.
     fn is_code(&self, _address: usize) -> bool {
         true
     }
 
-    /// The addresses around `address`, where code is mapped, that can be read; empty if it cannot. The library asks before it reads code,
-    /// because a load that faults would end the program. `far`: it has asked often in this transaction, so look farther than is cheap.
-    /// Called with the lock held.
+    /// The range of addresses around `address` that can be read. Code is mapped at `address`. The range is empty if `address` cannot be
+    /// read. The library asks before it reads code, because a load that faults would end the program. `far`: the library asks often in this
+    /// transaction, so the platform should look for a longer range, even if that costs more. Called with the lock held.
     fn readable(&self, _address: usize, _far: bool) -> Range<usize> {
         0..usize::MAX
     }
 
-    /// The name of the function at `address`, if the platform knows it: for people. Called without the lock.
+    /// The name of the function at `address`, if the platform knows it. It is shown to people. Called without the lock.
     fn symbol(&self, _address: usize) -> Option<&'static CStr> {
         None
     }
 
-    /// What lies at `addresses` is about to be unloaded: do not give anything there its protection back later.
+    /// Forgets what lies at `addresses`, because it is about to be unloaded. After this, the platform must not give pages there their
+    /// protection back.
     fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 
-    /// The last object of this instance is about to be unloaded. The lock is released before the code goes.
+    /// Stops the platform, because the last object of this instance is about to be unloaded. The lock is released before the code is
+    /// unloaded.
     ///
     /// # Safety
     /// Nobody uses anything of this instance any more.
     unsafe fn stop(&self, _held: &mut Held) {}
 
-    /// The first instance of the library; the others follow. A kernel has one. Called with the lock held.
+    /// The first instance of the library in the list of instances. A kernel has only one. Called with the lock held.
     fn runtimes(&self) -> *const Runtime {
         &raw const RUNTIME
     }
 
-    /// Whether this process was forked from one that could flip at that moment. Called behind each `lock`; true once in
-    /// a process.
+    /// Whether this process was forked while a thread of its parent was possibly flipping. Called after each `lock`. The answer is true
+    /// only once in a process.
     fn was_forked(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// Calls `start`, which starts a thread of the library's own. Blocks all signals meanwhile, so that the thread is not given the
-    /// program's; and first keeps the object that contains this instance from being unloaded. Called without the lock.
+    /// Calls `start`, which starts a thread that belongs to the library. Before that, makes sure that the object that contains this
+    /// instance is never unloaded. Blocks all signals during the call, so that the new thread does not take signals that are for the
+    /// program. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();
     }

@@ -1,14 +1,14 @@
-//! What belongs to whoever holds the lock: a [`Held`] reaches it, and nobody else can.
+//! Values that belong to whoever holds the lock. Only through a [`Held`] can one be reached.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
 use super::{Held, PlatformState};
 
-/// A static that belongs to whoever holds the lock.
+/// A static whose value belongs to whoever holds the lock.
 pub(crate) struct Guarded<T, Of = PlatformState>(UnsafeCell<T>, PhantomData<fn(Of)>);
 
-// SAFETY: only `get` reaches the cell, by the one right to it.
+// SAFETY: only `get` reaches the cell, and it takes the only `Held<Of>` that there is.
 unsafe impl<T, Of> Sync for Guarded<T, Of> {}
 
 impl<T, Of> Guarded<T, Of> {
@@ -18,7 +18,7 @@ impl<T, Of> Guarded<T, Of> {
 
     /// The value.
     pub(crate) fn get<'held>(&'static self, _: &'held mut Held<Of>) -> &'held mut T {
-        // SAFETY: there is one `Held<Of>`, which is borrowed as long as the value is.
+        // SAFETY: there is only one `Held<Of>`, and it stays borrowed as long as the value is borrowed.
         unsafe { &mut *self.0.get() }
     }
 }

@@ -4,31 +4,32 @@
 //!  Platform::runtimes() ──► Runtime (one for each instance of this library) ──► next instance
 //!                          │ objects
 //!                          ▼
-//!                       Object ──► Object ──► ...      one record in each, linked in by its constructor
+//!                       Object ──► Object ──► ...      the record of each object, which its constructor has linked in
 //! ```
 //!
-//! The macros emit the record, once in each object (a COMDAT group), with a constructor that links it into the list of the
-//! instance of this library that the object was linked with. Instances find each other through the platform, so a flip reaches all
-//! objects, whatever instance they belong to.
+//! The macros emit one record in each object (a COMDAT group), and a constructor. The constructor links the record into a list: that of the
+//! instance of this library with which the object was linked. Instances find each other through the platform. So a flip reaches all
+//! objects, whichever instance they belong to.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::format::{MAGIC, Object, Runtime, VERSION, process};
 
-/// Not on the list yet.
+/// The instance is not on the list of instances yet.
 pub(crate) const UNLISTED: u32 = 0;
-/// On the list.
+/// The instance is on the list.
 #[cfg(jumplabel_linux)]
 pub(crate) const LISTED: u32 = 1;
-/// Taken off: the last object has gone. Code that still runs (a destructor behind ours) must not put it back.
+/// The instance was taken off the list, because its last object has been unloaded. Code that still runs (a destructor after ours) must not
+/// put the instance back.
 #[cfg(jumplabel_linux)]
 pub(crate) const GONE: u32 = 2;
 
 /// No transaction is going on.
 pub(crate) const NOTHING: u32 = process::IDLE;
 
-/// This instance.
+/// The record of this instance of the library.
 pub static RUNTIME: Runtime = Runtime {
     magic: MAGIC,
     version: VERSION,
@@ -43,11 +44,12 @@ pub static RUNTIME: Runtime = Runtime {
 };
 
 impl Runtime {
-    /// The objects that are registered with it.
+    /// The objects that are registered with this instance.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &'static Object> + use<> {
         let mut at = self.objects.load(Ordering::Acquire);
         core::iter::from_fn(move || {
-            // SAFETY: records live as long as their object is loaded, and leave the list under the lock before.
+            // SAFETY: a record lives as long as its object is loaded. Before the object is unloaded, the record leaves the list, under the
+            // lock.
             let object = unsafe { at.as_ref() }?;
             at = object.next.load(Ordering::Acquire);
             Some(object)
@@ -60,7 +62,7 @@ impl Runtime {
         self.objects.load(Ordering::Acquire).is_null()
     }
 
-    /// Says how the instance undoes or finishes a transaction that it has begun.
+    /// Sets the function by which this instance undoes or finishes a transaction that it has begun.
     pub(crate) fn set_recover(&self, recover: extern "C" fn()) {
         self.recover.store(recover as *mut (), Ordering::Relaxed);
     }
@@ -69,35 +71,37 @@ impl Runtime {
     pub(crate) fn recover(&self) {
         let recover = self.recover.load(Ordering::Relaxed);
         if !recover.is_null() {
-            // SAFETY: from `set_recover`, in an instance that is loaded.
+            // SAFETY: the pointer is from `set_recover`, and its instance is loaded.
             unsafe { core::mem::transmute::<*mut (), extern "C" fn()>(recover)() };
         }
     }
 
-    /// What [`tell`](Self::tell) calls from now on.
+    /// Sets the function that [`tell`](Self::tell) calls.
     #[cfg(jumplabel_sites)]
     pub(crate) fn set_tell(&self, tell: extern "C" fn(usize, usize)) {
         self.tell.store(tell as *mut (), Ordering::Relaxed);
     }
 
-    /// An object is about to be unloaded; or, between 0 and 0, the process was forked. The lock is held.
+    /// Tells this instance that the object at `start..end` is about to be unloaded. If both are 0, tells it to bring all sites to the
+    /// states of their patchables: the process was forked, or an object was loaded. The lock is held.
     #[cfg(jumplabel_sites)]
     pub(crate) fn tell(&self, start: usize, end: usize) {
         let tell = self.tell.load(Ordering::Relaxed);
         if !tell.is_null() {
-            // SAFETY: from `set_tell`, in an instance that is loaded.
+            // SAFETY: the pointer is from `set_tell`, and its instance is loaded.
             unsafe { core::mem::transmute::<*mut (), extern "C" fn(usize, usize)>(tell)(start, end) };
         }
     }
 
-    /// Goes from membership `from` to another; returns whether it was in `from`. A kernel has one instance.
+    /// Changes the membership of this instance to `to` if it is `from`. Returns whether it was. (Kernels have only one instance, so they do
+    /// not need this.)
     #[cfg(jumplabel_linux)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from
             && self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// This instance is never unloaded, and has its handlers.
+    /// Notes that this instance is never unloaded, and has the handlers of fork and exit.
     #[cfg(jumplabel_linux)]
     pub(crate) fn stay(&self) {
         self.stays.store(1, Ordering::Relaxed);
@@ -110,13 +114,13 @@ impl Runtime {
     }
 }
 
-/// The instance at `at`, and those after it.
+/// The instance at `at`, and those after it in the list.
 ///
 /// # Safety
-/// While the lock is held: an instance leaves the list under it before it is unloaded.
+/// The lock is held while the iterator is used. (Before an instance is unloaded, it leaves the list, under the lock.)
 pub(crate) unsafe fn from(mut at: *const Runtime) -> impl Iterator<Item = &'static Runtime> {
     core::iter::from_fn(move || {
-        // SAFETY: the caller holds the lock, and an instance leaves the list under it before it is unloaded.
+        // SAFETY: the caller holds the lock. Before an instance is unloaded, it leaves the list, under the lock.
         let runtime: &'static Runtime = unsafe { at.as_ref() }?;
         at = runtime.next.load(Ordering::Acquire);
         Some(runtime)

@@ -1,5 +1,5 @@
-//! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists, because the program's
-//! allocator may have sites of its own, or locks that a signal handler must not take.
+//! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists. It cannot use the program's
+//! allocator, which can have sites of its own, or locks that a signal handler must not take.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -9,10 +9,10 @@ use core::sync::atomic::{Ordering, fence};
 use super::Platform;
 use crate::error::Error;
 
-/// A list that grows. A drop does not free it: [`free`](Self::free) does.
+/// A list that grows. To drop it does not free its memory: [`free`](Self::free) does.
 ///
-/// Whoever finds a transaction unfinished goes on with its lists as they are. So at each moment of a change, a list claims no more
-/// memory than it has: a process may be killed, or copied, in the middle.
+/// A process can be killed, or forked, while a list is being changed. Whoever then finds the transaction unfinished uses its lists as they
+/// are. So at each moment of a change, a list must not claim more memory than it has.
 pub(crate) struct List<T: Copy> {
     raw: Raw,
     entries: PhantomData<T>,
@@ -21,20 +21,20 @@ pub(crate) struct List<T: Copy> {
 // SAFETY: the list owns its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// A list of entries of any type. Its code is in the program once, not once for each type.
+/// A list of entries of any type. So the program has this code once, and not once for each type.
 struct Raw {
-    /// [`NOWHERE`] without entries.
+    /// [`NOWHERE`] if there is no memory yet.
     memory: NonNull<u8>,
-    /// In entries, as `len` is.
+    /// Counted in entries, as `len` is.
     capacity: usize,
     len: usize,
 }
 
-/// Where no memory is: aligned for any entry.
+/// In place of an address if there is no memory. It is aligned for any entry.
 const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
-    /// Room for `more` entries of `size` bytes.
+    /// Makes room for `more` entries of `size` bytes.
     #[inline]
     fn reserve(&mut self, more: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
         let needed = self.len + more;
@@ -47,20 +47,20 @@ impl Raw {
         let (old, old_bytes) = (self.memory, self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(platform.page_size());
         let memory = platform.allocate(bytes).ok_or(Error::OutOfMemory)?;
-        // SAFETY: both have room for what is used, and do not overlap.
+        // SAFETY: both have room for `len` entries, and they do not overlap.
         unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
         fence(Ordering::Release);
         self.memory = memory;
         fence(Ordering::Release);
         self.capacity = bytes.checked_div(size).unwrap_or_default();
         if old != NOWHERE {
-            // SAFETY: from `allocate`, and nobody's any more.
+            // SAFETY: the memory is from `allocate`, and nobody uses it any more.
             unsafe { platform.release(old, old_bytes) };
         }
         Ok(())
     }
 
-    /// Where the next entry of `size` bytes goes, which does not count yet; `None` without memory.
+    /// The place for the next entry, of `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
     #[inline(never)]
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
@@ -75,7 +75,7 @@ impl Raw {
         fence(Ordering::Release);
         let memory = core::mem::replace(&mut self.memory, NOWHERE);
         if memory != NOWHERE {
-            // SAFETY: from `allocate`, which rounds as `release` does.
+            // SAFETY: the memory is from `allocate`, which rounds the size up as `release` does.
             unsafe { platform.release(memory, bytes) };
         }
     }
@@ -86,7 +86,7 @@ impl<T: Copy> List<T> {
         List { raw: Raw { memory: NOWHERE, capacity: 0, len: 0 }, entries: PhantomData }
     }
 
-    /// Room for `more` entries.
+    /// Makes room for `more` entries.
     #[inline]
     pub(crate) fn reserve(&mut self, more: usize, platform: &dyn Platform) -> Result<(), Error> {
         self.raw.reserve(more, size_of::<T>(), platform)
@@ -95,19 +95,19 @@ impl<T: Copy> List<T> {
     #[inline]
     pub(crate) fn push(&mut self, entry: T, platform: &dyn Platform) -> Result<(), Error> {
         let place = self.raw.next(size_of::<T>(), platform).ok_or(Error::OutOfMemory)?;
-        // SAFETY: memory for an entry, aligned, because all are and a page is.
+        // SAFETY: the place has room for an entry. It is aligned, because the memory begins a page, and all entries have the same size.
         unsafe { place.cast::<T>().write(entry) };
         fence(Ordering::Release);
         self.raw.len += 1;
         Ok(())
     }
 
-    /// Appends what `next` yields, until it yields nothing or the room that was reserved is full. If not `kept`, each takes the place of the
-    /// one before, and the list stays as it was.
+    /// Appends what `next` yields, until `next` yields nothing or the reserved room is full. If `kept` is false, each entry is written over
+    /// the one before, and the list stays as it was.
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
         let Raw { memory, capacity, len: before } = self.raw;
-        // In a register: nothing that is done for each entry may cost more than the entry.
+        // The length is counted in a local variable, which is in a register. What is done for each entry must not cost more than the entry.
         let mut len = before;
         while len < capacity
             && let Some(entry) = next()
@@ -123,7 +123,7 @@ impl<T: Copy> List<T> {
         self.raw.len = self.raw.len.min(len);
     }
 
-    /// Keeps the entries for which `keep` says so; `keep` is also shown those that are kept before.
+    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is the entries that were kept before.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
         self.raw.len = retain(self.as_mut_slice(), keep);
     }
@@ -133,7 +133,7 @@ impl<T: Copy> List<T> {
         unsafe { core::slice::from_raw_parts_mut(self.raw.memory.as_ptr().cast(), self.raw.len) }
     }
 
-    /// Bytes that the list holds.
+    /// The number of bytes of memory that the list holds.
     pub(crate) fn bytes(&self) -> usize {
         self.raw.capacity * size_of::<T>()
     }
@@ -143,7 +143,7 @@ impl<T: Copy> List<T> {
     }
 }
 
-/// A list that is freed when it goes, also in unwinding.
+/// A list that is freed when it is dropped, even by a panic.
 pub(crate) struct Owned<T: Copy> {
     pub(crate) list: List<T>,
     platform: &'static dyn Platform,
@@ -165,7 +165,8 @@ impl<T: Copy> Drop for Owned<T> {
     }
 }
 
-/// Moves the entries for which `keep` says so to the front, and counts them. `keep` is also shown those that are kept before.
+/// Moves the entries for which `keep` returns true to the front, and returns how many they are. The second argument of `keep` is the
+/// entries that were kept before.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;
     for at in 0..entries.len() {
@@ -197,7 +198,8 @@ mod tests {
     use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use core::time::Duration;
 
-    /// Looks at a list when memory is given back: a process that is killed then leaves it like that.
+    /// A platform that looks at a list each time memory is given back. If a process were killed at that moment, it would leave the list in
+    /// that state.
     struct Watched(AtomicPtr<List<u64>>, AtomicUsize);
 
     // SAFETY: never used for writing.
@@ -210,7 +212,7 @@ mod tests {
             builtin().allocate(bytes)
         }
         unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-            // SAFETY: the test's list, which is in nobody's hands but this thread's.
+            // SAFETY: this is the test's list, which only this thread uses.
             let (now, capacity, len) = unsafe {
                 let list = self.0.load(Ordering::Relaxed);
                 ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
@@ -246,7 +248,7 @@ mod tests {
     fn lists_lead_to_memory_that_is_there() {
         let list = std::boxed::Box::into_raw(std::boxed::Box::new(List::<u64>::new()));
         let platform = Watched(AtomicPtr::new(list), AtomicUsize::new(0));
-        // SAFETY: made above; the other reference is a look, at moments at which this one is passed on.
+        // SAFETY: the list was made above. `release` only reads it, while a method of the list is calling `release`.
         unsafe {
             (0..100_000).for_each(|number| (*list).push(number, &platform).unwrap());
             assert!((0..100_000).eq((*list).iter().copied()));

@@ -1,15 +1,16 @@
-//! The contract with the place that the library runs in: a lock, memory, what lies where, writers, core sync.
+//! The contract with what the library runs on: a lock, memory, where objects lie, writers, core sync.
 //!
 //! ```text
-//!   ┌────────────────────────────── Platform: the contract ───────────────────────────────┐
+//!   ┌──────────────────────────── Platform: the contract ─────────────────────────────┐
 //!   │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
 //!   └─────────────────────────────────────────────────────────────────────────────────┘
-//!     linux (feature linux) your kernel (set_platform)   portable (no sites: a lock, nothing else)
+//!     linux (feature linux)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
 //! ```
 //!
-//! The engine above decides what is written, in which steps, and when it is undone. A [`Platform`] sees [`Write`]s: an address and bytes. It
-//! knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Platform`] over its own page tables and interrupts, and
-//! hands it to [`set_platform`](crate::set_platform). Tests hand over broken ones, and must then fail.
+//! The engine, which uses the platform, decides what is written, in which steps, and when it is undone. A [`Platform`] gets [`Write`]s,
+//! each of which is an address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements
+//! [`Platform`] with its own page tables and interrupts, and hands it to [`set_platform`](crate::set_platform). Some tests hand over a
+//! broken platform, and must then fail.
 
 mod bounds;
 mod contract;
@@ -51,9 +52,11 @@ pub(crate) fn platform() -> &'static dyn Platform {
     custom::get().unwrap_or(&chosen::PLATFORM)
 }
 
-/// Picks the writer for all flips from now on, as the environment variable `JUMPLABEL_WRITER` does (which the library ignores in a
-/// program with raised privileges). `None` goes back to the automatic choice, and so does `Custom`. For tests and measurements, and
-/// for programs that never want a running page modified: [`WriterKind::Remap`].
+/// Picks the writer for all flips from now on. `None` goes back to the automatic choice, and so does `Custom`. The environment variable
+/// `JUMPLABEL_WRITER` does the same; the library ignores that variable in a program with raised privileges.
+///
+/// This is for tests and measurements. It is also for programs in which a page must never be modified while it is executed: they pick
+/// [`WriterKind::Remap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform().set_writer(kind);
 }
@@ -69,12 +72,12 @@ pub(crate) mod custom {
     }
 
     pub(super) fn get() -> Option<&'static dyn Platform> {
-        // SAFETY: null, or a reference for ever.
+        // SAFETY: the pointer is null, or was made of a `&'static` reference.
         unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }.copied()
     }
 }
 
-/// The built-in platform: for a platform of your own that changes only a part of it.
+/// The built-in platform. A platform of your own can pass calls on to it, and change only a part of what it does.
 #[must_use]
 pub fn builtin() -> &'static dyn Platform {
     &chosen::PLATFORM

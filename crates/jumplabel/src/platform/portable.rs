@@ -1,5 +1,5 @@
-//! The platform of last resort: a lock and nothing else. That is enough for builds without sites, where a flip is a store. With
-//! sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
+//! The platform that is used if there is no other: it has a lock and nothing else. That is enough for builds without sites, where a flip is
+//! a store. In a build with sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,8 @@ pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) 
 
 const FREE: usize = 0;
 
-/// Names the calling thread, if there is a way to. If not, all threads share a name, and a thread that waits for itself is not found.
+/// A number that names the calling thread, if there is a way to get one. If not, all threads share one number, and a thread that waits for
+/// itself is not recognised.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -27,35 +28,36 @@ const fn thread() -> usize {
     1
 }
 
-/// Time since the first call: deferred keys wait by it.
+/// The time since the first call. Deferred keys use it to wait.
 #[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
 fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
 }
-/// No clock.
+/// There is no clock.
 #[cfg(not(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown")))))]
 const fn now() -> Duration {
     Duration::ZERO
 }
 
-/// There are no sites: the program's allocator has none. A page is one byte here, so that both are told the same number of bytes.
+/// The layout for the program's allocator, which can be used here because it has no sites in such a build. A page is one byte here, so that
+/// `allocate` and `release` get the same number of bytes.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
-    // SAFETY: the alignment is a power of two. No list comes near the largest size.
+    // SAFETY: the alignment is a power of two. No list is nearly as large as the largest size that is allowed.
     unsafe { std::alloc::Layout::from_size_align_unchecked(bytes, 64) }
 }
 #[cfg(feature = "std")]
 fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-    // SAFETY: nobody asks for nothing.
+    // SAFETY: `bytes` is never 0.
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)) })
 }
 #[cfg(feature = "std")]
 unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: from `allocate`, by the contract.
+    // SAFETY: the caller gives back memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// No memory.
+/// There is no memory to give.
 #[cfg(not(feature = "std"))]
 const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
     None
@@ -63,7 +65,7 @@ const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
 #[cfg(not(feature = "std"))]
 const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
 
-// SAFETY: the owner word excludes; nothing is ever opened.
+// SAFETY: the word `owner` lets one thread at a time have the lock. No page is ever opened.
 unsafe impl Platform for Portable {
     fn lock(&self) -> Result<Token, Error> {
         if cfg!(jumplabel_sites) {

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   SiteChange    one site, and its bytes before and after               patch/site_change.rs
-//!      │ steps    each takes some StepBytes of it                        arch, patch/hand_over.rs
+//!      │ steps    each step writes some of its bytes: StepBytes          arch, patch/hand_over.rs
 //!      ▼
-//!   Write         an address and bytes, without their meaning            this file
-//!      │          Extent: the pages that must be open for them
+//!   Write         an address and bytes, but not what they mean           this file
+//!      │          Extent: the pages that must be open for writes
 //!      ▼
-//!   Writer        opened for extents by Platform::open, for a Body of work; stores, and does core sync
-//!      │          WriterKind: which one; WriterList: which to try, in order, for a transaction of this Summary
+//!   Writer        Platform::open opens it for extents, while a Body of work runs; it stores, and does core sync
+//!      │          WriterKind: which one it is; WriterList: which to try, in order, for a transaction with this Summary
 //!      ▼
 //!   pwrite, mprotect and stores, mremap: a system's own                  platform/linux/write/procmem.rs, mprotect.rs, remap.rs
 //!      │
@@ -21,14 +21,14 @@ use crate::error::{Error, Refusal, WriterKind};
 /// Bytes to be written at an address.
 #[derive(Clone, Copy)]
 pub struct Write {
-    /// Where.
+    /// Where they are written.
     pub address: usize,
-    /// What, in the order of memory: up to 15 bytes, and the tag. Words, because a block of writes is made of copies of one, and the
-    /// compiler would copy bytes one by one.
+    /// The bytes, in the order of memory: up to 15, and the tag. They are kept in words because a block of writes is filled with copies of
+    /// one write, and the compiler would copy single bytes one by one.
     words: [u64; 2],
 }
 
-/// The place of the tag: the length, and, in the highest bit, whether one store must write the bytes.
+/// The place of the tag. The tag is the length and, in the highest bit, whether the bytes must be written by one store.
 const TAG: usize = 15;
 const SINGLE_STORE: u8 = 0x80;
 
@@ -49,22 +49,22 @@ impl core::fmt::Debug for Write {
 }
 
 impl Write {
-    /// Nothing, nowhere.
+    /// A write of no bytes.
     pub(crate) const NONE: Write = Write { address: 0, words: [0; 2] };
 
-    /// At most 15 bytes. `single_store`: they are a word of which no thread may see a part. It is aligned, or, on x86, in eight aligned
-    /// bytes.
+    /// A write of at most 15 bytes. `single_store`: the bytes are a word that must be written at once, so that no thread sees only a part
+    /// of it. Such a word is aligned or, on x86, lies within eight aligned bytes.
     #[must_use]
     pub fn new(address: usize, bytes: &[u8], single_store: bool) -> Write {
         let mut write = Write { address, ..Write::NONE };
-        // SAFETY: two words are as many bytes.
+        // SAFETY: two words are 16 bytes.
         let all: &mut [u8; 16] = unsafe { &mut *(&raw mut write.words).cast() };
         all.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
         all[TAG] = bytes.len().min(TAG) as u8 | if single_store { SINGLE_STORE } else { 0 };
         write
     }
 
-    /// The first `len` of eight bytes: without a loop, because one is made for each site.
+    /// A write of the first `len` of eight bytes. It is made without a loop, because each site takes one.
     #[inline]
     pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, single_store: bool) -> Write {
         let tag = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, len | if single_store { SINGLE_STORE } else { 0 }]);
@@ -86,12 +86,12 @@ impl Write {
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: two words are as many bytes.
+        // SAFETY: two words are 16 bytes.
         let all: &[u8; 16] = unsafe { &*(&raw const self.words).cast() };
         all.get(..usize::from(self.tag() & !SINGLE_STORE)).unwrap_or(all)
     }
 
-    /// Whether they must be one store.
+    /// Whether the bytes must be written by one store.
     #[must_use]
     #[inline]
     pub fn is_single_store(&self) -> bool {
@@ -101,7 +101,7 @@ impl Write {
     /// Stores the bytes. Most writes are of one byte.
     ///
     /// # Safety
-    /// They are writable, and a word for a single store lies as [`new`](Self::new) says.
+    /// The bytes at the address are writable, and a word for a single store lies as [`new`](Self::new) says.
     #[inline]
     pub unsafe fn store(&self) {
         let [first, ..] = self.words[0].to_ne_bytes();
@@ -111,25 +111,25 @@ impl Write {
     }
 }
 
-/// Pages that must be opened together: one with sites that change, or several, if a site lies across two of them.
+/// Pages that must be opened together. That is one page with sites that change, or several, if a site lies across two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Address of the first site in it.
     pub first: usize,
-    /// After the last site in it.
+    /// The address after the last site in it.
     pub end: usize,
 }
 
 /// When other threads see a flip.
 ///
-/// A change that needed no flip reports what the last flip of the key reported, until a core sync has succeeded. Each change that
-/// takes the lock tries one. An `inc` without the lock tries one only if the last one succeeded.
+/// A change that needs no flip reports what the last flip of the key reported, until a core sync has succeeded. So each change that takes
+/// the lock tries a core sync. An `inc` that does not need the lock tries one only if the last core sync succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// At once: every check that starts after the flip returned takes the new arm.
     #[default]
     Immediate,
-    /// Soon: the system refused core sync, so a processor may finish what it has already fetched.
+    /// Soon: the system refused core sync, so a processor can first finish what it has already fetched.
     Eventual,
 }
 
@@ -144,7 +144,7 @@ pub struct Warnings {
 /// What [`Platform::open`](super::Platform::open) reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
-    /// When other threads see it.
+    /// When other threads see what was written.
     pub visibility: Visibility,
     /// What went wrong without being a failure.
     pub warnings: Warnings,
@@ -153,39 +153,39 @@ pub struct WriteReport {
 /// Why a writer did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It refused, and all sites are as before. If core sync was refused on the way back, some sites are in a state in between
-    /// that does the same.
+    /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites are in a state between two
+    /// steps, in which they do the same as before.
     Refused(Refusal),
     /// Core sync was refused between two steps. The sites are as after `Refused`.
     Unsynced(Refusal),
-    /// It refused, and could not undo what it had written.
+    /// The writer refused, and could not undo what it had written.
     Stuck {
         /// The first site that was not restored.
         address: usize,
-        /// What it met.
+        /// Why the writer refused.
         refusal: Refusal,
     },
 }
 
-/// How many pages between two sites may be opened with them: each costs 65 ns, and that is less than another pair of system calls,
-/// each of which interrupts the other processors.
+/// If no more than this many pages lie between two sites, the writer opens them together with the sites. Each such page costs 65 ns. That
+/// is less than another pair of system calls, each of which interrupts the other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// The facts by which a writer is chosen.
+/// The facts about a transaction by which a writer is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Sites to change.
     pub sites: usize,
-    /// Pages that they begin on.
+    /// Pages that these sites begin on.
     pub pages: usize,
     /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
     pub spans: usize,
-    /// The most steps that any site takes, with a core sync after each.
+    /// The number of steps. A core sync follows each of them.
     pub steps: u32,
     /// Some writes of several bytes must be one store ([`Write::is_single_store`](Write::is_single_store)).
     pub single_store: bool,
-    /// Only a writer that never writes to running code will do: core sync was refused between two steps, and the steps were taken back;
-    /// or whole instructions change, and other threads run.
+    /// Only a writer that never writes to running code will do. There are two reasons for that: core sync was refused between two steps,
+    /// which then were taken back; or whole instructions change while other threads run.
     pub unsynced: bool,
 }
 
@@ -197,18 +197,18 @@ pub struct WriterList {
 }
 
 impl WriterList {
-    /// None, because the name that picks the writer is unknown. Flips fail with [`Error::UnknownWriter`].
+    /// A list without writers, because the name that was given to pick one is unknown. Flips fail with [`Error::UnknownWriter`].
     #[must_use]
     pub const fn unknown() -> WriterList {
         WriterList { kinds: [None; 3], unknown: true }
     }
 
-    /// Why there is none.
+    /// The error if there is no writer in the list.
     pub(crate) const fn none(&self) -> Error {
         if self.unknown { Error::UnknownWriter } else { Error::NoWriter }
     }
 
-    /// At most three.
+    /// A list of these writers, three at most.
     #[must_use]
     pub fn of(kinds: &[WriterKind]) -> WriterList {
         let mut writers = WriterList::default();
@@ -216,7 +216,7 @@ impl WriterList {
         writers
     }
 
-    /// All of them.
+    /// All writers in the list.
     pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
         let writers = *self;
         (0..).map_while(move |at| writers.number(at))
@@ -230,17 +230,18 @@ impl WriterList {
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Carries `writes` out, in order, and does what caches need. On a refusal: which one, and why; those before it have been carried
-    /// out. (If a part of the one that was refused is there, it counts as carried out: the next one is named, and this one is undone.)
+    /// Carries `writes` out, in order, and does what caches need. If a write is refused, returns its place and why. The writes before that
+    /// place have been carried out. (If a part of the refused write was written, it counts as carried out, so that it will be undone: then
+    /// the place of the next write is returned.)
     ///
     /// # Safety
     /// `writes` lie in the extents that the writer was opened for.
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)>;
 
-    /// Makes every processor that runs this code serialise: nothing fetched before is executed after.
+    /// Makes every processor that runs this code serialise: after that, it executes nothing that it fetched before.
     ///
     /// # Errors
-    /// The system refuses: another thread may go on running what it fetched before.
+    /// The system refuses. Then another thread can go on running what it fetched before.
     fn sync(&mut self) -> Result<(), Refusal>;
 }
 
@@ -265,7 +266,7 @@ mod tests {
         }
         assert_eq!(Write::new(7, &[9; 20], false).bytes(), [9; 15]);
         let mut place = [0_u8; 4];
-        // SAFETY: bytes of the test's.
+        // SAFETY: the bytes belong to the test.
         unsafe { Write::new((&raw mut place) as usize + 1, &[1, 2], false).store() };
         // SAFETY: the same bytes. The compiler does not see the store.
         assert_eq!(unsafe { (&raw const place).read_volatile() }, [0, 1, 2, 0]);

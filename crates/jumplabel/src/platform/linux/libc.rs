@@ -1,11 +1,12 @@
-//! The few functions and types of the C library and of ELF that `rustix` has no stable name for, or looks up by the dynamic loader at
-//! their first call (its clock and its size of a page). A flip must not call the loader, nor wait for a thread that does.
+//! A few functions and types of the C library and of ELF. `rustix` has no stable name for most of them. Two others (the clock and the size
+//! of a page) are here because `rustix` looks them up by the dynamic loader at their first call. A flip must not call the loader, nor wait
+//! for a thread that does.
 
 use crate::error::Refusal;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use core::time::Duration;
 
-/// The number of `tgkill` (include/uapi/asm-generic/unistd.h; older instruction sets have their own).
+/// The number of the system call `tgkill` (include/uapi/asm-generic/unistd.h; older instruction sets have their own numbers).
 pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     234
 } else if cfg!(target_arch = "x86") {
@@ -20,7 +21,7 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     131
 };
 
-/// The number of `rt_sigprocmask`.
+/// The number of the system call `rt_sigprocmask`.
 const SYS_RT_SIGPROCMASK: c_long = if cfg!(target_arch = "x86_64") {
     14
 } else if cfg!(any(target_arch = "x86", target_arch = "arm", target_arch = "s390x")) {
@@ -57,29 +58,31 @@ unsafe extern "C" {
 #[cfg(not(target_feature = "crt-static"))]
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 
-/// `dlopen`, looked up by its name: with glibc, the linker warns of each reference to it in a static program, and our archive for C is
-/// linked into such programs, too. They have no use for it; there it returns null.
+/// Calls `dlopen`, which it looks up by its name. With glibc, the linker warns of each direct reference to `dlopen` in a static program,
+/// and the archive of this library for C is linked into static programs, too. They have no use for `dlopen`. In a static program, this
+/// function returns null.
 ///
 /// # Safety
-/// As `dlopen`.
+/// As for `dlopen`.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-    // SAFETY: the C library's function of this name has this type; null is none. The rest by the contract.
+    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller keeps the contract of the function.
     unsafe {
         let found = core::mem::transmute::<*mut c_void, Option<Dlopen>>(dlsym(RTLD_DEFAULT, c"dlopen".as_ptr()));
         found.map_or(core::ptr::null_mut(), |dlopen| dlopen(file, flags))
     }
 }
 
-/// glibc's `__cxa_thread_atexit_impl`, looked up by its name: it came with 2.18, and Rust links programs with 2.17.
+/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: the function came with glibc 2.18, and Rust links programs with
+/// 2.17. Does nothing if there is no such function.
 ///
 /// # Safety
-/// Some code of `object` runs at the end of this thread.
+/// `function` can be called with a null pointer at the end of this thread. `object` is an address in the object that has the function.
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object: *mut c_void) {
     type Register = unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: the C library's function of this name has this type; null is none. The rest by the contract.
+    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller keeps the contract of the function.
     unsafe {
         let found = dlsym(RTLD_DEFAULT, c"__cxa_thread_atexit_impl".as_ptr());
         if let Some(register) = core::mem::transmute::<*mut c_void, Option<Register>>(found) {
@@ -88,14 +91,14 @@ pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object:
     }
 }
 
-/// A static program has no instance in a library, and musl has no such function.
+/// Does nothing: a static program has no instance in a library, and musl has no such function.
 ///
 /// # Safety
 /// None.
 #[cfg(not(all(target_env = "gnu", not(target_feature = "crt-static"))))]
 pub(super) const unsafe fn thread_atexit(_: extern "C" fn(*mut c_void), _: *mut c_void) {}
 
-/// `sigset_t` of glibc and musl: 128 bytes.
+/// `sigset_t` of glibc and musl, which is 128 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub(super) struct SigSet(pub(super) [u64; 16]);
@@ -111,7 +114,7 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Phdr` or `Elf64_Phdr`, which differ in the place of the flags.
+/// `Elf32_Phdr` or `Elf64_Phdr`. They differ in the place of the flags.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
@@ -127,7 +130,7 @@ pub(super) struct Phdr {
     pub(super) p_align: usize,
 }
 
-/// Each of the two numbers of a `struct timespec`: x32 has 64 bits, too.
+/// The type of the two numbers in a `struct timespec`. On x32 it has 64 bits, too.
 #[cfg(any(target_pointer_width = "64", target_arch = "x86_64"))]
 type Number = i64;
 #[cfg(not(any(target_pointer_width = "64", target_arch = "x86_64")))]
@@ -143,33 +146,33 @@ struct Timespec {
 pub(super) fn now() -> Duration {
     const CLOCK_MONOTONIC: c_int = 1;
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: writes two numbers to a place of ours.
+    // SAFETY: the call writes two numbers to a local variable.
     unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
     Duration::new(time.seconds as u64, time.nanoseconds as u32 % 1_000_000_000)
 }
 
-/// Bytes of a page.
+/// The number of bytes of a page.
 pub(super) fn page_size() -> usize {
     const AT_PAGESZ: c_ulong = 6;
-    // SAFETY: a read of the auxiliary vector.
+    // SAFETY: the call only reads the auxiliary vector.
     unsafe { getauxval(AT_PAGESZ) as usize }
 }
 
-/// A name of the calling thread, which its copy in a child of fork bears, too. Never 0.
+/// A number that names the calling thread. In a child of fork, the copy of that thread has the same number. It is never 0.
 pub(super) fn this_thread() -> usize {
-    // SAFETY: no conditions.
+    // SAFETY: the function has no conditions.
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another. On instruction sets for which `rustix` calls the C library, it passes `MAP_FIXED` for `MREMAP_FIXED`
-/// (1.1.6). Leaves `errno` as it is: the caller may be in a signal handler.
+/// Moves a mapping over another. `rustix` is not used for this: where it calls the C library, it passes `MAP_FIXED` in place of
+/// `MREMAP_FIXED` (1.1.6). Leaves `errno` as it is, because the caller can be in a signal handler.
 ///
 /// # Safety
-/// As `mremap`.
+/// As for `mremap`.
 pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_void) -> Result<(), Refusal> {
     const MREMAP_MAYMOVE: c_int = 1;
     const MREMAP_FIXED: c_int = 2;
-    // SAFETY: the caller may move `old` and replace what is at `new`; `errno` is this thread's own.
+    // SAFETY: the caller says that `old` can be moved, and that what is at `new` can be replaced. `errno` belongs to this thread.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();
@@ -180,13 +183,13 @@ pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_vo
     }
 }
 
-/// Asks the kernel to do something unknown with the mask of eight bytes at `mask`, which need not be readable. The C library's function
-/// reads the mask by itself. Leaves `errno` as it is.
+/// Asks the kernel to do something unknown with the mask of eight bytes at `mask`, which need not be readable. Makes the system call
+/// itself, because the C library's function would read the mask. Leaves `errno` as it is.
 #[inline(never)]
 pub(super) fn rt_sigprocmask(mask: usize) -> Result<(), Refusal> {
     const UNKNOWN: c_int = -1;
     const NONE: *mut c_void = core::ptr::null_mut();
-    // SAFETY: the kernel looks whether it can read the mask, and changes nothing; `errno` is this thread's own.
+    // SAFETY: the kernel finds out whether it can read the mask, and changes nothing. `errno` belongs to this thread.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();

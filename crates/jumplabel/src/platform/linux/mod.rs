@@ -39,7 +39,8 @@ pub use write::sync::{core_sync_by_signal, core_sync_handler};
 pub(super) struct Linux;
 pub(super) static PLATFORM: Linux = Linux;
 
-// SAFETY: the lock is process-wide (`process_state`), the writers restore what they open, and nothing below runs foreign code.
+// SAFETY: the lock is process-wide (`process_state`). The writers restore the protections of what they open. Nothing below this module runs
+// code that has sites.
 unsafe impl Platform for Linux {
     fn lock(&self) -> Result<Token, Error> {
         lock(false)
@@ -91,14 +92,15 @@ unsafe impl Platform for Linux {
         unsafe { write::open_proven(kind, extents, held, body) }
     }
 
-    /// Whatever left it open: the last writer, its self-test, one that was tried before, an earlier flip.
+    /// Closes all pages that are still open, whoever left them open: the last writer, its self-test, a writer that was tried before, an
+    /// earlier flip.
     fn left_writable(&self, held: &mut Held) -> bool {
         !mprotect::close_remaining(held)
     }
 
     fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
         mprotect::close_remaining(held);
-        let _ = sync::register(); // If it is refused, the flips that need it say so.
+        let _ = sync::register(); // If the registration is refused, the flips that need it say so.
         self_test::pass(kind, held)
     }
 
@@ -119,12 +121,12 @@ unsafe impl Platform for Linux {
         forced::set(kind);
     }
 
-    /// Finds other instances of the library. If none of them is told of forks and of the end of the process, asks to be told of them. Makes
-    /// no system call if this instance is the only one.
+    /// Finds other instances of the library. If none of them has the handlers of fork and exit, this instance registers its own. Makes no
+    /// system call if this instance is the only one.
     unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         instance::set_callbacks(callbacks);
         if RUNTIME.stays() {
-            return; // It has the handlers.
+            return; // This instance has the handlers already.
         }
         let one_stays = process_state::announce();
         if in_program || (!one_stays && loader::keep_loaded((&raw const RUNTIME) as usize)) {
@@ -188,7 +190,7 @@ unsafe impl Platform for Linux {
     }
 }
 
-/// The lock. What could be read before may have been unmapped since.
+/// Takes the lock. Forgets what could be read before, because it can have been unmapped since.
 #[inline(never)]
 fn lock(anyway: bool) -> Result<Token, Error> {
     let token = instance::lock(anyway)?;

@@ -1,4 +1,4 @@
-//! Pages and threads of this process: size, anonymous memory, how many threads there are.
+//! Pages and threads of this process: the size of a page, anonymous memory, how many threads there are.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
@@ -12,7 +12,7 @@ use super::libc;
 use super::procfs::is_procfs;
 use crate::error::Refusal;
 
-/// Bytes of a page, from the system.
+/// The number of bytes of a page. Asks the system once.
 #[inline(never)]
 pub(super) fn size() -> usize {
     static SIZE: AtomicUsize = AtomicUsize::new(0);
@@ -37,27 +37,28 @@ pub(super) fn ceil(address: usize) -> usize {
     (address + within) & !within
 }
 
-/// `mprotect`.
+/// Calls `mprotect`.
 ///
 /// # Safety
-/// As `mprotect`.
+/// As for `mprotect`.
 #[inline(never)]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFlags) -> Result<(), Refusal> {
-    // SAFETY: the caller may change the protection of these pages.
+    // SAFETY: the caller says that the protection of these pages can be changed.
     Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
-/// Fails with `ENOMEM` if nothing is mapped at one of these pages: `msync` looks for holes, and has nothing else to do for private pages.
+/// Fails with `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`, which looks for holes, and does nothing else for private
+/// pages.
 #[inline(never)]
 pub(super) fn look_for_holes(start: usize, bytes: usize) -> Result<(), Refusal> {
-    // SAFETY: changes nothing.
+    // SAFETY: the call changes nothing.
     Ok(unsafe { msync(start as *mut c_void, bytes, MsyncFlags::ASYNC) }?)
 }
 
-/// Zeroed pages that the program's allocator knows nothing of.
+/// Allocates zeroed pages, without the program's allocator.
 #[inline(never)]
 pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-    // SAFETY: a new mapping, wherever the kernel likes.
+    // SAFETY: the kernel chooses the place of this new mapping.
     let memory = unsafe {
         mmap_anonymous(core::ptr::null_mut(), ceil(bytes.max(1)), ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
     };
@@ -65,25 +66,25 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// From [`allocate`] with the same size, and not in use.
+/// `memory` is from [`allocate`], with the same size, and is not in use.
 #[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses.
-    // It can only fail if the limit on mappings forbids to split one; then the memory stays.
+    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses. It can only fail if a mapping would have
+    // to be split, and the limit on mappings forbids that. Then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Has the system wipe these pages in processes that are forked from this one. An old kernel refuses.
+/// Asks the system to wipe these pages in processes that are forked from this one. An old kernel refuses.
 #[inline(never)]
 pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's pages, from `allocate`.
+    // SAFETY: these are the caller's pages, from `allocate`.
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
 
-/// Whether this is the only thread. If /proc does not tell, false: there may be more.
+/// Whether this is the only thread. False if /proc does not tell, because then there can be more.
 #[inline(never)]
 pub(super) fn single_threaded() -> bool {
     const TASKS: &CStr = c"/proc/thread-self/../";
-    // A directory has two links and one for each directory in it.
+    // A directory has two links, and one more for each directory in it.
     rustix::fs::stat(TASKS).is_ok_and(|task| task.st_nlink == 3) && is_procfs(rustix::fs::statfs(TASKS))
 }

@@ -1,15 +1,18 @@
-//! The end of the process. The C library runs the destructors of all objects, as if each were unloaded, while other threads go on
-//! running in their code. In truth no object is unloaded then. So the objects stay on the list, and flips go on reaching their sites.
+//! The end of the process. The C library runs the destructors of all objects, as if each object were unloaded. In truth no object is
+//! unloaded then, and other threads go on running code of these objects. So the objects stay on the list, and flips go on reaching their
+//! sites.
 //!
-//! A destructor cannot tell the end of the process from its object being unloaded. So the instance that stays asks to be called
-//! before the destructors, and asks the loader to keep each object that is registered.
+//! A destructor cannot tell whether the process ends or its object is being unloaded. So the instance that is never unloaded asks the C
+//! library to call it before the destructors. When it is called, it asks the loader to keep each object that is registered.
 //!
 //! ```text
 //!   glibc starts a program: constructors of its libraries; __cxa_atexit(destructors); constructors of the program; main
-//!                      exit: what the first thread's end calls, if that thread ends the process; what __cxa_atexit was told, the last first
+//!                      exit: if the first thread ends the process, what is called at that thread's end; then what __cxa_atexit was told,
+//!                            the last one first
 //! ```
 //!
-//! So an instance in a library that the program is linked with asks to be called at the end of the first thread, too.
+//! If the program is linked with a library, the library's constructors run before glibc registers the destructors, so `__cxa_atexit` would
+//! call the instance of that library only after the destructors. So such an instance asks to be called at the end of the first thread, too.
 
 use core::ffi::c_void;
 
@@ -19,19 +22,20 @@ use crate::platform::linux::loader::keep_loaded;
 use crate::platform::linux::{libc, pages};
 
 pub(crate) fn register(in_program: bool) {
-    // SAFETY: this instance is never unloaded. No object is named, so that the function is called at the end of the process.
+    // SAFETY: this instance is never unloaded. The call names no object, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
     if !in_program && rustix::process::getpid() == rustix::thread::gettid() {
-        // SAFETY: this instance is never unloaded. It is named as the object, because glibc 2.36 crashes if none is.
+        // SAFETY: this instance is never unloaded. The call names it as the object, because glibc 2.36 crashes if no object is named.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };
     }
 }
 
-/// Keeps all objects. An object that comes later is unloaded like any other. If the lock cannot be taken (a handler of a fault in
-/// the patcher ends the process), the objects go as if they were unloaded.
+/// Keeps all objects that are loaded from being unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
+/// taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
 ///
-/// Does nothing in a child of fork that has one thread. Another thread of the parent may have been loading when the loader's state was
-/// copied, and then glibc ends a process that loads anything. No other thread goes on flipping there.
+/// Does nothing in a child of fork that has one thread. If another thread of the parent was loading an object at the time of the fork, the
+/// child has a copy of the loader's unfinished state, and glibc ends a process that loads anything in that state. There is no need either:
+/// in the child, no other thread goes on flipping.
 extern "C" fn keep_all(_: *mut c_void) {
     if fork::is_child() && pages::single_threaded() {
         return;

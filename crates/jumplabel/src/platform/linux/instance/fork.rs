@@ -1,10 +1,12 @@
-//! Fork: a handler holds the lock while the system copies the process, so no child ever sees half a batch. A raw `clone` runs no
-//! handlers; see `patch::in_flight`.
+//! Fork. A handler holds the lock while the system forks the process, so no child ever sees half a batch. A raw `clone` runs no handlers;
+//! see `patch::in_flight`.
 //!
-//! One instance of the library in a process has the handlers for all: the program's, or, if the program has none, the first plugin's. The
-//! handlers must never be unloaded, so that plugin stays loaded. The C library calls a handler that it has looked up even if another
-//! thread unloads it before the call; it returns into one that was unloaded meanwhile; and if a handler is unloaded after its `prepare`
-//! ran, its `parent` is never called.
+//! One instance of the library in a process has the handlers for all instances. It is the program's instance or, if the program has none,
+//! that of the first plugin. That plugin then stays loaded, because the handlers must never be unloaded. Three things would go wrong
+//! otherwise:
+//! * The C library looks a handler up and then calls it, even if another thread unloads the handler in between.
+//! * A handler that is unloaded while it runs has nowhere to return to.
+//! * If a handler is unloaded after its `prepare` ran, its `parent` is never called.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,13 +15,14 @@ use crate::platform::linux::libc;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process was made by fork, which called the handlers.
+/// Whether this process was made by a fork that called the handlers.
 pub(super) fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
 pub(crate) fn register() {
-    // If there is no memory for the handlers, a constructor cannot report that; a child then puts its sites right by itself.
+    // There can be too little memory for the handlers, and a constructor cannot report that. A child then finds out by itself that it has
+    // to put its sites right.
     // SAFETY: this instance is never unloaded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }

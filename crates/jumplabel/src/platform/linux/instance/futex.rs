@@ -1,4 +1,5 @@
-//! Sleeping on a word, and waking. [`mutex`](super::mutex) is built from these; the model check puts its own in their place.
+//! Sleeps on a word, and wakes who sleeps. [`mutex`](super::mutex) is built from these functions; the model check puts its own in their
+//! place.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,9 +15,11 @@ use crate::platform::linux::libc;
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
-/// Sleeps while `word` is `expected`, or not at all; may also return for no reason. False if nobody woke it for [`LONGEST`].
+/// Sleeps until somebody wakes this thread, if `word` is `expected`; if not, returns at once. Can also return for no reason. False if
+/// nobody woke the thread for [`LONGEST`].
 ///
-/// A signal's handler does not end the sleep: if it did, and a timer sent signals faster than that, no sleep would ever last that long.
+/// A signal's handler does not end the sleep. If it did, and a timer sent a signal more often than each [`LONGEST`], no sleep would ever
+/// last that long.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     const SECOND: u32 = 1_000_000_000;
     let now = libc::now();
@@ -31,19 +34,21 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
-/// Whether a thread has ended or does not exist; `None` if the system does not say. A thread that stays as a zombie has ended, too: the
-/// first one of a process with others, and a child that nobody has waited for.
+/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie has ended, too: that can be the first thread
+/// of a process whose other threads go on, or a child for which nobody has waited.
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
-        // An emulator of the other byte order asks for another thread. It does not find the one that asks, either.
+        // An emulator whose byte order is not the system's asks about another thread. To recognise that, the calling thread is asked about,
+        // too: such an emulator does not find it.
         Err(Errno::SRCH) if wait_for_owner(gettid().as_raw_nonzero().get() as u32) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,
     }
 }
 
-/// Waits, for no time at all, for a lock with priority inheritance that a thread owns (futex(2), `FUTEX_LOCK_PI`). The system looks for
-/// the owner, and refuses with `ESRCH` if it does not find it, or if it has ended; with `EDEADLK` if it is this thread.
+/// Waits, for no time at all, for a lock with priority inheritance that `thread` owns (futex(2), `FUTEX_LOCK_PI`). The system looks for the
+/// owner. It refuses with `ESRCH` if it does not find the owner, or if the owner has ended. It refuses with `EDEADLK` if the owner is the
+/// calling thread.
 #[inline(never)]
 fn wait_for_owner(thread: u32) -> Result<(), Errno> {
     let past = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -81,7 +86,7 @@ mod tests {
         drop(end);
         thread.join().unwrap();
         while has_ended(other) != Some(true) {
-            std::thread::yield_now(); // Who joins it may be faster than its end.
+            std::thread::yield_now(); // `join` can return before the system has ended the thread.
         }
     }
 }

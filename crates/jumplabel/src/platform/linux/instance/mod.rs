@@ -1,4 +1,4 @@
-//! This instance of the library in the process: its lock, which all instances share; forks; the end of the process.
+//! This instance of the library in the process: the lock, which all instances share; forks; the end of the process.
 
 mod cancellation;
 pub(super) mod exit;
@@ -15,23 +15,23 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::error::{Error, Refusals};
 use crate::platform::{Callbacks, Token};
 
-/// The process-wide lock; `anyway`, even if signals cannot be blocked.
+/// Takes the process-wide lock. If `anyway`, takes it even if signals cannot be blocked.
 pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
     process_state::get().ok_or(Error::OutOfMemory)?.take(0, anyway).map_err(|refusal| match refusal {
         mutex::Refusal::Unblocked => Error::Denied { refused: Refusals::default() },
-        _ => Error::Reentrant, // A flip never gives up.
+        _ => Error::Reentrant, // The refusal cannot be `GaveUp`, because a flip never gives up.
     })
 }
 
-/// What was given to [`Platform::start`].
+/// The callbacks that were given to [`Platform::start`].
 static CALLBACKS: AtomicPtr<Callbacks> = AtomicPtr::new(core::ptr::null_mut());
 
 fn callbacks() -> Option<&'static Callbacks> {
-    // SAFETY: null, or a reference for ever.
+    // SAFETY: the pointer is null, or was made of a `&'static` reference.
     unsafe { CALLBACKS.load(Ordering::Acquire).as_ref() }
 }
 
-/// From now on, forks and the end of the process are told of by these.
+/// From now on, calls these functions at a fork and at the end of the process.
 pub(super) fn set_callbacks(callbacks: &'static Callbacks) {
     CALLBACKS.store(core::ptr::from_ref(callbacks).cast_mut(), Ordering::Release);
 }

@@ -3,19 +3,19 @@
 //! ```text
 //!   0               free
 //!   tid             a thread has it
-//!   tid | FORKING   a thread has it that is about to fork
-//!   ... | WAITERS   and another thread may sleep
+//!   tid | FORKING   a thread has it, and is about to fork
+//!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! The owner blocks all its signals, so no handler finds the lock held by the thread that it interrupted. A thread that waits blocks
-//! signals only to look, and sleeps with the mask that it had. If the system refuses to block them, a flip does not get the lock; what
-//! cannot be refused (an object goes, the process forks) takes it all the same. If the owner comes back to the lock in another way (a fault in the
-//! patcher, an atfork handler behind ours), it is found by its number and refused.
+//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A thread that waits blocks signals only for
+//! each try, and sleeps with the mask that it had before. If the system refuses to block signals, a flip does not get the lock. Work that
+//! must be done (an object is unloaded, the process forks) takes the lock all the same. The owner can try to take the lock again in another
+//! way than by a signal (a fault in the patcher, an atfork handler after ours). Then it is recognised by its number, and refused.
 //!
-//! No sleep is for ever. If nobody woke it, the waiter judges the owner. It may take the lock over, from an owner that does not exist any
-//! more, and from a fork that takes too long (see [`fork`](super::fork)).
+//! No sleep is for ever. If nobody wakes the waiter for some time, it judges the owner. It can take the lock over in two cases: if the
+//! owner does not exist any more, and if the owner is a fork that takes too long (see [`fork`](super::fork)).
 //!
-//! The word lies in a page that fork wipes: a child made by a raw `clone` finds the lock free. Only [`futex`](super::futex) and the
+//! The word lies in a page that fork wipes, so a child made by a raw `clone` finds the lock free. Only [`futex`](super::futex) and the
 //! waiter call the system, so the model check can run this file as it is.
 
 use super::futex::{AtomicU32, Ordering, wait, wake_one};
@@ -25,22 +25,22 @@ const WAITERS: u32 = 1 << 31;
 /// Added to the number of a thread that takes the lock in order to fork.
 pub(super) const FORKING: u32 = 1 << 30;
 
-/// All bit patterns are valid; zero is free.
+/// All bit patterns are valid. Zero means that the lock is free.
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
 /// Why a thread does not get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It has it already.
+    /// The thread has the lock already.
     Reentrant,
-    /// It gave up.
+    /// The thread gave up.
     GaveUp,
-    /// It cannot keep handlers of signals away.
+    /// The system refuses to block the thread's signals.
     Unblocked,
 }
 
-/// What a waiter does about an owner that did not let go while it slept.
+/// What a waiter does if it has slept and the owner has not released the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It sleeps again.
@@ -53,11 +53,12 @@ pub(super) enum Decision {
 
 /// A thread that wants the lock.
 pub(super) trait Waiter {
-    /// Keeps handlers of signals away: the thread is about to try. False if it cannot, and must not go on without.
+    /// Blocks signals, because the thread is about to try to take the lock. False if the system refuses, and the thread must not go on
+    /// without that.
     fn block(&mut self) -> bool;
-    /// Lets them come: the thread does not have the lock.
+    /// Unblocks signals, because the thread did not get the lock.
     fn unblock(&mut self);
-    /// What to do about the owner that `word` names, after a sleep that nobody ended.
+    /// Decides what to do about the owner that `word` names. Called if nobody woke the thread from its sleep.
     fn judge(&mut self, word: u32) -> Decision;
 }
 
@@ -67,10 +68,10 @@ pub(super) const fn owner(word: u32) -> u32 {
 }
 
 impl Lock {
-    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if it is about to fork. Returns with
-    /// signals blocked if it has the lock, and unblocked if not.
+    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns,
+    /// signals are blocked if the thread has the lock, and unblocked if not.
     pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
-        // Whoever has slept keeps the mark: others may sleep too.
+        // A thread that has slept sets the mark with its own name, because others possibly sleep, too.
         let mut mine = me;
         let mut expected = FREE;
         loop {
@@ -86,7 +87,7 @@ impl Lock {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;
-            // The mark tells the owner to wake somebody. Setting it twice does no harm.
+            // The mark tells the owner to wake a thread. To set it twice does no harm.
             let marked = now | WAITERS;
             if now == FREE || self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;
@@ -117,12 +118,12 @@ impl Lock {
         }
     }
 
-    /// Whether nobody has it.
+    /// Whether nobody has the lock.
     pub(super) fn is_free(&self) -> bool {
         self.0.load(Ordering::Relaxed) == FREE
     }
 
-    /// In a child of fork, which has one thread.
+    /// Frees the lock in a child of fork, where its owner does not exist.
     pub(super) fn reset(&self) {
         self.0.store(FREE, Ordering::Release);
     }

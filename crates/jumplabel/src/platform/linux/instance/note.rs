@@ -1,4 +1,4 @@
-//! The ELF notes by which an instance of this library finds another one in the process, and objects that are not registered yet.
+//! ELF notes. By them, an instance of this library finds another instance in the process, and objects that are not registered yet.
 //!
 //! ```text
 //!   .note.jumplabel │ here │ header │        two self-relative words: HERE - .   __ehdr_start - .
@@ -6,12 +6,12 @@
 //!   .note.jumplabel │                        empty: the object has a record
 //! ```
 //!
-//! A tool may have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the
-//! first word leads nowhere. The two words together still say how far `HERE` is from the object's header. The header began a page; it
-//! need not be the first page of the object any more, but it is one of the first.
+//! A tool can have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the first
+//! word leads nowhere. But the two words together still say how far `HERE` is from the header with which the linker began the object. That
+//! header began a page. The page is still one of the first of the object, but perhaps not the very first.
 //!
-//! The reader believes nothing that a note says. Before it reads an address, it looks it up in the segments that the loader has mapped.
-//! What it finds must end at the magic of a [`Runtime`]; if not, the note leads nowhere.
+//! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. In
+//! the end it must find the magic of a [`Runtime`]; if not, the note leads nowhere.
 
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -21,7 +21,8 @@ use crate::platform::instances::RUNTIME;
 use crate::platform::linux::libc;
 use crate::platform::linux::loader::segments::{PT_NOTE, Segments};
 
-/// What the note leads to. A Rust `dylib` exports [`RUNTIME`] itself, which then has no address at link time.
+/// The pointer to which the note leads. The note does not lead to [`RUNTIME`] itself, because a Rust `dylib` exports it, and then its
+/// address is not known at link time.
 #[cfg(jumplabel_sites)]
 static HERE: &Runtime = &RUNTIME;
 
@@ -42,13 +43,13 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
-/// How a note of ours begins: the lengths of its name and of what it says, its type, its name.
+/// The words with which a note of this library begins: the lengths of its name and of its description, its type, its name.
 const OURS: [u32; 6] = head(DESCRIPTION as u32);
 
 const fn head(description: u32) -> [u32; 6] {
     [10, description, VERSION, name_at(0), name_at(4), name_at(8)]
 }
-/// Bytes of the words before the name; and with the name.
+/// `WORDS` is the number of bytes before the name. `HEAD` is that number with the name.
 const WORDS: u64 = 12;
 const HEAD: usize = size_of_val(&OURS);
 
@@ -56,24 +57,24 @@ const fn name_at(at: usize) -> u32 {
     u32::from_ne_bytes([NAME[at], NAME[at + 1], NAME[at + 2], NAME[at + 3]])
 }
 
-/// Bytes of a note of ours behind its head.
+/// The number of bytes after the head of a note of this library.
 const DESCRIPTION: usize = 8;
-/// A header may be at any multiple of this; every system's page is a multiple of it.
+/// A header can be at any multiple of this. The size of a page is a multiple of it on every system.
 const PAGE: usize = 4 << 10;
-/// How many pages the reader looks at. What a tool puts in front of a program is a copy of its dynamic symbols at the most.
+/// How many pages the reader searches for the header. A tool puts at most a copy of the dynamic symbols in front of it.
 const PAGES: usize = 4000;
 
-/// Another instance than this, by the first note that leads to one. Calls the dynamic loader.
+/// An instance other than this one: the one to which the first such note leads. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
     let mut other: *const Runtime = core::ptr::null();
-    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
+    // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
     unsafe { libc::dl_iterate_phdr(look, (&raw mut other).cast()) };
-    // SAFETY: in an object that is loaded; its destructor has not run.
+    // SAFETY: the pointer is null, or leads into an object that is loaded and whose destructor has not run.
     unsafe { other.as_ref() }
 }
 
 unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader's argument, during the call.
+    // SAFETY: `info` is from the loader, and is used only during this call.
     let segments = unsafe { Segments::of(&*info) };
     let (this, mut other) = (&raw const RUNTIME as usize, None);
     notes(&segments, &mut |note| {
@@ -87,21 +88,22 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
     1
 }
 
-/// Whether the object that `address` lies in has a record, registered or not. Calls the dynamic loader.
+/// Whether the object that `address` lies in has a record, even one that is not registered. Calls the dynamic loader.
 #[cfg(jumplabel_sites)]
 pub(crate) fn has_record(mut address: usize) -> bool {
-    // SAFETY: the callback reads the address that it gets. The loader's lock is recursive, and ours is not held.
+    // SAFETY: the callback reads the address to which its argument points. The loader's lock is recursive, and this library's lock is not
+    // held.
     unsafe { libc::dl_iterate_phdr(look_for_record, (&raw mut address).cast()) != 0 }
 }
 
 #[cfg(jumplabel_sites)]
 unsafe extern "C" fn look_for_record(info: *const libc::DlPhdrInfo, _size: usize, address: *mut c_void) -> c_int {
-    // SAFETY: the loader's argument, during the call, and that of `has_record`.
+    // SAFETY: `info` is from the loader, and is used only during this call. `address` is from `has_record`.
     let (segments, address) = unsafe { (Segments::of(&*info), address.cast::<usize>().read()) };
     c_int::from(segments.holds(address, 1) && is_of_record(&segments))
 }
 
-/// Whether a note says that the object has a record.
+/// Whether some note of the object says that it has a record.
 #[cfg(any(jumplabel_sites, test))]
 fn is_of_record(segments: &Segments<'_>) -> bool {
     let mut is_one = false;
@@ -115,7 +117,7 @@ fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
         // Notes in a segment that is 8-aligned are padded to 8 bytes.
         let alignment = if header.p_align == 8 { 8 } else { 4_u64 };
-        // GNU strip and objcopy forget the address of a segment whose first section they remove, and not its place in the
+        // If GNU strip or objcopy remove the first section of a segment, they lose the address of the segment, but not its place in the
         // file.
         let in_file = segments.address_of(header.p_offset).unwrap_or(start);
         let mut start = start;
@@ -134,11 +136,11 @@ fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Where the note behind the one at `note` begins; `None` if the one at `note` is not whole before `end`.
+/// Where the note after the one at `note` begins. `None` if the one at `note` does not end at `end` or before.
 #[inline(never)]
 fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> Option<usize> {
     let [name, description] = segments.words(note)?;
-    // Numbers of 32 bits: no sum of them overflows 64.
+    // The numbers have 32 bits, so no sum of them overflows 64 bits.
     let padded = |length: u64| (length + alignment - 1) & !(alignment - 1);
     let name_end = padded(WORDS + u64::from(name));
     let unpadded = name_end + u64::from(description);
@@ -146,7 +148,7 @@ fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> O
     note.checked_add(padded(unpadded) as usize).filter(|_| is_whole)
 }
 
-/// The runtime that the note at `note` leads to, if it is one of ours.
+/// The runtime to which the note at `note` leads, if it is a note of this library.
 #[inline(never)]
 fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     let [head @ .., to_here, to_header] = segments.words::<{ (HEAD + DESCRIPTION) / 4 }>(note)?;
@@ -158,7 +160,7 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     if let Some(runtime) = runtime_at(segments, here) {
         return Some(runtime);
     }
-    // The note was moved.
+    // The note was moved, or leads nowhere. So all places are tried at which the header could be.
     let distance = here.wrapping_sub(header);
     let (start, end) = segments.bounds()?;
     let mut header = start & !(PAGE - 1);
@@ -173,11 +175,11 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     None
 }
 
-// Where `runtime_at` looks for them.
+// `runtime_at` looks for the magic and the version at these offsets.
 const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
-/// The runtime that the pointer at `here` leads to. It must be in the object that has the note; another object's is found by that
-/// object's own note.
+/// The runtime to which the pointer at `here` leads. It must be in the object that has the note. A runtime in another object is found by
+/// the other object's note.
 #[inline(never)]
 fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {

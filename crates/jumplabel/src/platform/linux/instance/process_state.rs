@@ -1,15 +1,15 @@
-//! The state of the library in a process, which all of its instances there share: the lock, and the list of instances.
+//! The state of the library in a process: the lock, and the list of instances. All instances in the process share it.
 //!
 //! A program and a plugin can each contain an instance. They must not patch at the same time, and a flip by one must reach the sites of
-//! objects that belong to the other. Symbols cannot bring them together: an executable exports none, and a plugin's are local; with a
-//! GNU_UNIQUE symbol, the plugin could never be unloaded. So each instance carries an ELF [`note`] that leads to its [`Runtime`]. An
-//! instance looks for the notes of others in its constructor, when it may call the dynamic loader:
+//! objects that belong to the other. Symbols cannot bring them together: an executable exports none, a plugin's symbols are local, and with
+//! a GNU_UNIQUE symbol the plugin could never be unloaded. So each instance carries an ELF [`note`] that leads to its [`Runtime`]. An
+//! instance looks for the notes of others in its constructor, because there it is allowed to call the dynamic loader:
 //!
 //! ```text
 //!   first instance            second instance, later
 //!   Runtime.process_state ─┐  finds the note, makes or takes over the `ProcessState`, and puts its address into both
 //!                          ▼
-//!   anonymous pages: │ lock (wiped on fork) │ list of instances │     they belong to no object and stay
+//!   anonymous pages: │ lock (wiped on fork) │ list of instances │     they belong to no object, and are never freed
 //! ```
 //!
 //! If there is only one instance, it makes the `ProcessState` at its first flip.
@@ -36,48 +36,49 @@ pub(crate) struct ProcessState {
     fork: Fork,
 }
 
-/// What fork wipes.
+/// The part that fork wipes.
 #[repr(C)]
 struct Wiped {
     lock: Lock,
     /// 0 in a process that was forked, until somebody has made its sites agree with its keys.
     consistent: AtomicU32,
-    /// 1, until fork wipes it. Old kernels do not wipe; nor do emulators, though they accept the advice.
+    /// 1, until fork wipes it. Old kernels do not wipe. Emulators do not either, though they accept the advice to wipe.
     kept: AtomicU32,
 }
 
-/// The fork that the lock is held for. Belongs to the thread that it names.
+/// The fork for which the lock is held. It belongs to the thread in `thread`.
 #[repr(C)]
 struct Fork {
-    /// Its `pthread_self`, which is the same in the child; 0 if there is none.
+    /// The `pthread_self` of the thread that forks. It is the same in the child. 0 if no thread forks.
     thread: AtomicUsize,
     token: [AtomicU64; 2],
-    /// [`ProcessState::takeovers`] before it took the lock.
+    /// [`ProcessState::takeovers`] before that thread took the lock. One less if the sites did not agree with their keys.
     takeovers: AtomicU32,
 }
 
-// Tools look for these.
+// Tools look for the words at these offsets.
 const _: () = assert!(offset_of!(ProcessState, wiped) == 0 && offset_of!(Wiped, lock) == process::LOCK);
 const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
 
-/// What a token holds beside the mask of signals: the number of the thread, and whether it could be cancelled.
+/// The second word of a token holds the number of the thread and, from this bit on, whether the thread could be cancelled. (The first word
+/// is the mask of signals.)
 const CANCEL_SHIFT: u32 = 32;
 
 impl ProcessState {
     fn wiped(&self) -> &Wiped {
-        // SAFETY: a page that is never unmapped; all of its bit patterns are valid.
+        // SAFETY: the page is never unmapped, and all of its bit patterns are valid.
         unsafe { self.wiped.as_ref() }
     }
 
-    /// Takes the lock, with all signals but SIGSYS blocked. The thread cannot be cancelled while it has it. `role` is 0 or [`FORKING`].
-    /// `anyway`: also if the system refuses to block signals.
+    /// Takes the lock, and blocks all signals but SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`].
+    /// `anyway`: takes the lock even if the system refuses to block signals.
     #[inline(never)]
     pub(super) fn take(&self, role: u32, anyway: bool) -> Result<Token, Refusal> {
         let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
         let mut waiting = Waiting::new(role, anyway);
         self.wiped().lock.acquire(me, &mut waiting)?;
         if waiting.took_over() {
-            // Counted after the takeover: if a fork comes between the judgement and the takeover, it sees this count, too.
+            // This is counted after the takeover. So a fork that comes between the judgement and the takeover sees this count, too.
             self.takeovers.fetch_add(1, Ordering::AcqRel);
         }
         let (mask, cancellable) = waiting.before();
@@ -91,32 +92,33 @@ impl ProcessState {
         go_back(token);
     }
 
-    /// Takes the lock for a fork of this thread. If another fork has it, or if that takes too long, goes on without it; then the child
-    /// has to look at its sites.
+    /// Takes the lock for a fork of this thread. Goes on without the lock if another fork has it, or if waiting takes too long. In that
+    /// case, the child has to look at its sites.
     pub(super) fn before_fork(&self) {
-        // Before this thread has the lock: another may take it over before this one goes on.
+        // This is read before this thread takes the lock, because another thread can take the lock over before this one goes on.
         let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take(FORKING, true) else { return };
         let Fork { thread, token: kept, takeovers } = &self.fork;
         if thread.compare_exchange(0, libc::this_thread(), Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return self.release(token); // Another thread's fork, from which the lock was taken over.
+            return self.release(token); // Another thread forks: the lock was taken over from it.
         }
         kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        // A tool that was killed while it changed this process leaves the child as much to repair.
+        // If a tool was killed while it changed this process, the sites do not agree with their keys. Then the child has as much to repair.
         let agree = self.wiped().consistent.load(Ordering::Relaxed);
         takeovers.store(count.wrapping_add(agree).wrapping_sub(1), Ordering::Relaxed);
     }
 
-    /// In the parent.
+    /// Called in the parent after a fork.
     pub(super) fn after_fork(&self) {
         if let Some(token) = self.forked() {
             self.release(token);
         }
     }
 
-    /// In the child: frees the lock, if fork has not wiped it. False if somebody may have flipped while the process was forked.
+    /// Called in the child after a fork: frees the lock, if fork has not wiped it. False if a thread of the parent was possibly flipping at
+    /// the time of the fork.
     ///
-    /// There may be other threads, which handlers before ours have started, and one of them may have the lock.
+    /// There can be other threads, which earlier handlers have started, and one of them can have the lock.
     pub(super) fn after_fork_in_child(&self) -> bool {
         let Wiped { lock, consistent, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
@@ -128,7 +130,7 @@ impl ProcessState {
             }
             go_back(token);
         } else {
-            // `before_fork` went on without the lock, or the handler of another instance was here before.
+            // Either `before_fork` went on without the lock, or the handler of another instance was called before.
             if !is_wiped && !lock.is_free() {
                 consistent.store(0, Ordering::Relaxed);
                 lock.reset();
@@ -138,7 +140,7 @@ impl ProcessState {
         consistent.load(Ordering::Relaxed) != 0
     }
 
-    /// What [`before_fork`](Self::before_fork) took for this thread, once.
+    /// The token of the lock that [`before_fork`](Self::before_fork) took for this thread. Returns it only once.
     fn forked(&self) -> Option<Token> {
         let Fork { thread, token, .. } = &self.fork;
         if thread.load(Ordering::Relaxed) != libc::this_thread() {
@@ -149,13 +151,13 @@ impl ProcessState {
         Some(token)
     }
 
-    /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. True once.
+    /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. Returns true only once.
     pub(crate) fn needs_repair(&self) -> bool {
         let consistent = &self.wiped().consistent;
         consistent.load(Ordering::Relaxed) == 0 && consistent.swap(1, Ordering::Relaxed) == 0
     }
 
-    /// Under the lock: the list of instances, with this one on it.
+    /// Under the lock: the list of instances. Puts this instance on it, if it is not there.
     pub(crate) fn runtimes(&self) -> *const Runtime {
         self.list(&RUNTIME);
         self.runtimes.load(Ordering::Acquire)
@@ -175,13 +177,14 @@ impl ProcessState {
         stays
     }
 
-    /// Two pages. The first holds the lock, and fork wipes it; the second holds the rest. `runtime` is the instance that it is made for.
+    /// Makes a state in two new pages. The first page holds the lock, and fork wipes that page; the second page holds the rest. `runtime`
+    /// is the instance for which the state is made.
     fn make(runtime: &Runtime) -> Option<NonNull<ProcessState>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
-        // An old kernel refuses; then a raw clone in mid-flip is not covered.
+        // An old kernel refuses. Then a child of a raw clone in mid-flip does not find the lock free.
         pages::wipe(wiped, pages::size());
-        // SAFETY: inside the two pages, aligned to a page.
+        // SAFETY: the address is inside the two pages, and aligned to a page.
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
         let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
         let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
@@ -196,7 +199,7 @@ impl ProcessState {
     }
 
     /// # Safety
-    /// From [`make`](Self::make), and nobody else has seen it.
+    /// `state` is from [`make`](Self::make), and nobody else has seen it.
     unsafe fn unmake(state: NonNull<ProcessState>) {
         // SAFETY: the caller passes a state from `make`, which allocated two pages that begin with the lock.
         unsafe { pages::release(state.as_ref().wiped.cast(), 2 * pages::size()) };
@@ -211,29 +214,30 @@ impl ProcessState {
     }
 }
 
-/// Lets signals and cancellation come as they did before `token` was taken.
+/// Allows the signals, and cancellation, that were allowed before `token` was taken.
 fn go_back([mask, rest]: Token) {
     signals::restore(mask);
     cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
 }
 
-/// The state of this process; makes it, if there is none yet. `None` without memory.
+/// The state of this process. Makes one, if there is none yet. `None` if there is no memory for it.
 pub(crate) fn get() -> Option<&'static ProcessState> {
-    // SAFETY: a state stays for ever.
+    // SAFETY: a state is never freed.
     if let Some(state) = unsafe { RUNTIME.process_state.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
         return Some(state);
     }
     if cfg!(jumplabel_sites) && RUNTIME.is_empty() {
-        announce(); // A flip by a constructor that came before ours.
+        announce(); // A constructor that runs before ours flips.
     }
     agree(&RUNTIME, None)
 }
 
-/// Gives `runtime` the state: `with`, or a new one. If two threads or instances try at once, one wins, and both get its state.
+/// Gives `runtime` a state, if it has none: `with`, or a new one. If two threads or instances try at once, one wins, and both get the state
+/// of the winner. Returns the state of `runtime`.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
     let place = &runtime.process_state;
-    // SAFETY: a state that was published stays for ever.
+    // SAFETY: a state that was published is never freed.
     if let Some(state) = unsafe { place.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
         return Some(state);
     }
@@ -242,21 +246,21 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
         None => ProcessState::make(runtime)?,
     };
     match place.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: the state is published now, and stays for ever.
+        // SAFETY: the state is published now, so it is never freed.
         Ok(_) => Some(unsafe { offered.as_ref() }),
         Err(winner) => {
             if with.is_none() {
-                // SAFETY: made here, and not published.
+                // SAFETY: the state was made here, and was not published.
                 unsafe { ProcessState::unmake(offered) };
             }
-            // SAFETY: the winner's state was published, and stays for ever.
+            // SAFETY: the winner's state was published, so it is never freed.
             unsafe { winner.cast::<ProcessState>().as_ref() }
         }
     }
 }
 
-/// Looks for another instance and joins it. This instance's first constructor calls it. Returns whether some instance stays, and has the
-/// handlers of fork and exit for all.
+/// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether some instance is
+/// never unloaded: such an instance has the handlers of fork and exit for all.
 pub(crate) fn announce() -> bool {
     RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();
@@ -269,7 +273,7 @@ pub(crate) fn announce() -> bool {
             state.release(token);
         }
     } else if let Some(state) = (!RUNTIME.process_state.load(Ordering::Acquire).is_null()).then(get).flatten() {
-        // Back after its last object had gone.
+        // This instance was off the list, because its last object was unloaded. It comes back now.
         if let Ok(token) = state.take(0, true) {
             state.list(&RUNTIME);
             state.release(token);
@@ -278,7 +282,7 @@ pub(crate) fn announce() -> bool {
     state.is_some_and(ProcessState::has_one_that_stays)
 }
 
-/// Takes this instance off the list, because its last object goes. The lock is held.
+/// Takes this instance off the list, because its last object is being unloaded. The lock is held.
 pub(crate) fn unlist() {
     let Some(state) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();

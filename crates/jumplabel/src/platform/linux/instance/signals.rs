@@ -1,20 +1,22 @@
-//! Blocking all signals of the calling thread while it holds the lock, but one: a seccomp filter may ask a handler of SIGSYS what becomes
-//! of a system call (`SECCOMP_RET_TRAP`), and the kernel kills a process that blocks that signal then.
+//! Blocks all signals of the calling thread but SIGSYS while it holds the lock. SIGSYS must stay unblocked, because a seccomp filter can
+//! ask a handler of SIGSYS what becomes of a system call (`SECCOMP_RET_TRAP`). If the thread has blocked SIGSYS at that moment, the kernel
+//! kills the process.
 //!
-//! The C library keeps its own two (cancellation, setuid) out of the set; their handlers do not come here.
+//! The C library does not let its own two signals (cancellation, setuid) be blocked. Their handlers do not call this library.
 
 use core::mem::MaybeUninit;
 
 use crate::platform::linux::libc;
 
-/// What [`block`] returns if the system refuses, and [`restore`] does nothing for: no thread has SIGKILL in its mask.
+/// [`block`] returns this if the system refuses, and [`restore`] then does nothing. It is no mask of any thread, because SIGKILL is in it.
 pub(super) const REFUSED: u64 = 1 << 8;
 
-/// Blocks them; the mask to go back to, or [`REFUSED`].
+/// Blocks the signals. Returns the mask from before, or [`REFUSED`].
 #[inline(never)]
 pub(crate) fn block() -> u64 {
     let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];
-    // SAFETY: both sets are as large as the C library's, which fills them. Of `old` one word is read: 64 signals; the rest is padding.
+    // SAFETY: both sets are as large as the C library's type, and the C library fills them. Only one word of `old` is read: it has 64
+    // signals, and the rest is padding.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         *all.as_mut_ptr().cast::<u64>() &= !(1 << (libc::SIGSYS - 1));
@@ -25,7 +27,7 @@ pub(crate) fn block() -> u64 {
     }
 }
 
-/// Goes back to `mask`.
+/// Sets the mask of signals back to `mask`.
 #[inline(never)]
 pub(crate) fn restore(mask: u64) {
     if mask == REFUSED {
@@ -33,6 +35,6 @@ pub(crate) fn restore(mask: u64) {
     }
     let mut old = libc::SigSet([0; 16]);
     old.0[0] = mask;
-    // SAFETY: as large as the C library's.
+    // SAFETY: the set is as large as the C library's type.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, core::ptr::null_mut()) };
 }

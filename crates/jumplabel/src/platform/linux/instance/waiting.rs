@@ -1,4 +1,4 @@
-//! Waiting for the lock: with the signals that the thread takes, and never for an owner that does not exist.
+//! Waits for the lock. A thread that waits still takes its signals, and never waits for an owner that does not exist.
 //!
 //! ```text
 //!   the owner                         a flip that slept in vain         a fork that slept in vain
@@ -7,12 +7,13 @@
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
-//! If a flip waited for a fork for ever, it would deadlock with a handler of fork that waits for what the flip's caller holds: the library
-//! does not know in which order a program takes its own locks. So a fork keeps the lock only for the time that forks usually take. If the
-//! lock was taken over, or the fork gave up, the child finds that out and puts its sites right (see `patch::in_flight`).
+//! A handler of fork can wait for a lock that the caller of a flip holds: the library does not know in which order a program takes its own
+//! locks. If the flip waited for the fork for ever, the two would deadlock. So a fork keeps the lock only for the time that forks usually
+//! take. If the lock was taken over, or the fork gave up, the child finds that out and puts its sites right (see `patch::in_flight`).
 //!
-//! An owner does not exist any more if it was in a process that shares this one's memory (a child made by `clone(CLONE_VM)` or `vfork`)
-//! and that was killed in mid-flip; or if it was a thread that ended with the lock. Whoever takes the lock over undoes what it left.
+//! There are two ways in which an owner ceases to exist. It was in another process that shares this one's memory (a child made by
+//! `clone(CLONE_VM)` or `vfork`), and that process was killed in mid-flip. Or it was a thread that ended while it held the lock. Whoever
+//! takes the lock over undoes what the owner left.
 
 use core::ffi::c_int;
 
@@ -24,13 +25,13 @@ use super::{cancellation, signals};
 
 pub(super) struct Waiting {
     role: u32,
-    /// Goes on even if the system refuses to block signals.
+    /// The thread takes the lock even if the system refuses to block signals.
     anyway: bool,
-    /// What the thread goes back to: its mask of signals, and whether it can be cancelled.
+    /// The thread's mask of signals, and whether it could be cancelled, before it blocked signals.
     before: (u64, c_int),
-    /// How often it slept and nobody woke it.
+    /// How often the thread slept and nobody woke it.
     sleeps: u32,
-    /// Whether it may have taken the lock over from a fork.
+    /// Whether the thread has possibly taken the lock over from a fork.
     took_over: bool,
 }
 
@@ -38,17 +39,17 @@ pub(super) struct Waiting {
 const PATIENCE: u32 = 1000;
 
 impl Waiting {
-    /// For a flip (`role` 0) or a fork ([`FORKING`]). `anyway`: also if the system refuses to block signals.
+    /// For a flip (`role` is 0) or a fork (`role` is [`FORKING`]). `anyway`: takes the lock even if the system refuses to block signals.
     pub(super) fn new(role: u32, anyway: bool) -> Waiting {
         Waiting { role, anyway, before: (0, 0), sleeps: 0, took_over: false }
     }
 
-    /// The mask of signals to go back to, and the state of cancellation.
+    /// The mask of signals to go back to, and the state of cancellation to go back to.
     pub(super) fn before(&self) -> (u64, c_int) {
         self.before
     }
 
-    /// Whether the lock may have been taken over from a fork.
+    /// Whether the thread has possibly taken the lock over from a fork.
     pub(super) fn took_over(&self) -> bool {
         self.took_over
     }
@@ -86,10 +87,11 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether there is no such thread any more, or it has ended and stays as a zombie. If the system does not answer the first question (a
-/// kernel without `CONFIG_FUTEX_PI`, a filter), the others tell all but first threads and children of other processes.
+/// Whether there is no such thread any more, or it has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
+/// `CONFIG_FUTEX_PI`, a filter), other questions are asked. They do not recognise all zombies: not the first thread of a process, and not a
+/// child of another process.
 fn is_gone(thread: u32) -> bool {
-    /// `__WALL`: also children that send another signal than `SIGCHLD` when they end, or none.
+    /// `__WALL`: all children, even those that do not send `SIGCHLD` when they end.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };
     has_ended(thread).unwrap_or_else(|| {

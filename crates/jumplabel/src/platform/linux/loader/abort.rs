@@ -1,12 +1,12 @@
-//! Ends a process that would take wrong arms: sites of an object are jumps that should fall through, and the system
-//! lets nobody write them.
+//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through, but are jumps, and the system does
+//! not allow them to be written.
 
 use core::fmt::Write;
 
 use crate::error::Error;
 use crate::platform::linux::{libc, loader};
 
-/// A line on standard error, which is cut if it is too long.
+/// A line for standard error. If it is too long, its end is cut off.
 struct Line {
     text: [u8; 1024],
     len: usize,
@@ -23,7 +23,7 @@ impl Write for Line {
     }
 }
 
-/// Says why, and aborts. `object` is the address of its record.
+/// Says why, and aborts. `object` is the address of the object's record.
 #[cold]
 pub(crate) fn abort(object: usize, error: Error) -> ! {
     let mut line = Line { text: [0; 1024], len: 0 };
@@ -33,7 +33,7 @@ pub(crate) fn abort(object: usize, error: Error) -> ! {
         "jumplabel: {file} was built with short sites (jumplabel_short, in C JUMPLABEL_SHORT) and `jumplabel link {file}` was not run, \
          so its sites have to be written now, and cannot be: {error}"
     );
-    // SAFETY: the line has that many bytes.
+    // SAFETY: the line has `len` bytes.
     unsafe {
         libc::write(2, line.text.as_ptr().cast(), line.len);
         libc::abort()

@@ -1,16 +1,17 @@
-//! Whether the code of an object is guarded: its property note, and what loads it (`write/bti.rs` has the whole story).
+//! Whether the code of an object is guarded. That depends on its property note, and on what loads the object (`write/bti.rs` explains it
+//! all).
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
 
-/// Whether the code of an object is guarded. Asked once, when it is registered.
+/// Whether the code of an object is guarded. Called once, when the object is registered.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
     use crate::platform::linux::libc::getauxval;
     const AT_HWCAP2: core::ffi::c_ulong = 26;
     const HWCAP2_BTI: core::ffi::c_ulong = 1 << 17;
 
-    // SAFETY: a read of the auxiliary vector.
+    // SAFETY: the call only reads the auxiliary vector.
     let has_bti = || unsafe { getauxval(AT_HWCAP2) } & HWCAP2_BTI != 0;
     has_bti() && property(segments) && (cfg!(target_feature = "crt-static") || loader_guards())
 }
@@ -23,7 +24,7 @@ fn loader_guards() -> bool {
         unsafe extern "C" {
             safe fn gnu_get_libc_version() -> *const core::ffi::c_char;
         }
-        // SAFETY: a string that stays.
+        // SAFETY: the function returns a string that is never freed.
         let version = unsafe { core::ffi::CStr::from_ptr(gnu_get_libc_version()) }.to_bytes();
         let minor =
             version.strip_prefix(b"2.").map_or(&[][..], |rest| rest.split(|&byte| byte == b'.').next().unwrap_or(rest));
@@ -33,8 +34,8 @@ fn loader_guards() -> bool {
     false
 }
 
-/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`, as the kernel reads it (fs/binfmt_elf.c,
-/// `parse_elf_properties`): the first note of the segment PT_GNU_PROPERTY.
+/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`. Reads the note as the kernel does (fs/binfmt_elf.c,
+/// `parse_elf_properties`): it is the first note of the segment PT_GNU_PROPERTY.
 #[cfg(any(target_arch = "aarch64", test))]
 fn property(segments: Segments<'_>) -> bool {
     const PT_GNU_PROPERTY: u32 = 0x6474_e553;
@@ -80,11 +81,12 @@ mod tests {
         Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
     }
 
-    /// Whether an object that consists of `words` and says that they are its property note has the property.
+    /// Whether [`property`] is true of an object that consists of `words`. The object says that the first `bytes` bytes are its property
+    /// note.
     fn says(words: &[u32], bytes: usize) -> bool {
-        // Loaded, and exactly as long as it says: the allocation ends there.
+        // The first segment is loaded, and has exactly the length of the allocation.
         let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];
-        // SAFETY: the words are there.
+        // SAFETY: the segment has exactly the bytes of `words`.
         property(unsafe { Segments::new(words.as_ptr() as usize, &headers) })
     }
 
@@ -107,14 +109,14 @@ mod tests {
         ] {
             let words = note(kind, value);
             assert_eq!(says(&words, size_of_val(&*words)), expected, "{kind:#x} {value}");
-            // Behind another property.
+            // The property comes after another one.
             let mut both = note(1, 0x1000);
             both[1] *= 2;
             both.extend_from_slice(&words[4..]);
             assert_eq!(says(&both, size_of_val(&*both)), expected, "{kind:#x} {value}");
         }
         let words = note(0xc000_0000, 1);
-        // Cut off, of another kind, of another name, of another size.
+        // The note is cut off; then it is of another kind, name or size.
         for bytes in 0..size_of_val(&*words) {
             assert!(!says(&words, bytes), "{bytes} bytes");
         }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any words: no loop is endless, no sum overflows, and only what the property's number says is believed.
+        /// For any words: no loop is endless, no sum overflows, and the answer is yes only if the words have the number of the property.
         #[test]
         fn any_words(mut words in proptest::collection::vec(any::<u32>(), 0..40), small: bool, bytes in 0..200_usize) {
             if small {

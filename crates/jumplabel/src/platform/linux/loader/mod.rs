@@ -1,4 +1,4 @@
-//! What the dynamic loader knows, and keeps. A static program has no loader, and unloads nothing.
+//! Asks the dynamic loader what it knows, and makes it keep objects loaded. A static program has no loader, and unloads nothing.
 
 #[cfg(jumplabel_short_engine)]
 pub(super) mod abort;
@@ -12,34 +12,34 @@ use crate::platform::Place;
 use crate::platform::linux::libc;
 use segments::Segments;
 
-/// Loads the object at `address`, which is not the program, once more, and for ever. False if it cannot be kept.
+/// Keeps the object at `address` loaded for ever, by loading it once more. The object is not the program. False if it cannot be kept.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) fn keep_loaded(address: usize) -> bool {
     use crate::platform::linux::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
-    // SAFETY: the name is the loader's own.
+    // SAFETY: the loader itself has returned this name.
     info(address).is_some_and(|info| unsafe { !dlopen(info.file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE).is_null() })
 }
 
-/// The name of the function at `address`. It goes with the object that the function is in.
+/// The name of the function at `address`. The name is valid as long as the function's object is loaded.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) fn symbol(address: usize) -> Option<&'static CStr> {
     let info = info(address).filter(|info| info.address == address && !info.symbol.is_null())?;
-    // SAFETY: the loader's own.
+    // SAFETY: the loader has returned this string.
     Some(unsafe { CStr::from_ptr(info.symbol) })
 }
 
-/// The file of the object at `address`, which it goes with.
+/// The name of the file of the object at `address`. The name is valid as long as the object is loaded.
 #[cfg(all(jumplabel_short_engine, not(target_feature = "crt-static")))]
 pub(super) fn file(address: usize) -> Option<&'static CStr> {
     let info = info(address).filter(|info| !info.file.is_null())?;
-    // SAFETY: the loader's own.
+    // SAFETY: the loader has returned this string.
     Some(unsafe { CStr::from_ptr(info.file) })
 }
 
 #[cfg(not(target_feature = "crt-static"))]
 fn info(address: usize) -> Option<libc::DlInfo> {
     let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
-    // SAFETY: the loader finds out whether it knows the address.
+    // SAFETY: any address can be asked about. The loader finds out whether it knows the address.
     unsafe { libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 }.then_some(info)
 }
 
@@ -58,7 +58,7 @@ pub(super) const fn symbol(_address: usize) -> Option<&'static CStr> {
     None
 }
 
-/// The object that `address` lies in. Calls the dynamic loader; of a static program, the C library.
+/// The place of the object that `address` lies in. Calls the dynamic loader, or, in a static program, the C library.
 pub(super) fn place(address: usize) -> Place {
     use core::ffi::{c_int, c_void};
 
@@ -69,17 +69,17 @@ pub(super) fn place(address: usize) -> Place {
     }
 
     unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the loader's argument, and that of the call below.
+        // SAFETY: `info` is from the loader, and `data` is the argument of the call below.
         let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
-        // SAFETY: during the call.
+        // SAFETY: `info` is used only during this call.
         let segments = unsafe { Segments::of(info) };
         let first = core::mem::take(&mut search.first);
         if !segments.holds(search.address, 1) {
             return 0;
         }
-        // The C library begins with the program. glibc gives it no name; the first object of a namespace of its own
-        // (`dlmopen`) has one.
-        // SAFETY: a string, or nothing.
+        // The C library lists the program first. In a namespace that was made by `dlmopen`, the first object is not the program. With
+        // glibc, the name tells: that of the program is empty, that of such an object is not.
+        // SAFETY: the name is a string, or null.
         let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
         let in_program = first && (cfg!(target_env = "musl") || nameless);
         #[cfg(target_arch = "aarch64")]
@@ -92,7 +92,7 @@ pub(super) fn place(address: usize) -> Place {
     }
 
     let mut search = Search { address, first: true, found: Place { words: [0; 3], in_program: false, guarded: false } };
-    // SAFETY: the callback keeps to its arguments; the loader's lock is recursive, and ours is not held.
+    // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
     unsafe { libc::dl_iterate_phdr(look, (&raw mut search).cast()) };
     search.found
 }

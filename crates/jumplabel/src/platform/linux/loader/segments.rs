@@ -1,5 +1,5 @@
-//! The segments of a loaded object, as the dynamic loader tells them. We do not read the ELF header in memory: tools that rewrite
-//! binaries (patchelf) move it and the program headers, and then something else, or nothing, is in its old place.
+//! The segments of a loaded object, as the dynamic loader tells them. The ELF header in memory is not read, because tools that rewrite
+//! binaries (patchelf) move it and the program headers. After that, something else, or nothing, is in the old place of the ELF header.
 
 use crate::platform::Image;
 use crate::platform::bounds::join;
@@ -12,7 +12,7 @@ const PT_GNU_STACK: u32 = 0x6474_e551;
 const PF_X: u32 = 1;
 const PF_R: u32 = 4;
 
-/// An object's program headers, and how far it was loaded from the addresses in them.
+/// An object's program headers. `base` is the distance from the addresses in the headers to where the object is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Segments<'a> {
     base: usize,
@@ -21,13 +21,13 @@ pub(crate) struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     /// # Safety
-    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped: the result reads there.
+    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped, because the result reads these bytes.
     pub(crate) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
         Segments { base, headers }
     }
 
     /// # Safety
-    /// From `dl_iterate_phdr`, during the call.
+    /// `info` is the argument of a callback of `dl_iterate_phdr`, which has not returned yet.
     pub(crate) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
         // SAFETY: the loader has mapped the segments, and says where their headers are.
         unsafe {
@@ -39,7 +39,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// The bounds in memory of the segments of one type.
+    /// The program headers of one type. Each comes with the addresses in memory at which its segment begins and ends.
     pub(crate) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
         let base = self.base;
         self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
@@ -48,7 +48,7 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// Where the byte at `offset` in the object's file lies.
+    /// The address in memory of the byte at `offset` in the object's file.
     pub(crate) fn address_of(&self, offset: usize) -> Option<usize> {
         self.of_type(PT_LOAD).find_map(|(header, start, _)| {
             let into = offset.checked_sub(header.p_offset)?;
@@ -65,7 +65,7 @@ impl<'a> Segments<'a> {
 
     /// The words at `address`, if they can be read.
     pub(crate) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
-        // SAFETY: mapped and readable, by the contract of `new`.
+        // SAFETY: the words lie in a readable segment, and the caller of `new` says that segments are mapped.
         self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
     }
 
@@ -80,10 +80,12 @@ impl<'a> Segments<'a> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
 
-    /// Where the code begins into which a post-link optimizer (BOLT) has copied functions. The table still lists the sites of the old ones,
-    /// which nobody runs. The new code is an executable segment after the linker's, and one of three things shows that no linker made it:
-    /// it holds the table for unwinders, it holds the program headers, or its header has taken the place of PT_GNU_STACK. No tool that
-    /// strips the file can take that away (docs/table-format.md, "Post-link optimizers").
+    /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which nobody runs
+    /// any more. Returns the address at which the new code begins; `None` if there is none.
+    ///
+    /// The new code is an executable segment after those of the linker. One of three things shows that no linker made it: it holds the
+    /// table for unwinders, it holds the program headers, or its header has taken the place of PT_GNU_STACK. No tool that strips the file
+    /// can remove these signs (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
         let has_stack = self.of_type(PT_GNU_STACK).next().is_some();
@@ -103,14 +105,14 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The bounds of an object, by the words of its [`Place`](crate::platform::Place).
+/// The bounds of the object that has the words of this [`Place`](crate::platform::Place).
 ///
 /// # Safety
-/// They are 0, or the object is still loaded.
+/// The words are 0, or the object is still loaded.
 pub(crate) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> {
     if headers == 0 {
         return None;
     }
-    // SAFETY: the loader keeps them as long as the object is loaded.
+    // SAFETY: the loader keeps the program headers as long as the object is loaded.
     unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
 }

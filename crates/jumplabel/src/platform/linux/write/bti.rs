@@ -1,15 +1,15 @@
 //! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has
-//! `PROT_BTI` must meet an instruction that says it is a target. A change of protection takes `PROT_BTI` away unless it asks for it
-//! again. The kernel has no cheap way to say that it was there: neither its map nor `PROCMAP_QUERY` tells, and smaps walks all pages
-//! before those that are asked for.
+//! `PROT_BTI` must lead to an instruction that says that it is a target. A change of protection takes `PROT_BTI` away, unless it asks for
+//! `PROT_BTI` again. But there is no cheap way to find out whether a page has `PROT_BTI`: neither /proc/self/maps nor `PROCMAP_QUERY` says
+//! it, and to read smaps, the kernel walks all pages before the wanted ones.
 //!
-//! But we know who sets it. An object says in its property note that all of its code keeps to the rule. If the program has no
-//! interpreter, the kernel then sets `PROT_BTI` for its code (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and
-//! later sets it for every object that it loads; musl does not.
+//! So the library works it out from who sets `PROT_BTI`. An object says in its property note that all of its code keeps to the rule. If so,
+//! and if the object is a program without an interpreter, the kernel sets `PROT_BTI` for its code (arch/arm64/kernel/process.c,
+//! `arch_elf_adjust_prot`). glibc 2.32 and later sets it for every such object that it loads; musl does not.
 
 use rustix::mm::MprotectFlags;
 
-/// What the protection of text at `address` has besides. The lock is held.
+/// The flags that the protection of text at `address` has in addition. The lock is held.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn protection(address: usize) -> MprotectFlags {
     use crate::format::{GUARDED, Runtime};
@@ -20,18 +20,18 @@ pub(super) fn protection(address: usize) -> MprotectFlags {
     /// arch/arm64/include/uapi/asm/mman.h.
     const PROT_BTI: u32 = 0x10;
     let runtimes = process_state::get().map_or(core::ptr::null(), ProcessState::runtimes);
-    // SAFETY: the instances of this process, under the lock.
+    // SAFETY: these are the instances of this process, and the lock is held.
     let guarded = unsafe { instances::from(runtimes) }
         .flat_map(Runtime::objects)
         .filter(|object| object.has(GUARDED))
         .any(|object| {
-            // SAFETY: an object of the list is loaded.
+            // SAFETY: an object in the list is loaded.
             unsafe { segments::image(object.place()) }.is_some_and(|image| image.contains_code(address, 1))
         });
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 
-/// What the protection of text at `address` has besides: nothing, on other instruction sets.
+/// The flags that the protection of text at `address` has in addition: on other instruction sets, none.
 #[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
 pub(super) const fn protection(_address: usize) -> MprotectFlags {
     MprotectFlags::empty()

@@ -4,7 +4,8 @@ use crate::platform::{Body, Extent, Failure, Held};
 
 /// A writer of this platform.
 pub(super) trait Open {
-    /// Makes `extents` writable and runs `body`, as [`Platform::open`](crate::platform::Platform::open) does for the writer that was proven.
+    /// Makes `extents` writable, and runs `body`. [`Platform::open`](crate::platform::Platform::open) does that with a writer that has
+    /// passed its self-test.
     ///
     /// # Safety
     /// As for [`Platform::open`](crate::platform::Platform::open).

@@ -1,4 +1,5 @@
-//! A log of what writers do to code, in order, for a test: no emulator, and hardly any processor, shows that a flush was left out.
+//! A log of what writers do to code, in order. A test needs it, because no emulator, and hardly any processor, shows that a flush was left
+//! out.
 
 use crate::arch::Act;
 
@@ -6,15 +7,15 @@ use crate::arch::Act;
 #[cfg_attr(not(test), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Stored at an address.
+    /// It stored bytes at this address.
     Store(usize),
-    /// Cache maintenance.
+    /// It did cache maintenance.
     Act(Act),
-    /// Made all threads serialise.
+    /// It made all threads serialise.
     CoreSync,
 }
 
-/// Writes an event down, in tests.
+/// Writes an event to the log. Does so only in tests.
 #[cfg(not(test))]
 #[inline]
 pub(super) const fn log(_: Event) {}
@@ -38,12 +39,13 @@ mod tests {
 
     static_key! { static KEY: false; }
 
-    #[inline(never)] // One site.
+    #[inline(never)] // So that the check is one site.
     fn check() -> bool {
         static_branch_unlikely!(KEY)
     }
 
-    /// Whether `events` are runs of stores, each followed by the maintenance of its sites, in order, and a core sync.
+    /// Checks that `events` consist of runs of stores. Each run must be followed by the maintenance of its sites, in order, and then by a
+    /// core sync. Returns the number of runs.
     fn keeps_the_order(events: &[Event]) -> Result<usize, &'static str> {
         let (mut at, mut runs) = (0, 0);
         while at < events.len() {
@@ -70,10 +72,10 @@ mod tests {
         Ok(runs)
     }
 
-    /// Everything that was recorded while the key was flipped on and off, by a writer that is proven already.
+    /// Everything that was logged while the key was flipped on and off, by a writer that has already passed its self-test.
     fn flips(writer: WriterKind) -> Option<Vec<Event>> {
         crate::set_writer(Some(writer));
-        let usable = KEY.enable().is_ok(); // An emulator may not notice what procmem writes.
+        let usable = KEY.enable().is_ok(); // Some emulators do not notice what procmem writes.
         EVENTS.take();
         for on in if usable { [false, true, false].as_slice() } else { &[] } {
             if *on { KEY.enable() } else { KEY.disable() }.unwrap();
@@ -91,7 +93,7 @@ mod tests {
             let Some(events) = flips(writer) else { continue };
             used += 1;
             assert_eq!(keeps_the_order(&events), Ok(3), "{writer:?} {events:?}");
-            // Broken twins: whatever one leaves out, or does too early, is found.
+            // Broken twins: if a writer leaves anything out, or does anything too early, the check finds it.
             for left_out in 0..events.len() {
                 let mut broken = events.clone();
                 broken.remove(left_out);
@@ -104,7 +106,7 @@ mod tests {
             }
         }
         assert!(used > 0);
-        // The above says something of caches only if the processor has caches to maintain.
+        // The events above include maintenance only if the processor has caches to maintain.
         let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);

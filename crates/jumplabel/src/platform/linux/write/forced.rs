@@ -1,4 +1,5 @@
-//! The writer that the program asks for by [`set_writer`](crate::platform::set_writer), or its user by the environment.
+//! The writer that is asked for: by the program with [`set_writer`](crate::platform::set_writer), or by its user with an environment
+//! variable.
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -9,15 +10,15 @@ use crate::platform::linux::libc;
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
 const BAD: u8 = UNKNOWN - 1;
-/// The number of the writer that is asked for, or one of the three above.
+/// The number of the writer that is asked for, or one of the three numbers above.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// What stands for a writer in [`FORCED`], and for the automatic choice.
+/// The number in [`FORCED`] for a writer, or for the automatic choice.
 fn number(kind: Option<WriterKind>) -> u8 {
     kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
 }
 
-/// Whether the environment names a writer that there is not.
+/// Whether the environment names a writer that does not exist.
 pub(super) fn is_unknown() -> bool {
     FORCED.load(Ordering::Relaxed) == BAD
 }
@@ -32,17 +33,18 @@ pub(crate) fn set(kind: Option<WriterKind>) {
     FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
 }
 
-/// Asks the environment, unless the program has said what it wants.
+/// Reads the environment, unless the program has already asked for a writer.
 pub(crate) fn read_environment() {
     if FORCED.load(Ordering::Relaxed) == UNKNOWN {
         FORCED.store(from_environment(), Ordering::Relaxed);
     }
 }
 
-/// Read once, in the first constructor: in a program, no other thread can change it at that time.
+/// The number that the environment asks for. It is read once, in the first constructor: in a program, no other thread can change the
+/// environment at that time.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
-    // SAFETY: reads of the auxiliary vector and of the environment, once.
+    // SAFETY: the calls only read the auxiliary vector and the environment, and this is called once.
     let value = unsafe {
         if libc::getauxval(AT_SECURE) != 0 {
             return AUTOMATIC;

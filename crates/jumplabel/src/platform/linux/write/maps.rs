@@ -1,5 +1,5 @@
-//! What the kernel knows of the mapping at an address: its bounds, protection, file. By the `PROCMAP_QUERY` ioctl (Linux 6.11), or by
-//! reading /proc/self/maps; if the first thread has ended, /proc/thread-self/maps.
+//! What the kernel knows of the mapping at an address: its bounds, protection, file. The kernel is asked by the `PROCMAP_QUERY` ioctl
+//! (Linux 6.11). If it does not know that, /proc/self/maps is read or, if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;
 
@@ -11,10 +11,10 @@ use rustix::mm::MprotectFlags;
 use crate::error::Refusal;
 use crate::platform::linux::procfs::{is_procfs, open};
 
-/// What text is taken for if the system does not say.
+/// The protection that text is taken to have if the system does not say.
 pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
 
-/// The longest path, with its zero (include/uapi/linux/limits.h).
+/// The length of the longest path, with its zero (include/uapi/linux/limits.h).
 pub(super) const PATH_MAX: usize = 4096;
 
 /// A mapping.
@@ -23,24 +23,25 @@ pub(super) struct Mapping {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) protection: MprotectFlags,
-    /// Writes would go to the file.
+    /// Whether writes would go to the file.
     pub(super) shared: bool,
-    /// Of its start in its file.
+    /// The offset of the mapping's start in its file.
     pub(super) offset: u64,
     /// 0 for memory without a file.
     pub(super) inode: u64,
-    /// Length of the file's path in the caller's buffer, without a zero; 0 if there is none or it does not fit.
+    /// The length of the file's path in the caller's buffer, without its zero. 0 if there is no path, or if it does not fit.
     pub(super) path_len: usize,
 }
 
 impl Mapping {
-    /// Whether this is how the program sees its text. An emulator (qemu-user) shows its own mapping, which need not be executable, nor
-    /// end where the program's does. If a writer restored that, it would take the program's text away.
+    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead. That mapping is
+    /// possibly not executable, and possibly does not end where the program's does. If a writer restored its protection, the program could
+    /// not execute its text any more.
     pub(super) fn is_text(&self) -> bool {
         self.protection.contains(MprotectFlags::EXEC)
     }
 
-    /// Whether `next`, which begins where this one ends, is more of the same file with the same protection.
+    /// Whether `next`, which begins where this mapping ends, goes on with the same file and has the same protection.
     pub(super) fn goes_on_as(&self, next: &Mapping) -> bool {
         let goes_on = next.inode == 0 || next.offset == self.offset + (next.start - self.start) as u64;
         self.inode == next.inode && self.protection == next.protection && self.shared == next.shared && goes_on
@@ -49,9 +50,9 @@ impl Mapping {
 
 pub(super) struct Maps(OwnedFd);
 
-/// What [`Maps::find`] fails with if the file is not the kernel's.
+/// The error of [`Maps::find`] if the file is not the kernel's.
 pub(super) const NOT_PROCFS: Refusal = Refusal::errno(rustix::io::Errno::NOTTY.raw_os_error());
-/// The same as /proc/self/maps, by a longer way, even if the first thread has ended.
+/// The same file as /proc/self/maps, by a longer path. It can be read even if the first thread has ended.
 const THREADS: &CStr = c"/proc/thread-self/maps";
 
 impl Maps {
@@ -64,27 +65,28 @@ impl Maps {
         Ok(Maps(open(path, OFlags::RDONLY)?))
     }
 
-    /// The mapping at `address`; its file's path goes to `path`.
+    /// The mapping at `address`. Writes the path of its file to `path`.
     #[inline(never)]
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
         let mut query = Query::new(address, path);
-        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and the path into the buffer it names.
+        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that it names.
         match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {
             Ok(()) => Some(query.mapping())
                 .filter(|found| (found.start..found.end).contains(&address))
                 .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // The other one, if there is one: if /proc/self has no memory any more, an older kernel opens it all the same.
+            // The text is read, from the other path if that can be opened: if the first thread has ended, older kernels still open
+            // /proc/self/maps, but it is empty.
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
     }
 
-    /// The same from the text. Not inlined, because its buffer would be on the stack of every flip that asks the kernel: a
-    /// handler's stack may be small.
+    /// As [`find`](Self::find), but reads the text. It is not inlined, because then its buffer would be on the stack of every flip that
+    /// asks the kernel, and a signal handler's stack can be small.
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
-        // Only the kernel's file knows the query, so a file that answered is the kernel's.
+        // This is checked only here: a file that answers the query is the kernel's, because no other file knows it.
         if !is_procfs(rustix::fs::fstatfs(&self.0)) {
             return Err(NOT_PROCFS);
         }
@@ -110,8 +112,8 @@ impl Maps {
     }
 }
 
-/// Whether code is mapped at `address`. True if the system does not say: without /proc, and if an emulator shows its own mappings,
-/// in which not even this function is code.
+/// Whether code is mapped at `address`. True if the system does not say: if there is no /proc, or if an emulator shows its own mappings. An
+/// emulator is recognised because not even this function is code in its mappings.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     let lacks_code = |address| match maps.find(address, &mut []) {
@@ -180,10 +182,10 @@ impl Line {
         }
     }
 
-    /// What the line says; its path is in `path`, if it fits.
+    /// The mapping in the line. Its path is in `path`, if it fits.
     fn mapping(mut self, path: &[u8]) -> Option<Mapping> {
         if self.word < Line::PATH {
-            self.add(b' ', &mut []); // A number may be the last.
+            self.add(b' ', &mut []); // Ends the last number, if no space follows it.
         }
         if self.mapping.path_len > path.len() {
             self.mapping.path_len = 0;
@@ -235,7 +237,7 @@ impl Query {
             shared: self.vma_flags & 8 != 0, // PROCMAP_QUERY_VMA_SHARED
             offset: self.vma_offset,
             inode: self.inode,
-            path_len: (self.vma_name_size as usize).saturating_sub(1), // with its zero
+            path_len: (self.vma_name_size as usize).saturating_sub(1), // the kernel counts the zero
         }
     }
 }
@@ -244,7 +246,7 @@ impl Query {
 mod tests {
     use super::*;
 
-    /// The mapping in `line`, and its path as far as there is room for it.
+    /// The mapping in `line`, and its path, as far as there is room for it.
     fn parse<'a>(line: &str, path: &'a mut [u8]) -> Option<(Mapping, &'a [u8])> {
         let mut parsed = Line::NEW;
         line.bytes().for_each(|byte| parsed.add(byte, path));
@@ -252,7 +254,7 @@ mod tests {
         Some((mapping, &path[..mapping.path_len]))
     }
 
-    /// Lines as kernels print them (fs/proc/task_mmu.c), and what is in them.
+    /// Lines as kernels print them (fs/proc/task_mmu.c), and what they say.
     #[test]
     fn lines() {
         let mut room = [0; 64];

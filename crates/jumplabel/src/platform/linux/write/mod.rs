@@ -6,7 +6,7 @@
 //! | [`mprotect`] | 3 (open, core sync, close) | MDWE, seccomp as systemd sets it, SELinux execmod, mseal |
 //! | [`remap`] | 2 and more, and a copy of the pages | MDWE, SELinux, mseal, a file that is gone |
 //!
-//! If one refuses, the next is tried before an error is reported.
+//! If a writer refuses, the next one is tried before an error is reported.
 
 mod bti;
 mod caches;
@@ -26,9 +26,9 @@ use crate::error::Refusal;
 use crate::platform::{Body, Extent, Failure, Held, Summary, Warnings, WriteReport, WriterKind, WriterList};
 use contract::Open;
 
-/// Up to this many sites in a span, a `pwrite` each costs less than opening and closing the span, which interrupts the other
-/// processors twice. The right number depends on what an interrupt costs: 13 and 90 sites on two machines. `cargo run --release -p
-/// jumplabel-bench -- flips` shows it.
+/// If a span has no more sites than this, one `pwrite` for each site costs less than to open and close the span, which interrupts the other
+/// processors twice. The right number depends on what an interrupt costs: it was 13 on one machine and 90 on another.
+/// `cargo run --release -p jumplabel-bench -- flips` shows it.
 const PROCMEM_SITES: usize = 32;
 
 impl From<rustix::io::Errno> for Refusal {
@@ -44,10 +44,11 @@ pub(super) fn writers(summary: &Summary) -> WriterList {
         return WriterList::unknown();
     }
     match forced::writer() {
-        // It never writes to running code.
+        // `remap` never writes to running code.
         None | Some(Remap) if summary.unsynced => WriterList::of(&[Remap]),
         Some(_) if summary.unsynced => WriterList::default(),
-        // The kernel copies an aligned word with one store (its memcpy), but does not promise to. Others it copies as it likes.
+        // `procmem` cannot promise a single store. The kernel copies an aligned word with one store (its memcpy), but does not promise
+        // that, and copies other words in any way.
         Some(Procmem) if summary.single_store && !Native::SINGLE_STORE => WriterList::default(),
         None if summary.single_store && !Native::SINGLE_STORE => WriterList::of(&[Mprotect, Remap]),
         Some(kind) => WriterList::of(&[kind]),
@@ -57,7 +58,7 @@ pub(super) fn writers(summary: &Summary) -> WriterList {
     }
 }
 
-/// Opens with a writer that has passed its self-test, or passes it now.
+/// Opens `extents` with a writer that has passed its self-test. If it has not been tested yet, tests it now.
 ///
 /// # Safety
 /// As for [`Platform::open`](crate::platform::Platform::open).

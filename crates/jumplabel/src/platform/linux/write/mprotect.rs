@@ -1,22 +1,23 @@
-//! The `mprotect` writer: it makes the pages writable for the batch, stores to them, and gives them the protection back that they
-//! really had.
+//! The `mprotect` writer. It makes the pages writable for the batch, stores to them, and then gives each page the protection back that it
+//! had before.
 //!
 //! ```text
 //!   extents    .   . ..            .      sorted by address
-//!   spans   [=========]        [====]     extents within 16 pages of each other and in one mapping share a span
-//!   open    rwx  each span; a refusal closes those before it: nothing was written
+//!   spans   [=========]        [====]     extents in one mapping, with no more than 16 pages between them, share a span
+//!   open    each span becomes rwx; if one is refused, those before it are closed, and nothing was written
 //!   body    plain stores
-//!   close   the span's own protection
+//!   close   each span gets its own protection back
 //! ```
 //!
-//! If the system refuses to close a span, it stays on the list. Until it is closed, the system says of its pages how they were opened, so a
-//! later span asks the open ones first for its protection, and lies in one of them or beside them.
+//! If the system refuses to close a span, the span stays on the list. Until it is closed, the system reports its pages as writable, and not
+//! with their own protection. So a later span takes its protection from an open span, if it lies in one. A span never lies partly in an
+//! open span.
 //!
-//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. Without that,
-//! each single flip would leave two mappings behind, for two reasons. Linux accounts a part of a private file mapping that was ever
-//! writable differently from the rest. And a part that was ever written to has an `anon_vma` of its own, which Linux before 6.16 does not
-//! merge with a part that has none (`is_mergeable_anon_vma`). So neither part merges with the rest again. In the code below, such a
-//! mapping is *opened*.
+//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. In the code
+//! below, such a mapping is *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would
+//! never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts it
+//! differently from the rest. And if a part was ever written to, it has an `anon_vma` of its own, and Linux before 6.16 does not merge it
+//! with a part that has none (`is_mergeable_anon_vma`).
 
 use rustix::mm::MprotectFlags;
 
@@ -43,16 +44,16 @@ impl Open for Mprotect {
     }
 }
 
-/// What is open, and what could not be closed.
+/// The spans that are open, among them those that could not be closed, and the mappings that were opened.
 static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), opened: Opened { list: [(0, 0); 64], len: 0 } });
 
-/// Closes what is still open: because closing was refused, or because this process was forked from one that had it open. False if
-/// something stays open.
+/// Closes the spans that are still open. A span can be open because the system refused to close it, or because this process was forked from
+/// one that had opened it. False if a span stays open.
 pub(crate) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
-/// What lies in `addresses` is about to be unmapped. At the next flip something else may lie there, so drop what is known of it.
+/// Forgets what is known of `addresses`, because what lies there is about to be unmapped. At the next flip, something else can lie there.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
@@ -60,7 +61,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     spans.opened.retain(is_other);
 }
 
-/// This instance of the library is about to be unloaded: gives the memory of the list back, unless something is still open.
+/// Gives the memory of the list back, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
 pub(crate) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
@@ -71,7 +72,7 @@ pub(crate) fn stop(held: &mut Held) {
 impl Writer for Mprotect {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for write in writes {
-            // SAFETY: on pages that are open; a word is aligned.
+            // SAFETY: the write is to pages that are open, and a word is aligned.
             unsafe { write.store() };
             events::log(events::Event::Store(write.address));
         }
@@ -90,40 +91,42 @@ struct Span {
     start: usize,
     end: usize,
     protection: MprotectFlags,
-    /// It may be writable now.
+    /// Whether the pages are possibly writable now.
     open: bool,
 }
 
 impl Span {
-    /// If the system does not tell (no /proc, or an emulator's), a span does not grow beyond its page.
+    /// A span for the page of `address`. It is used if the system does not tell the mapping (there is no /proc, or it is an emulator's).
+    /// Then a span does not grow beyond its page.
     fn page(address: usize) -> Span {
         let start = pages::floor(address);
         Span { start, end: start + pages::size(), protection: TEXT | bti::protection(address), open: false }
     }
 
     fn protect(&self, protection: MprotectFlags) -> Result<(), Refusal> {
-        // SAFETY: pages with sites of ours, or between them in the same mapping; executable before and after.
+        // SAFETY: the pages have verified sites, or lie between such pages in the same mapping. They are executable before and after.
         unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
     #[inline(never)]
     fn open(&mut self) -> Result<(), Refusal> {
-        // If the process is forked during the call, the child has to close it. Volatile, because to the compiler nobody else looks.
-        // SAFETY: a place of ours.
+        // This is noted before the call, because a child that is forked during the call has to close the span. The write is volatile,
+        // because the compiler believes that nobody else reads it.
+        // SAFETY: the flag is a field of `self`.
         unsafe { (&raw mut self.open).write_volatile(true) };
         let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
         self.open = result.is_ok();
         result
     }
 
-    /// False if it stays open.
+    /// Gives the pages their protection back. False if the span stays open.
     fn close(&mut self) -> bool {
         self.open = self.open && self.protect(self.protection).is_err();
         !self.open
     }
 }
 
-/// The spans of a transaction, behind those that earlier ones could not close.
+/// The spans of a transaction, after those that earlier transactions could not close.
 struct Spans {
     list: List<Span>,
     opened: Opened,
@@ -135,7 +138,7 @@ impl Spans {
         self.list.push(span, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
-    /// The spans that cover `extents`, in their mappings.
+    /// Puts spans on the list that cover `extents`. Each span lies in one mapping.
     fn find(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         let mut maps = None;
         let mut limit = 0;
@@ -160,7 +163,7 @@ impl Spans {
         current.map_or(Ok(()), |span| self.push(span))
     }
 
-    /// The part of a mapping that a span at `address` may grow into, with its own protection.
+    /// The part of the mapping at `address` to which a span there can grow, with its own protection.
     fn bounds(&mut self, maps: &mut Option<Result<Maps, Refusal>>, address: usize) -> Result<Span, Refusal> {
         let found = match readable::found(address) {
             Some(found) => found,
@@ -170,14 +173,15 @@ impl Spans {
             },
         };
         if found.shared {
-            return Err(rustix::io::Errno::ACCESS.into()); // The file would change, and every process with it.
+            return Err(rustix::io::Errno::ACCESS.into()); // A write would change the file, in every process that maps it.
         }
         if !found.is_text() {
             return Ok(self.own(Span::page(address), address));
         }
         let protection = found.protection | bti::protection(address);
         let bounds = self.own(Span { start: found.start, end: found.end, protection, open: false }, address);
-        // On the list while it is open, because the process may be forked meanwhile; and longer, if it cannot be closed.
+        // The mapping is on the list while it is open, because the process can be forked meanwhile. If it cannot be closed, it stays on the
+        // list.
         self.push(bounds)?;
         let opened = &mut self.opened;
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| opened.open_once(mapping, address)) {
@@ -186,8 +190,8 @@ impl Spans {
         Ok(bounds)
     }
 
-    /// The part of `bounds` around `address` that is open as a whole, or not at all. What an open span covers, the system shows as it was
-    /// opened; the span knows what it was before.
+    /// The largest part of `bounds` around `address` that lies in one open span, or in none. In an open span, the system does not show the
+    /// pages' own protection, but the span knows it, so it is taken from there.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {
@@ -203,12 +207,12 @@ impl Spans {
         bounds
     }
 
-    /// Opens all that are not. After a refusal, `close` closes those that were opened and leaves the rest as it is.
+    /// Opens all spans that are not open. After a refusal, `close` closes those that were opened, and leaves the others as they are.
     fn open(&mut self) -> Result<(), Refusal> {
         self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
     }
 
-    /// Closes all. If a span cannot be closed, it stays on the list, for the next flip, and the result is false.
+    /// Closes all spans. If a span cannot be closed, it stays on the list for the next flip, and the result is false.
     #[inline(never)]
     fn close(&mut self) -> bool {
         if !self.list.is_empty() {
@@ -221,7 +225,7 @@ impl Spans {
         self.list.is_empty()
     }
 
-    /// Keeps the spans for which `keep` says so, without those that lie in one before them.
+    /// Keeps the spans for which `keep` returns true. Drops a span that lies in one before it on the list.
     #[inline(never)]
     fn keep(&mut self, keep: &dyn Fn(&Span) -> bool) {
         self.list.retain(|span, kept| {
@@ -231,14 +235,15 @@ impl Spans {
     }
 }
 
-/// Mappings that were opened.
+/// The mappings that were opened.
 struct Opened {
     list: [(usize, usize); 64],
     len: usize,
 }
 
 impl Opened {
-    /// Opens all of `mapping` for a moment, writes to its page at `address`. False if it could be opened and not closed again.
+    /// Opens all of `mapping` for a moment, and writes to its page at `address`. False if the mapping was opened, but could not be closed
+    /// again.
     fn open_once(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
@@ -247,10 +252,10 @@ impl Opened {
         if mapping.open().is_err() {
             return true; // The spans will meet the same refusal, and report it.
         }
-        // SAFETY: a word of a page of text, in a mapping that is open.
+        // SAFETY: the word lies in a page of text, in a mapping that is open.
         unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
-            self.len = 0; // Many objects have come and gone. Opening it again is harmless.
+            self.len = 0; // Many objects have come and gone. It does no harm to open a mapping again.
         }
         if let Some(place) = self.list.get_mut(self.len) {
             *place = (mapping.start, mapping.end);

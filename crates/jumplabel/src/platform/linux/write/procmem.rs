@@ -1,8 +1,8 @@
 //! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c,
 //! `__access_remote_vm` with `FOLL_FORCE`). No protection changes, so nothing has to be put back.
 //!
-//! The writer opens its descriptor for each batch. If it kept one, that would write the parent's memory after a fork. And if somebody
-//! closed it and its number was used again, our bytes would go into another file.
+//! The writer opens its descriptor for each batch. If it kept one descriptor, a forked child would write its parent's memory through it.
+//! And if somebody closed the descriptor and its number was used again, the writer would write to another file.
 
 use core::ffi::CStr;
 
@@ -24,7 +24,7 @@ impl Open for Procmem {
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
         let mut writer = Procmem { memory };
-        // For a single page, the first write tells as much.
+        // If there is only one page, this is not needed, because its first write shows a refusal early enough.
         if extents.len() > 1 || extents.iter().any(|extent| extent.end > pages::floor(extent.first) + pages::size()) {
             writer.prepare(extents).map_err(Failure::Refused)?;
         }
@@ -32,19 +32,20 @@ impl Open for Procmem {
     }
 }
 
-/// The same as /proc/self/mem, by a longer way. If the first thread has ended, that one cannot be opened, or is empty.
+/// The same file as /proc/self/mem, by a longer path. If the first thread has ended, /proc/self/mem cannot be opened, or is empty.
 const THREADS: &CStr = c"/proc/thread-self/mem";
 
 fn memory(path: &CStr) -> Result<OwnedFd, Refusal> {
     Ok(open(path, OFlags::RDWR)?)
 }
 
-/// Whether the file has at `address`, in the function of the self-test, what this program reads there. An emulator (qemu-user) opens the
-/// system's file for the program, and its addresses may be other ones. It is opened by the way on which it is never empty.
+/// Checks that the file has the same bytes at `address` as the program's memory. `address` lies in the function of the self-test. The check
+/// is needed because an emulator (qemu-user) opens the system's file for the program, and the addresses in that file can be others than the
+/// program's. The file is opened by the path where it is never empty.
 pub(super) fn shows(address: usize) -> Result<(), Refusal> {
     let mut bytes = [0; 8];
     pread(&memory(THREADS)?, &mut bytes, address as u64)?;
-    // SAFETY: the function is longer.
+    // SAFETY: the function of the self-test is longer than eight bytes.
     if u64::from_ne_bytes(bytes) == unsafe { (address as *const u64).read_unaligned() } {
         Ok(())
     } else {
@@ -53,13 +54,13 @@ pub(super) fn shows(address: usize) -> Result<(), Refusal> {
 }
 
 impl Procmem {
-    /// Makes this process's own copy of each page: writes a byte of a site, with the value that is there. So a lack of memory or a
-    /// refusal shows before anything has changed.
+    /// Makes this process have its own copy of each page. To do so, writes a byte of a site, with the value that it has already. So a lack
+    /// of memory, or a refusal, shows before anything has changed.
     fn prepare(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         for extent in extents {
             let mut address = extent.first;
             while address < extent.end {
-                // SAFETY: a byte of a site: the first one of the extent, or one that lies across the beginning of a page.
+                // SAFETY: this is a byte of a site: of the first site of the extent, or of one that lies across the beginning of a page.
                 let byte = unsafe { (address as *const u8).read_volatile() };
                 self.put(address, &[byte]).map_err(|(_, refusal)| refusal)?;
                 address = pages::floor(address) + pages::size();
@@ -68,18 +69,18 @@ impl Procmem {
         Ok(())
     }
 
-    /// Writes all of `bytes`, or nothing. If only a part could be written, and not taken back, the error begins with 1: so many writes
-    /// have to be undone.
+    /// Writes all of `bytes`, or nothing. The first number of the error is how many writes have to be undone. It is 1 if only a part could
+    /// be written and could not be taken back; otherwise it is 0.
     fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), (usize, Refusal)> {
         let old = bytes_at(address, bytes.len());
         let nothing = |refusal| (0, refusal);
         let mut written = self.pwrite(address, bytes).map_err(nothing)?;
         if written == 0 {
-            self.memory = memory(THREADS).map_err(nothing)?; // Kernels that open /proc/self/mem though it is empty.
+            self.memory = memory(THREADS).map_err(nothing)?; // Some kernels open /proc/self/mem although it is empty.
             written = self.pwrite(address, bytes).map_err(nothing)?;
         }
         if written == bytes.len() {
-            // The self-test may have met another file than this one: a process can enter another root.
+            // This file is perhaps not the one that passed the self-test, because a process can enter another root.
             let there = bytes_at(address, written);
             return if there[..written] == *bytes { Ok(()) } else { Err(nothing(Refusal::NO_EFFECT)) };
         }
@@ -92,11 +93,11 @@ impl Procmem {
     }
 }
 
-/// What is at a site, 15 bytes at the most.
+/// The bytes that are at a site, 15 at the most.
 #[inline(never)]
 fn bytes_at(address: usize, len: usize) -> [u8; 15] {
     let mut bytes = [0; 15];
-    // SAFETY: of a site; the system call between two of these may change it, as the compiler knows.
+    // SAFETY: the bytes are those of a site. A system call between two calls of this function can change them, and the compiler knows that.
     unsafe { core::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len.min(bytes.len())) };
     bytes
 }

@@ -1,17 +1,18 @@
-//! The `remap` writer: it never modifies a page that is being executed. It copies each run of pages into a private mapping of the same
-//! file and offset, edits the copy, and moves it over the text with `mremap`. Threads run the old page or the new one.
+//! The `remap` writer. It never modifies a page that is being executed. It copies each run of pages into a private mapping of the same file
+//! and offset, edits the copy, and moves the copy over the text with `mremap`. Each thread runs either the old page or the new one.
 //!
 //! ```text
-//!   text      [ old ]                  [ new ]   the file's name stays in the map
+//!   text      [ old ]                  [ new ]   /proc/self/maps still shows the file's name
 //!   forward   [ copy ] edit, r-x ──mremap──▲
-//!   backward  [ copy ] r-x ── moved back if a later run is refused ── else unmapped
+//!   backward  [ copy ] r-x ── moved over the text if a later run is refused; if not, unmapped
 //! ```
 //!
-//! A site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
-//! new ones in their place. So a thread never fetches one half of a site from an old page and the other from a new one.
+//! Each site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
+//! new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
-//! Before the first move the writer asks for everything that can be refused: both copies, their protection, and, for the way back, the
-//! four mappings that the kernel wants to have in reserve. The pages lose locks in memory (`mlock`) and advice.
+//! Before the first move, the writer asks for everything that the system can refuse: both copies, their protection, and the four mappings
+//! that the kernel wants to have in reserve for the way back. The new pages do not have the old ones' locks in memory (`mlock`), nor their
+//! advice.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
@@ -67,7 +68,7 @@ impl Remap {
         while let Some(extent) = rest.first() {
             let mut start = pages::floor(extent.first);
             let mut end = start;
-            // As far as the following extents touch.
+            // The run goes on as long as the next extent touches it.
             let mut count = 0;
             while let Some(extent) = rest.get(count).filter(|extent| pages::floor(extent.first) <= end) {
                 (end, count) = (pages::ceil(extent.end), count + 1);
@@ -76,25 +77,26 @@ impl Remap {
             rest = others;
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
-                // A private copy would part it from its file, or would lack what somebody writes between the copy and the move.
+                // A private copy of a shared mapping would not belong to the file any more. A copy of a writable mapping would lack what
+                // somebody writes between the copy and the move.
                 if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                // If an extent is cut, so is a site: it would be half old and half new between two moves.
+                // If an extent is cut in two, so is a site. Between two moves, one half of that site would be old and the other new.
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
-                // First of all: a copy that is made below must be on the list, or nobody would unmap it.
+                // The run is put on the list before its copies are made, because only copies on the list are unmapped.
                 let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
                 self.runs.push(run, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
                 if let Some(run) = self.runs().last_mut() {
                     run.forward = file.copy(start, bytes)?;
                     run.backward = file.copy(start, bytes)?;
-                    // SAFETY: the copy made above.
+                    // SAFETY: this is the copy made above.
                     unsafe { pages::protect(run.backward, bytes, protection) }?;
                 }
                 start += bytes;
@@ -107,7 +109,7 @@ impl Remap {
     fn commit(&mut self) -> Result<(), Failure> {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
         for run in self.runs() {
-            // SAFETY: a copy of ours.
+            // SAFETY: this is a copy that the writer has made.
             unsafe { pages::protect(run.forward, run.bytes, run.protection) }.map_err(Failure::Refused)?;
         }
         for (at, run) in self.runs().iter_mut().enumerate() {
@@ -123,14 +125,14 @@ impl Remap {
         Ok(())
     }
 
-    /// One run was refused: moves the backward copies of the runs before it over the text. Does the same for that run, if the kernel
-    /// had unmapped the text before it refused.
+    /// Called when the move of one run was refused: moves the backward copies of the runs before it over the text. Does the same for the
+    /// refused run, if the kernel unmapped its text before it refused.
     fn take_back(&mut self, refused: usize, refusal: Refusal) -> Result<(), Failure> {
         let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
-        others.iter_mut().for_each(PageRun::unmap); // makes room in the table of mappings
+        others.iter_mut().for_each(PageRun::unmap); // This makes room in the kernel's table of mappings.
         for run in moved.iter_mut().rev() {
             if run.forward != 0 && run.is_mapped() {
-                continue; // nothing has happened to it
+                continue; // This run was refused, and its text is still there.
             }
             move_over(run.backward, run.bytes, run.text).map_err(|_| Failure::Stuck { address: run.text, refusal })?;
             run.backward = 0;
@@ -139,8 +141,9 @@ impl Remap {
     }
 }
 
-/// Where the run that begins in `first` ends, `wanted` at the most. Earlier moves and changes of protection cut mappings in two. If pages
-/// continue each other in one file, they move together all the same, because a thread may be fetching a site that lies across the cut.
+/// Where the run that begins in `first` ends, but not after `wanted`. Earlier moves and changes of protection have cut mappings in two. If
+/// the parts continue each other in one file, they move together all the same, because a thread can be fetching a site that lies across the
+/// cut.
 fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {
@@ -155,12 +158,13 @@ fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
 
 /// Replaces the mapping at `text`.
 fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
-    // SAFETY: same length, same content but for verified sites; threads that run there fault and wait in the kernel.
+    // SAFETY: the copy has the same length and, but for verified sites, the same content. Threads that run there meanwhile fault, and wait
+    // in the kernel.
     unsafe { libc::mremap_fixed(copy as *mut c_void, bytes, text as *mut c_void) }
 }
 
 impl PageRun {
-    /// Whether all of the text is there.
+    /// Whether all of the run's text is still mapped.
     fn is_mapped(&self) -> bool {
         pages::look_for_holes(self.text, self.bytes).is_ok()
     }
@@ -169,7 +173,7 @@ impl PageRun {
     fn unmap(&mut self) {
         for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
             if copy != 0 {
-                // SAFETY: a copy of ours that was not moved.
+                // SAFETY: this is a copy that the writer has made, and it was not moved.
                 let _ = unsafe { munmap(copy as *mut c_void, self.bytes) };
             }
         }
@@ -190,48 +194,48 @@ impl Writer for Remap {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         let mut runs = self.runs.iter().peekable();
         for (number, write) in writes.iter().enumerate() {
-            // A run holds all of a site, and the writes come in the order of the runs.
+            // Each site lies in one run, and the writes come in the order of the runs.
             while runs.next_if(|run| run.text + run.bytes <= write.address).is_some() {}
             let holds = |run: &&&PageRun| run.text <= write.address;
             let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let (copy, bytes) = (run.forward + (write.address - run.text), write.bytes());
-            // SAFETY: inside the run's copy, which is writable until it is moved, and which nothing runs.
+            // SAFETY: the bytes are inside the run's copy. The copy is writable until it is moved, and no thread runs it before.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy as *mut u8, bytes.len()) };
         }
         Ok(())
     }
 
-    /// Nothing runs the copies, so the steps need none.
+    /// Does nothing: no thread runs the copies, so the steps need no core sync between them.
     fn sync(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// The program's file, also if another one has its name by now: an upgrade replaces the files of programs that run.
+/// The program's file, even if another file has its name by now: an upgrade replaces the files of running programs.
 const PROGRAM: &CStr = c"/proc/thread-self/exe";
 
-/// What a run is a copy of.
+/// The file of which a run is a copy.
 enum File {
-    /// Memory without a file: a program's own code, made at run time.
+    /// There is no file: the program has made the code at run time.
     None,
     Open(rustix::fd::OwnedFd, u64),
 }
 
 impl File {
-    /// The file behind `mapping`, if it is still the same one.
+    /// The file of `mapping`, if it is still the same one. `path` has its path.
     fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
         if mapping.inode == 0 {
             return Ok(File::None);
         }
         let end = path.get_mut(mapping.path_len).ok_or(rustix::io::Errno::NAMETOOLONG)?;
         *end = 0;
-        // SAFETY: a zero is in it.
+        // SAFETY: the buffer has a zero.
         let name = unsafe { CStr::from_ptr(path.as_ptr().cast()) };
         let offset = mapping.offset + (start - mapping.start) as u64;
         File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
     }
 
-    /// If it has this inode and reaches so far.
+    /// Opens the file, if it has this inode and is longer than `offset`.
     #[inline(never)]
     fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
         let file = open(name, OFlags::RDONLY)?;
@@ -244,21 +248,21 @@ impl File {
     fn copy(&self, start: usize, bytes: usize) -> Result<usize> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let anywhere = core::ptr::null_mut();
-        // SAFETY: a new private mapping.
+        // SAFETY: the call makes a new private mapping.
         let copy = unsafe {
             match self {
                 File::None => mmap_anonymous(anywhere, bytes, protection, MapFlags::PRIVATE),
                 File::Open(file, offset) => mmap(anywhere, bytes, protection, MapFlags::PRIVATE, file, *offset),
             }
         }?;
-        // SAFETY: whole pages of text, readable, and the new mapping. The last page of a file reads as zeros behind its
-        // end in both.
+        // SAFETY: whole pages of text that can be read are copied to the new mapping. Both have zeros after the end of the file in its last
+        // page.
         unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy.cast(), bytes) };
         Ok(copy as usize)
     }
 }
 
-/// Mappings held while runs are moved, so that the way back finds room in the kernel's table.
+/// Mappings that are held while runs are moved, so that the way back finds room in the kernel's table of mappings.
 struct Reserve(NonNull<u8>);
 
 impl Reserve {
@@ -267,10 +271,10 @@ impl Reserve {
     fn take() -> Result<Reserve> {
         let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
         let reserve = Reserve(memory);
-        // Every other page of another protection: none of them merge.
+        // Every other page gets another protection, so that neighbours do not merge into one mapping.
         for page in (1..Self::PAGES).step_by(2) {
             let address = memory.as_ptr() as usize + page * pages::size();
-            // SAFETY: one page of the mapping made above.
+            // SAFETY: this is one page of the mapping made above.
             unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
         }
         Ok(reserve)
@@ -280,7 +284,7 @@ impl Reserve {
 impl Drop for Reserve {
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: from `take`.
+        // SAFETY: the memory is from `take`.
         unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
     }
 }

@@ -1,10 +1,11 @@
 //! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and
 //! makes it serialise (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1).
 //!
-//! If membarrier is refused (always on loongarch64: Linux 7.2 has none there that serialises), a program may opt in to a signal to each
-//! thread. The library installs no handler: the program does, and calls [`core_sync_handler`] in it. If the program does not, a flip of
-//! primed sites reports [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a
-//! single thread.
+//! The system can refuse membarrier. (On loongarch64 it always does: Linux 7.2 has none there that serialises.) For that case, a program
+//! can opt in to core sync by a signal to each thread. The library installs no handler for the signal: the program does, and calls
+//! [`core_sync_handler`] in it. If the program does not opt in, a flip of primed sites reports
+//! [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a process with a single
+//! thread.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering, fence};
 use core::time::Duration;
@@ -23,18 +24,19 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Whether the last core sync succeeded, or none was tried.
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
-/// Before the first write of a transaction.
+/// Forgets earlier refusals. Called before the first write of a transaction.
 pub(crate) fn reset() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
-/// Registers this process, so that its first core sync need not. Costs milliseconds if there are several threads.
+/// Registers this process, so that its first core sync does not have to. Costs milliseconds if there are several threads.
 pub(crate) fn register() -> Result<(), Refusal> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
 }
 
-/// The kernel tells a process that is not registered (EPERM), and a child of fork is not: so nobody has to compare process numbers. After
-/// the registration, the kernel interrupts the others as it would have before.
+/// Calls membarrier, and registers the process before that if necessary. If the process is not registered, the kernel says so (EPERM). A
+/// child of fork is not registered, so this works without comparing process numbers. After the registration, membarrier interrupts the
+/// other processors as if the process had been registered all the time.
 fn membarrier_sync() -> Result<(), Refusal> {
     match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Err(rustix::io::Errno::PERM) => {
@@ -45,12 +47,12 @@ fn membarrier_sync() -> Result<(), Refusal> {
     }
 }
 
-/// How visible what was written since [`reset`] is.
+/// When other threads see what was written since [`reset`].
 pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
 
-/// Whether the last core sync was not refused.
+/// False if the last core sync was refused.
 pub(crate) fn is_synced() -> bool {
     SYNCED.load(Ordering::Relaxed)
 }
@@ -74,7 +76,7 @@ fn serialise_others() -> Result<(), Refusal> {
         return Ok(());
     }
     let Err(refused) = membarrier_sync() else { return Ok(()) };
-    // SAFETY: null, or `ROUND`.
+    // SAFETY: the pointer is null, or leads to `ROUND`.
     let round = unsafe { BY_SIGNAL.load(Ordering::Relaxed).as_ref() };
     match (round, SIGNAL.load(Ordering::Relaxed)) {
         _ if pages::single_threaded() => Ok(()),
@@ -83,54 +85,55 @@ fn serialise_others() -> Result<(), Refusal> {
     }
 }
 
-/// `riscv_flush_icache` for all threads: from now on all of them fetch what was stored, whatever processor they run on later.
-/// False if it is refused; then the membarrier of newer kernels (6.10) does the same.
+/// Calls `riscv_flush_icache` for all threads. After that, all of them fetch what was stored, whatever processor they run on later. False
+/// if the system refuses; then membarrier does the same on newer kernels (6.10).
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
-    // SAFETY: a range that the kernel ignores, and no flags: all threads.
+    // SAFETY: the kernel ignores the range. No flags mean all threads.
     unsafe { libc::syscall(SYS_RISCV_FLUSH_ICACHE, 0_usize, 0_usize, 0_usize) == 0 }
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// [`ROUND`], once the program has opted in. If it never does, the linker drops the code.
+/// The address of [`ROUND`], once the program has opted in. If it never does, the linker drops the code of [`signal_all`].
 static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
 type Round = fn(i32) -> Result<(), Refusal>;
 static ROUND: Round = signal_all;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 
-/// Allows core sync by signal if membarrier is refused: the flip sends `signal` to each other thread, and waits until each has answered.
-/// 0 forbids it again; at the start it is forbidden. Costs about 7 us a thread.
+/// Allows core sync by signal if membarrier is refused. A flip then sends `signal` to each other thread, and waits until each has answered.
+/// If `signal` is 0, forbids it again. At the start of the program it is forbidden. Costs about 7 us for each thread.
 ///
 /// If a thread blocks the signal for a second, the flip stops waiting, reports [`Visibility::Eventual`](crate::Visibility::Eventual), and
 /// forbids core sync by signal from then on.
 ///
 /// # Safety
-/// A handler for `signal` is installed, calls [`core_sync_handler`], and nothing else sends the signal.
+/// A handler for `signal` is installed, and calls [`core_sync_handler`]. Nothing else sends the signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
-    // If the compiler knew the only value, it would make this a flag, and put a call of the function wherever the flag is looked at.
+    // `black_box` hides the value from the compiler. If the compiler knew that null and this are the only values, it would replace the
+    // pointer by a flag, and call the function directly, so that the linker could never drop it.
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
-/// The handler for the signal of [`core_sync_by_signal`] calls this. It serialises, or the return from the handler does (x86: `iret`).
-/// Async-signal-safe.
+/// The handler for the signal of [`core_sync_by_signal`] calls this function. Either this function serialises, or the return from the
+/// handler does (x86: `iret`). Async-signal-safe.
 ///
 /// # Safety
-/// Call it once for each arrival of that signal. Another call would pass for the answer of a thread that has not answered.
+/// Call it once each time that signal arrives. Another call would count as the answer of a thread that has not answered.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
-    // SAFETY: changes nothing but what was fetched ahead.
+    // SAFETY: to serialise changes nothing but what was fetched ahead.
     unsafe { Native::act(Act::Serialise) };
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
     }
 }
 
-/// Signals each other thread and waits for its answer. After a round that fails, answers may still come, and would count for the next
-/// round. So a round that fails is the last one.
+/// Sends the signal to each other thread, and waits for all answers. After a round that fails, answers can still come, and would count for
+/// the next round. So a round that fails is the last one.
 fn signal_all(signal: i32) -> Result<(), Refusal> {
-    // One more than the threads, so that the number does not reach 0 before all of them are signalled.
+    // The number begins at 1, so that it does not reach 0 before the signal was sent to all threads.
     PENDING.store(1, Ordering::Relaxed);
     let answered = send(signal).and_then(|()| {
         PENDING.fetch_sub(1, Ordering::AcqRel);
@@ -162,7 +165,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             continue;
         }
         PENDING.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: tgkill with three integers.
+        // SAFETY: tgkill takes three integers.
         if unsafe { libc::syscall(libc::SYS_TGKILL, process, thread, signal) } != 0 {
             PENDING.fetch_sub(1, Ordering::Relaxed);
             if !has_ended(&tasks, entry.file_name())? {
@@ -170,11 +173,12 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             }
         }
     }
-    // If /proc is of another pid namespace, it names other threads.
+    // If /proc belongs to another pid namespace, its numbers are those of other threads.
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 
-/// Whether a thread is gone, or a zombie: a first thread that has ended stays until the process does, and answers nothing.
+/// Whether a thread does not exist any more, or is a zombie. The first thread of a process can be a zombie: after its end it stays until
+/// the process ends, and answers no signal.
 fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
     use rustix::fs::OFlags;
 
@@ -183,7 +187,7 @@ fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::i
         .and_then(|task| open_at(task, c"stat", OFlags::RDONLY))
         .and_then(|file| rustix::io::read(&file, &mut stat));
     match read {
-        // `tid (name) state ...`; the name may hold anything, parentheses too.
+        // The file holds `tid (name) state ...`. The name can contain anything, even parentheses.
         Ok(length) => {
             let behind_name = stat[..length].iter().rposition(|&byte| byte == b')').map(|at| at + 2);
             Ok(matches!(behind_name.and_then(|at| stat.get(at)), Some(b'Z' | b'X')))

@@ -7,18 +7,18 @@ use core::mem::offset_of;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use std::vec::Vec;
 
-/// The largest that there is: what is a page here is one everywhere.
+/// The largest page that any system has. What begins a page here begins one on every system.
 const PAGE: usize = 1 << 16;
 const PAGES: usize = 16;
-/// Nobody may read these pages; they are not in a segment.
+/// These pages are in no segment, and cannot be read.
 const HOLE: core::ops::Range<usize> = 6 * PAGE..8 * PAGE;
 const NOTE: usize = 0x200;
 const HERE: usize = 9 * PAGE + 0x40;
 const RUNTIME: usize = 10 * PAGE + 0x80;
 const NOTE_HEADER: usize = 2;
 
-/// An object with an instance's note, what that leads to, and nothing else, between pages that nobody may read. It is linked
-/// to 0 and begins with its header.
+/// An object with the note of an instance, the pointer and the runtime to which the note leads, and nothing else. It lies between pages
+/// that cannot be read. It is linked to address 0, and begins with its header.
 struct Object {
     memory: *mut core::ffi::c_void,
     base: usize,
@@ -42,7 +42,7 @@ impl Object {
     fn new() -> Object {
         use ::libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE, mmap, mprotect};
         let bytes = (PAGES + 3) * PAGE;
-        // SAFETY: a new mapping, and parts of it.
+        // SAFETY: the calls make a new mapping, and change parts of it.
         let (memory, base) = unsafe {
             let memory = mmap(core::ptr::null_mut(), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             assert_ne!(memory, MAP_FAILED);
@@ -64,7 +64,7 @@ impl Object {
         object
     }
 
-    /// What a runtime is known by.
+    /// Writes the words by which a runtime is recognised.
     fn put_runtime(&self, at: usize) {
         for (word, value) in MAGIC.into_iter().enumerate() {
             self.put_word(at + word * 4, value);
@@ -75,7 +75,7 @@ impl Object {
     fn put(&self, at: usize, bytes: &[u8]) {
         let segments = [0..HOLE.start, HOLE.end..PAGES * PAGE];
         assert!(segments.iter().any(|part| part.start <= at && at + bytes.len() <= part.end));
-        // SAFETY: inside the object.
+        // SAFETY: the bytes lie inside the object.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), (self.base + at) as *mut u8, bytes.len()) };
     }
 
@@ -92,7 +92,7 @@ impl Object {
         self.put_word(at + HEAD + 4, header);
     }
 
-    /// Puts the note elsewhere, as it is.
+    /// Moves the note, without a change of its words.
     fn move_note(&mut self, to: usize) {
         let words = [HEAD, HEAD + 4].map(|word| self.segments().words::<1>(self.base + NOTE + word).unwrap()[0]);
         self.put(NOTE, &[b'X'; HEAD + 8]);
@@ -106,7 +106,7 @@ impl Object {
     }
 
     fn segments(&self) -> Segments<'_> {
-        // SAFETY: what is in the segments can be read.
+        // SAFETY: all bytes of the segments can be read.
         unsafe { Segments::new(self.base, &self.headers) }
     }
 
@@ -122,7 +122,7 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: the mapping of `new`.
+        // SAFETY: this is the mapping that `new` made.
         unsafe { ::libc::munmap(self.memory, (PAGES + 3) * PAGE) };
     }
 }
@@ -131,13 +131,13 @@ impl Drop for Object {
 fn leads_to_the_runtime() {
     let mut object = Object::new();
     assert_eq!(object.found(), [RUNTIME]);
-    // Found by its address, or by its place in the file.
+    // The note is found by its address, or by its place in the file.
     object.headers[NOTE_HEADER].p_vaddr = 0;
     assert_eq!(object.found(), [RUNTIME]);
     object = Object::new();
     object.headers[NOTE_HEADER].p_offset = 0;
     assert_eq!(object.found(), [RUNTIME]);
-    // Behind another note, in either padding.
+    // The note comes after another one, with either padding.
     for (alignment, at) in [(4, NOTE + 20), (8, NOTE + 24)] {
         object = Object::new();
         object.move_note(at);
@@ -162,13 +162,13 @@ fn of_a_record() {
 #[test]
 fn leads_there_from_where_it_was_moved_to() {
     for to in [0x400, HOLE.start - HEAD - 8, HOLE.end + 4, PAGES * PAGE - HEAD - 8] {
-        // The object begins with its header, or a page or two before it.
+        // The header is at the beginning of the object, or a page or two after it.
         for page in [0, 1, 2] {
             let mut object = Object::new();
             object.put_word(NOTE + HEAD + 4, (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
             object.move_note(to);
             assert_eq!(object.found(), [RUNTIME], "{to:#x} {page}");
-            // Broken twins: a reader that knows the first word only; a header that began no page.
+            // Broken twins: a reader that uses only the first word, and a header that did not begin a page.
             let here = (object.base + to + HEAD).wrapping_add(HERE.wrapping_sub(NOTE + HEAD));
             assert_eq!(runtime_at(&object.segments(), here), None);
             object.put_word(to + HEAD + 4, 4 + (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
@@ -177,7 +177,7 @@ fn leads_there_from_where_it_was_moved_to() {
     }
 }
 
-/// One thing is wrong in each.
+/// In each object, one thing is wrong.
 #[test]
 fn leads_nowhere() {
     type Damage = fn(&mut Object);
@@ -196,11 +196,11 @@ fn leads_nowhere() {
         |object| object.move_segment(HOLE.start),
         |object| object.move_segment(usize::MAX - object.base - 3),
         |object| object.headers[NOTE_HEADER].p_type = 5,
-        |object| object.headers[1].p_flags = 2, // what it leads to cannot be read
+        |object| object.headers[1].p_flags = 2, // the segment to which the note leads cannot be read
         |object| object.put(HERE, &0_usize.to_ne_bytes()),
         |object| object.put(HERE, &(object.base + HOLE.start).to_ne_bytes()),
         |object| {
-            object.put_runtime(PAGES * PAGE - 16); // a part of it
+            object.put_runtime(PAGES * PAGE - 16); // the object ends in the middle of the runtime
             object.put(HERE, &(object.base + PAGES * PAGE - 16).to_ne_bytes());
         },
         |object| object.put(HERE, &(object.base + RUNTIME + 4).to_ne_bytes()),
@@ -213,21 +213,21 @@ fn leads_nowhere() {
         damage(&mut object);
         assert!(object.found().is_empty(), "damage {number}");
     }
-    // Unaligned, as the pointer and as what it leads to.
+    // The pointer is not aligned.
     let object = Object::new();
     object.put(HERE + 1, &(object.base + RUNTIME).to_ne_bytes());
     object.put_note(NOTE, (HERE + 1).wrapping_sub(NOTE + HEAD) as u32, 0);
     assert!(object.found().is_empty());
 }
 
-/// What the tests above and below would see of a reader that believes a note.
+/// Shows what the other tests would see if the reader trusted a note.
 #[test]
 fn a_reader_that_believes_dies() {
     let object = Object::new();
     for address in [HOLE.start, HOLE.end - 16, PAGES * PAGE, 0_usize.wrapping_sub(16)] {
         let address = object.base.wrapping_add(address);
         assert_eq!(object.segments().pointer(address), None);
-        // SAFETY: the child reads one word, or dies of it, and runs nothing else of this process.
+        // SAFETY: the child reads one word, or is killed by that, and runs nothing else of this process.
         unsafe {
             let child = ::libc::fork();
             if child == 0 {
@@ -242,7 +242,7 @@ fn a_reader_that_believes_dies() {
     }
 }
 
-/// Numbers that lie near something, and any others.
+/// Numbers that lie near something in the object, and any other numbers.
 fn number() -> impl Strategy<Value = usize> {
     let places = [0, NOTE, HERE, RUNTIME, HOLE.start, HOLE.end, PAGES * PAGE, usize::MAX, i32::MAX as usize];
     prop_oneof![
@@ -253,8 +253,8 @@ fn number() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    /// Whatever the note, its program header and what it leads to say: nothing is read that is not in a segment, and
-    /// nothing is found but a runtime.
+    /// For any note, any program header of it, and any words to which the note leads: the reader reads nothing outside the segments, and
+    /// finds nothing but a runtime.
     #[test]
     fn any_note(
         words in proptest::collection::vec((0..12_usize, number()), 0..4),
@@ -282,7 +282,7 @@ proptest! {
         assert!(found.iter().all(|&runtime| runtime == RUNTIME), "{found:x?}");
     }
 
-    /// Any bytes for notes.
+    /// The same, for any bytes in place of notes.
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4000), start in 0..HOLE.start, align in 0..9_usize) {
         let mut object = Object::new();
