@@ -59,7 +59,7 @@ pub extern "C" fn jump_label_lock() {
             CALLERS_LOCK.used.store(own.insert(lock), Ordering::Relaxed);
             CALLERS_LOCK.owner.store(me(), Ordering::Relaxed);
         }
-        Err(error) => warn("jump_label_lock", null(), error.into()),
+        Err(error) => warn("jump_label_lock", null(), Refusal::from(error)),
     }
 }
 
@@ -86,7 +86,7 @@ pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> 
     match reserved {
         Ok(reserved) => c_int::from(reserved),
         Err(error) => {
-            warn("jump_label_text_reserved", null(), error.into());
+            warn("jump_label_text_reserved", null(), Refusal::from(error));
             1 // Nobody should write there now.
         }
     }

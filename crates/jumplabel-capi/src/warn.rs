@@ -5,9 +5,7 @@ use core::fmt::{self, Write};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use jumplabel::{Lock, Outcome};
-
-use crate::result::{Key, Refusal};
+use jumplabel::{Lock, Outcome, RawKey};
 
 /// The hook's type.
 pub type Hook = unsafe extern "C" fn(message: *const c_char, data: *mut c_void);
@@ -51,7 +49,7 @@ fn chosen() -> (Option<Hook>, *mut c_void) {
 
 /// Warns that `function` was refused.
 #[cold]
-pub(crate) fn warn(function: &str, key: Key, refusal: Refusal) {
+pub(crate) fn warn(function: &str, key: *const RawKey, refusal: impl fmt::Display) {
     say(format_args!("jumplabel: {function}({key:p}): {refusal}"));
 }
 

@@ -150,9 +150,9 @@ pub unsafe trait Platform: Sync {
         Ok(())
     }
 
-    /// Makes every processor that runs code of this process serialise, as [`Writer::sync`] does, but while no writer is open. Called after
-    /// the library has published a count that sites load. Also called after a flip that reported [`Visibility::Eventual`], to try once
-    /// more.
+    /// Makes every processor that runs code of this process serialise, as [`Writer::sync`](crate::platform::Writer::sync) does, but while
+    /// no writer is open. Called after the library has published a count that sites load. Also called after a flip that reported
+    /// [`Visibility::Eventual`](crate::Visibility::Eventual), to try once more.
     ///
     /// # Errors
     /// The system refuses.
