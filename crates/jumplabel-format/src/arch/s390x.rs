@@ -6,7 +6,7 @@
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
 //!
-//! While the displacement changes (in a static call's trampoline), the mask is 0 (`arch::pass`).
+//! While the displacement changes (in a static call's trampoline), the mask is 0 (`pass`).
 
 use crate::kind::branch::Branch;
 use crate::kind::jump::Jump;

@@ -13,7 +13,7 @@
 //!   indirect  a9 any           test eax, imm32    falls through to that jump
 //! ```
 //!
-//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`arch::pass`): the
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`pass`): the
 //! four bytes after it are then an immediate that nobody uses.
 
 mod decoder;

@@ -1,5 +1,5 @@
 //! AArch64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::aarch64`](crate::arch::aarch64).
+//! [`jumplabel_format::arch::aarch64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 

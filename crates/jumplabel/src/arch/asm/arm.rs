@@ -1,5 +1,5 @@
 //! Armv7-A: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::arm`](crate::arch::arm).
+//! [`jumplabel_format::arch::arm`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 

@@ -1,5 +1,5 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::loongarch64`](crate::arch::loongarch64).
+//! [`jumplabel_format::arch::loongarch64`].
 //!
 //! `IBAR` works for one processor only, and Linux (7.2) has no membarrier that makes the other processors execute it. Other processors see
 //! a flip soon. They see it at once if the program opts in to core sync by signal.

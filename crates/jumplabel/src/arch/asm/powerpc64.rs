@@ -1,5 +1,5 @@
 //! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::powerpc64`](crate::arch::powerpc64).
+//! [`jumplabel_format::arch::powerpc64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 

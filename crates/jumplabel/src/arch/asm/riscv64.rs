@@ -1,5 +1,5 @@
 //! RV64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::riscv64`](crate::arch::riscv64).
+//! [`jumplabel_format::arch::riscv64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 

@@ -1,5 +1,5 @@
 //! z/Architecture: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::s390x`](crate::arch::s390x).
+//! [`jumplabel_format::arch::s390x`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 

@@ -1,5 +1,5 @@
 //! x86-64 and i686: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`arch::x86`](crate::arch::x86).
+//! [`jumplabel_format::arch::x86`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 
