@@ -2,7 +2,7 @@
 //! it. The site leads straight to the target if the target is in reach and one store can write the site. Otherwise it leads to the
 //! trampoline, as in the file.
 //!
-//! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`]).
+//! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`](crate::Arch::TAIL)).
 
 use super::jump::Jump;
 use crate::layout::CALL_SITE;

@@ -11,7 +11,7 @@ impl RawKey {
     /// Turns the key on (Linux: `static_key_enable`). If the key's count is 1 already, this only looks at the sites, and repairs each site
     /// that something outside the library has changed, as [`verify`](crate::verify) does.
     ///
-    /// When `enable` returns, every check that starts later, on any thread, takes the new arm (see [`Visibility`](crate::Visibility) for
+    /// When `enable` returns, every check that starts later, on any thread, takes the new arm (see [`Visibility`] for
     /// the one exception, which is reported). Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md
     /// for figures. Blocks while another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
     ///

@@ -23,7 +23,7 @@ pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
     })
 }
 
-/// The callbacks that were given to [`Platform::start`].
+/// The callbacks that were given to [`Platform::start`](crate::platform::Platform::start).
 static CALLBACKS: AtomicPtr<Callbacks> = AtomicPtr::new(core::ptr::null_mut());
 
 fn callbacks() -> Option<&'static Callbacks> {
