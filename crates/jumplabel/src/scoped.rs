@@ -28,18 +28,19 @@ pub struct KeyGuard {
 }
 
 impl RawKey {
-    /// Turns the key on or off until the guard is dropped: for tests and tools. Two guards of one key (in one process, of one copy of the
-    /// library) wait for each other, so tests that need different states of a key can run beside each other. `enable`, `inc` and the like
-    /// do not wait for a guard. A program with guards of several keys must take them in the same order on all threads: two threads that
-    /// each wait for the other's key wait for ever.
+    /// Turns the key on or off until the guard is dropped: for tests and tools. While one guard of a key is there, another thread that
+    /// asks for a guard of that key waits (in one process, in one instance of the library). So tests that need different states of a key
+    /// can run beside each other. `enable`, `inc` and the like do not wait for a guard. A program with guards of several keys must take
+    /// them in the same order on all threads: two threads that each wait for the other's key wait for ever.
     ///
     /// The guard knows its key by the address. So the key must be a static, or leaked: otherwise a forgotten guard could hold another key
     /// that later lies at the same address.
     ///
-    /// If a deferred dec is due, the guard counts off the user that has left. That user does not come back with the old state.
+    /// A deferred dec may be due: a user has left, and the count still includes it. Then the guard takes that user from the count first. So
+    /// the old state, which comes back when the guard is dropped, is without that user.
     ///
     /// A guard belongs to its thread. So in async code, do not keep a guard over an `await`: another task on that thread that asks for a
-    /// guard is refused, and does not wait.
+    /// guard of the same key is refused, and does not wait.
     ///
     /// Costs a lock and an allocation of the program's allocator. At each end it also costs a flip, if the state differs from the old one.
     /// Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.

@@ -1,6 +1,6 @@
-//! Static calls in builds without trampolines. A call loads a pointer to a pointer, because `Deref` must return a
-//! reference to something that does not change. Each target has one such word for ever, however often calls are led to
-//! it.
+//! Static calls in builds without trampolines. `Deref` must return a reference to something that does not change. So for each target
+//! there is one word that holds its address and never changes. A call loads a pointer to that word, and then the word. The word stays for
+//! ever, however often calls are led to its target.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -35,8 +35,8 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // A site that can stay as it is changes with the next change of its patchable. To prepare, only sites that load change;
-            // otherwise, only sites that do not load.
+            // Some sites can stay as they are: the next change of their patchable writes them, too. Of the others, `prepare` writes those
+            // that load. Everybody else writes those that do not load.
             let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

@@ -28,8 +28,8 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     }
 }
 
-/// What the closure in [`commit_locked`] does. It is a function, because the compiler can emit a closure that is called through a pointer
-/// several times, each time with everything that is inlined into it.
+/// What the closure in [`commit_locked`] does. It is a function, because the compiler can put several copies of a closure into the program,
+/// each with everything that is inlined into it, if the closure is called through a pointer.
 #[inline(never)]
 fn begin_all(requests: &mut [Request<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))?;
