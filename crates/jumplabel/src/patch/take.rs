@@ -21,6 +21,15 @@ pub(crate) fn set_registered() {
     REGISTERED.store(true, Ordering::Release);
 }
 
+/// Refuses before anything of the C library is used, if no constructor of this instance has run. (A kernel says first that it has no platform.)
+pub(crate) fn demand_registered() -> Result<(), Error> {
+    #[cfg(all(jumplabel_sites, jumplabel_linux))]
+    if !REGISTERED.load(Ordering::Acquire) {
+        return Err(Error::TooEarly);
+    }
+    Ok(())
+}
+
 impl Lock {
     /// Waits for the lock.
     ///
@@ -43,10 +52,7 @@ impl Lock {
     fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
         let platform = platform::platform();
         // Before anything of the C library is used: in an IFUNC resolver of a static program, it cannot find objects yet.
-        #[cfg(all(jumplabel_sites, jumplabel_linux))]
-        if !REGISTERED.load(Ordering::Acquire) {
-            return Err(Error::TooEarly);
-        }
+        demand_registered()?;
         let token = lock(platform)?;
         // SAFETY: the lock is held.
         unsafe { recover_all(platform) };

@@ -246,6 +246,8 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
 /// [`Error::Reentrant`] in a closure of a tracepoint, or in code that drops a closure: the thread would wait for itself. Also if this
 /// thread holds the [`Lock`](crate::Lock). Otherwise as [`RawKey::seal`](crate::RawKey::seal).
 pub fn synchronize_probes() -> Result<(), Error> {
+    // Before a variable of this thread is used: in an IFUNC resolver there is none yet.
+    patch::demand_registered()?;
     if readers::is_inside() {
         return Err(Error::Reentrant);
     }

@@ -38,6 +38,7 @@ fn words() -> Option<&'static Words> {
 
 /// Makes the words, if they are not there yet.
 pub(super) fn make() -> Result<(), Error> {
+    crate::patch::demand_registered()?;
     if words().is_some() {
         return Ok(());
     }
