@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 /// Leads commands to the file to which they add their rows.
 const ROWS: &str = "JUMPLABEL_STAGE_ROWS";
 
-/// When no stage may begin any more, in seconds since 1970: for CI, whose time is limited. Stages after that are left out, and the table says so.
+/// When the last stage can begin, in seconds since 1970: for CI, whose time is limited. Later stages are left out, and the table says so.
 const UNTIL: &str = "JUMPLABEL_STAGES_UNTIL";
 
 /// Runs them until one fails.

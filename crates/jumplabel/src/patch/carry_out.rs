@@ -26,10 +26,10 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     };
     let is_refused =
         matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. }));
-    if !(is_refused && plan.can_load_instead()) {
+    if !(is_refused && plan.findings.can_load_instead) {
         return written;
     }
-    plan.load_instead();
+    plan.findings.loads = true; // They go on loading.
     Ok(unwritten(plan.changes.len(), held))
 }
 

@@ -65,11 +65,11 @@ pub(super) enum Manner {
 /// What came up while a plan was made.
 pub(super) struct Findings {
     /// Some site will load its key once the plan is carried out.
-    loads: bool,
+    pub(super) loads: bool,
     /// All sites do what is wanted even without the plan, because each change is of a site that loads its key and shall fall through.
-    can_load_instead: bool,
+    pub(super) can_load_instead: bool,
     /// Some sites could stay as they are, and do what is wanted by a longer way.
-    shortcuts: bool,
+    pub(super) shortcuts: bool,
     /// Some site is not in the plan, because it could not be read, or holds bytes that are not known.
     #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
@@ -77,7 +77,7 @@ pub(super) struct Findings {
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
     /// Why something was left out.
-    left_out: Option<Error>,
+    pub(super) left_out: Option<Error>,
 }
 
 impl Findings {
@@ -104,21 +104,6 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Whether some site loads its key once the plan is carried out. Such a site sees the count as soon as it is published.
-    pub(super) fn loads(&self) -> bool {
-        self.findings.loads
-    }
-
-    /// Whether each site in the plan would do what is wanted without the plan, by loading its key.
-    pub(super) fn can_load_instead(&self) -> bool {
-        self.findings.can_load_instead
-    }
-
-    /// Notes that the plan was refused, and that its sites go on loading.
-    pub(super) fn load_instead(&mut self) {
-        self.findings.loads = true;
-    }
-
     /// Called if the plan was refused, because other threads run that must not execute some of its sites meanwhile. Takes those sites out
     /// of the plan, if its manner allows that. Returns whether any site was taken out, so that the rest is worth a try.
     pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
@@ -128,29 +113,6 @@ impl Plan {
         }
         self.findings.left_out = Some(refusal).filter(|_| self.changes.len() < all);
         self.findings.left_out.is_some()
-    }
-
-    /// Why the plan went on without some of its changes, if it did.
-    #[cfg(jumplabel_sites)]
-    pub(super) fn left_out(&self) -> Option<Error> {
-        self.findings.left_out
-    }
-
-    /// Whether some site was left out of the plan although it can be wrong.
-    #[cfg(jumplabel_sites)]
-    pub(super) fn has_skipped(&self) -> bool {
-        self.findings.skipped
-    }
-
-    /// Whether some alternatives have strayed, and are not in the plan.
-    #[cfg(jumplabel_alternatives)]
-    pub(super) fn is_without_alternatives(&self) -> bool {
-        self.findings.alternatives
-    }
-
-    /// Whether a plan with [`Manner::WithoutShortcuts`] would have fewer changes.
-    pub(super) fn has_shortcuts(&self) -> bool {
-        self.findings.shortcuts
     }
 
     /// The address of the first change.

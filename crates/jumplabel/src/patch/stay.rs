@@ -43,8 +43,8 @@ pub fn verify() -> Result<Outcome, Error> {
     {
         super::patchable::know_all(&lock.objects);
         let outcome = repair(Purpose::Repair, &mut lock)?;
-        let plan = &TRANSACTION.get(&mut lock.patch).plan;
-        let (left_out, has_skipped) = (plan.left_out(), plan.has_skipped());
+        let findings = &TRANSACTION.get(&mut lock.patch).plan.findings;
+        let (left_out, has_skipped) = (findings.left_out, findings.skipped);
         #[cfg(jumplabel_alternatives)]
         let (left_out, outcome) = match repair_alternatives(outcome, &mut lock) {
             Ok(outcome) => (left_out, outcome),
@@ -69,7 +69,7 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
 /// threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
-    if !TRANSACTION.get(&mut lock.patch).plan.is_without_alternatives() {
+    if !TRANSACTION.get(&mut lock.patch).plan.findings.alternatives {
         return Ok(outcome);
     }
     lock.demand_one_thread()?;

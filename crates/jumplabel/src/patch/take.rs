@@ -21,9 +21,9 @@ pub(crate) fn set_registered() {
     REGISTERED.store(true, Ordering::Release);
 }
 
-/// Refuses before anything of the C library is used, if no constructor of this instance has run. (A kernel says first that it has no platform.)
+/// Refuses if no object of this instance was ever registered.
 pub(crate) fn demand_registered() -> Result<(), Error> {
-    #[cfg(all(jumplabel_sites, jumplabel_linux))]
+    #[cfg(jumplabel_sites)]
     if !REGISTERED.load(Ordering::Acquire) {
         return Err(Error::TooEarly);
     }
@@ -52,7 +52,9 @@ impl Lock {
     fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
         let platform = platform::platform();
         // Before anything of the C library is used: in an IFUNC resolver of a static program, it cannot find objects yet.
-        demand_registered()?;
+        if cfg!(jumplabel_linux) {
+            demand_registered()?;
+        }
         let token = lock(platform)?;
         // SAFETY: the lock is held.
         unsafe { recover_all(platform) };
@@ -63,9 +65,9 @@ impl Lock {
         if platform.was_forked(&mut lock.platform_state) {
             repair_after_fork(&mut lock);
         }
-        #[cfg(all(jumplabel_sites, not(jumplabel_linux)))]
-        if !REGISTERED.load(Ordering::Acquire) {
-            return Err(Error::TooEarly);
+        // A kernel is told first if it has no platform.
+        if !cfg!(jumplabel_linux) {
+            demand_registered()?;
         }
         Ok(lock)
     }

@@ -21,7 +21,7 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     loop {
         let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, manner, held));
         let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
-        if !(refused && manner == Manner::Whole && TRANSACTION.get(&mut lock.patch).plan.has_shortcuts()) {
+        if !(refused && manner == Manner::Whole && TRANSACTION.get(&mut lock.patch).plan.findings.shortcuts) {
             return outcome;
         }
         manner = Manner::WithoutShortcuts;
@@ -65,7 +65,7 @@ pub(super) fn transaction(
             in_flight.publishing(requests, platform);
             // Sites that load see the count as soon as it is published. So a core sync follows, as it follows a step. Until it has
             // succeeded, the key is marked as eventual, so that a lock-free `inc` waits for the core sync, too.
-            let loads = plan.loads();
+            let loads = plan.findings.loads;
             if loads {
                 outcome.visibility = Visibility::Eventual;
             } else if outcome.writer.is_none() {
