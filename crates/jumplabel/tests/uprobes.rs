@@ -3,6 +3,8 @@
 //! (How a debugger does it: tools.rs.)
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
 
+#[path = "uprobes/moving.rs"]
+mod moving;
 #[path = "uprobes/others.rs"]
 mod others;
 #[path = "uprobes/probe.rs"]

@@ -132,15 +132,19 @@ fn tell(file: &str, line: &str) -> std::io::Result<()> {
     }
 }
 
-/// The file that is mapped at the address, and where in it the address is.
+/// The file that is mapped at the address, and where in it the address is. Asks again if the page is just being moved.
 fn place(address: usize) -> (String, u64) {
+    let path = std::env::current_exe().unwrap().display().to_string();
+    let offset = (0..1000).find_map(|_| offset(address)).expect("code of this program");
+    (path, offset)
+}
+
+fn offset(address: usize) -> Option<u64> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let place = maps.lines().find_map(|line| {
+    maps.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (start, end) = words[0].split_once('-')?;
         let [start, end, offset] = [start, end, words[2]].map(|number| u64::from_str_radix(number, 16).unwrap());
-        let path = || std::env::current_exe().unwrap().display().to_string();
-        (start..end).contains(&(address as u64)).then(|| (path(), address as u64 - start + offset))
-    });
-    place.expect("code of this program")
+        (start..end).contains(&(address as u64)).then(|| address as u64 - start + offset)
+    })
 }

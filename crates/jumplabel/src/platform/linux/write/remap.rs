@@ -13,18 +13,20 @@
 //! Before the first move, the writer asks for everything that the system can refuse: both copies, their protection, and the four mappings
 //! that the kernel wants to have in reserve for the way back. The new pages do not have the old ones' locks in memory (`mlock`), nor their
 //! advice.
+//!
+//! What becomes of uprobes meanwhile: [`page_run`].
 
-use core::ffi::{CStr, c_void};
+mod page_run;
+
 use core::ptr::NonNull;
 
-use rustix::fs::OFlags;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::MprotectFlags;
 
+use self::page_run::{File, PageRun};
 use super::maps::{Mapping, Maps, PATH_MAX, TEXT};
 use super::{Open, bti, sync};
 use crate::error::Refusal;
-use crate::platform::linux::procfs::open;
-use crate::platform::linux::{PLATFORM, libc, pages};
+use crate::platform::linux::{PLATFORM, pages};
 use crate::platform::list::List;
 use crate::platform::{Body, Extent, Failure, Held, Write, Writer};
 
@@ -32,16 +34,6 @@ type Result<T, E = Refusal> = core::result::Result<T, E>;
 
 pub(super) struct Remap {
     runs: List<PageRun>,
-}
-
-/// Pages that are moved together.
-#[derive(Clone, Copy)]
-struct PageRun {
-    text: usize,
-    bytes: usize,
-    protection: MprotectFlags,
-    forward: usize,
-    backward: usize,
 }
 
 impl Open for Remap {
@@ -93,12 +85,7 @@ impl Remap {
                 // The run is put on the list before its copies are made, because only copies on the list are unmapped.
                 let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
                 self.runs.push(run, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
-                if let Some(run) = self.runs().last_mut() {
-                    run.forward = file.copy(start, bytes)?;
-                    run.backward = file.copy(start, bytes)?;
-                    // SAFETY: this is the copy made above.
-                    unsafe { pages::protect(run.backward, bytes, protection) }?;
-                }
+                self.runs().last_mut().map_or(Ok(()), |run| run.copy(&file))?;
                 start += bytes;
             }
         }
@@ -108,12 +95,9 @@ impl Remap {
     /// Moves all forward copies over the text, or none.
     fn commit(&mut self) -> Result<(), Failure> {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
-        for run in self.runs() {
-            // SAFETY: this is a copy that the writer has made.
-            unsafe { pages::protect(run.forward, run.bytes, run.protection) }.map_err(Failure::Refused)?;
-        }
+        self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
         for (at, run) in self.runs().iter_mut().enumerate() {
-            match move_over(run.forward, run.bytes, run.text) {
+            match run.catch_up().and_then(|()| run.move_over(run.forward)) {
                 Ok(()) => run.forward = 0,
                 Err(refusal) => {
                     drop(reserve);
@@ -134,7 +118,7 @@ impl Remap {
             if run.forward != 0 && run.is_mapped() {
                 continue; // This run was refused, and its text is still there.
             }
-            move_over(run.backward, run.bytes, run.text).map_err(|_| Failure::Stuck { address: run.text, refusal })?;
+            run.move_over(run.backward).map_err(|_| Failure::Stuck { address: run.text, refusal })?;
             run.backward = 0;
         }
         Ok(())
@@ -154,30 +138,6 @@ fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
         end = next.end;
     }
     Ok(end.min(wanted))
-}
-
-/// Replaces the mapping at `text`.
-fn move_over(copy: usize, bytes: usize, text: usize) -> Result<()> {
-    // SAFETY: the copy has the same length and, but for verified sites, the same content. Threads that run there meanwhile fault, and wait
-    // in the kernel.
-    unsafe { libc::mremap_fixed(copy as *mut c_void, bytes, text as *mut c_void) }
-}
-
-impl PageRun {
-    /// Whether all of the run's text is still mapped.
-    fn is_mapped(&self) -> bool {
-        pages::look_for_holes(self.text, self.bytes).is_ok()
-    }
-
-    #[inline(never)]
-    fn unmap(&mut self) {
-        for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
-            if copy != 0 {
-                // SAFETY: this is a copy that the writer has made, and it was not moved.
-                let _ = unsafe { munmap(copy as *mut c_void, self.bytes) };
-            }
-        }
-    }
 }
 
 impl Drop for Remap {
@@ -208,57 +168,6 @@ impl Writer for Remap {
     /// Does nothing: no thread runs the copies, so the steps need no core sync between them.
     fn sync(&mut self) -> Result<()> {
         Ok(())
-    }
-}
-
-/// The program's file, even if another file has its name by now: an upgrade replaces the files of running programs.
-const PROGRAM: &CStr = c"/proc/thread-self/exe";
-
-/// The file of which a run is a copy.
-enum File {
-    /// There is no file: the program has made the code at run time.
-    None,
-    Open(rustix::fd::OwnedFd, u64),
-}
-
-impl File {
-    /// The file of `mapping`, if it is still the same one. `path` has its path.
-    fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
-        if mapping.inode == 0 {
-            return Ok(File::None);
-        }
-        let end = path.get_mut(mapping.path_len).ok_or(rustix::io::Errno::NAMETOOLONG)?;
-        *end = 0;
-        // SAFETY: the buffer has a zero.
-        let name = unsafe { CStr::from_ptr(path.as_ptr().cast()) };
-        let offset = mapping.offset + (start - mapping.start) as u64;
-        File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
-    }
-
-    /// Opens the file, if it has this inode and is longer than `offset`.
-    #[inline(never)]
-    fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
-        let file = open(name, OFlags::RDONLY)?;
-        let found = rustix::fs::fstat(&file)?;
-        let is_same = found.st_ino == inode && found.st_size as u64 > offset;
-        if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
-    }
-
-    /// A writable copy of the text at `start`.
-    fn copy(&self, start: usize, bytes: usize) -> Result<usize> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let anywhere = core::ptr::null_mut();
-        // SAFETY: the call makes a new private mapping.
-        let copy = unsafe {
-            match self {
-                File::None => mmap_anonymous(anywhere, bytes, protection, MapFlags::PRIVATE),
-                File::Open(file, offset) => mmap(anywhere, bytes, protection, MapFlags::PRIVATE, file, *offset),
-            }
-        }?;
-        // SAFETY: whole pages of text that can be read are copied to the new mapping. Both have zeros after the end of the file in its last
-        // page.
-        unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy.cast(), bytes) };
-        Ok(copy as usize)
     }
 }
 

@@ -1,0 +1,96 @@
+//! Probes that come and go while `remap` moves their page.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use jumplabel::{Error, Refusal, WriterKind, set_writer, static_branch_unlikely, static_key};
+use jumplabel_testing::scenario::{passes, rounds};
+
+use super::probe::{self, By, Probe, bytes};
+use super::{Check, PREFIX};
+
+// Of this test alone: a probe is in all processes that have mapped the file.
+static_key! { static MOVED: false; }
+
+const BUSY: Refusal = Refusal::errno(libc::EBUSY);
+
+/// Ends the other threads, even if this one fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// The kernel sets a probe and removes it, while the page is moved as fast as this goes and another thread executes the check. Nobody dies of
+/// a breakpoint that stayed. A flip that meets the probe is refused.
+#[test]
+fn set_and_removed() {
+    passes(|| {
+        if !probe::all().contains(&By::Kernel) {
+            return println!("skipped: needs the kernel's own probes");
+        }
+        set_writer(Some(WriterKind::Remap));
+        let check = &Check { key: &MOVED, run: || static_branch_unlikely!(MOVED), first: Some(false) };
+        let (front, stop) = (check.site() - 1, AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut flips, mut refused) = (0, 0);
+                while !stop.load(Relaxed) {
+                    match if flips % 2 == 0 { MOVED.enable() } else { MOVED.disable() } {
+                        Ok(_) => flips += 1,
+                        Err(Error::Denied { refused: why }) if why.of(WriterKind::Remap) == BUSY => refused += 1,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                println!("{flips} flips, {refused} refused");
+            });
+            scope.spawn(|| {
+                while !stop.load(Relaxed) {
+                    (check.run)();
+                }
+            });
+            let _stop = Stop(&stop);
+            let (start, mut all) = (Instant::now(), 0);
+            while all < rounds(100) && start.elapsed() < Duration::from_secs(4) {
+                let probe = Probe::set(By::Kernel, front).unwrap();
+                // While the probe is there, so that flips meet it.
+                std::thread::sleep(Duration::from_millis(2));
+                drop(probe);
+                all += 1;
+            }
+            println!("{all} probes");
+        });
+        MOVED.disable().unwrap();
+        assert!(bytes(front) == [PREFIX] && check.is(false));
+    });
+}
+
+/// A probe that stays: flips of keys on its page are refused, and go on when it is gone.
+#[test]
+fn refused_while_it_is_set() {
+    passes(|| {
+        if !probe::all().contains(&By::Kernel) {
+            return println!("skipped: needs the kernel's own probes");
+        }
+        static_key! { static KEY: false; }
+        set_writer(Some(WriterKind::Remap));
+        let check = &Check { key: &KEY, run: || static_branch_unlikely!(KEY), first: Some(false) };
+        for hit in [false, true] {
+            for on in [true, false] {
+                let probe = Probe::set(By::Kernel, check.site() - 1).unwrap();
+                if hit {
+                    probe.hit(check.run);
+                }
+                let change = || if on { KEY.enable() } else { KEY.disable() };
+                let error = change().unwrap_err();
+                assert!(matches!(error, Error::Denied { refused } if refused.of(WriterKind::Remap) == BUSY), "{error}");
+                drop(probe);
+                assert!(check.is(!on));
+                change().unwrap();
+                assert!(check.is(on));
+            }
+        }
+    });
+}
