@@ -3,8 +3,8 @@
 //! ```text
 //!   plan     counts and bytes are read and checked; nothing is written
 //!   mark     the process is told that sites and counts may not agree: whoever takes its lock next makes them
-//!   code     page by page, each in one write, which the system does or does not: each site does what it did or what it shall; a site on
-//!            two pages in the steps of a live change
+//!   code     each site in one write, which the system does or does not; a site on two pages in the steps of a live change. No other byte
+//!            is written: meanwhile the system can set or remove a uprobe beside a site
 //!   counts   the words of the keys
 //!   unmark
 //! ```
@@ -33,8 +33,6 @@ pub type Wanted = (usize, Option<count::Change>);
 /// What is written.
 pub struct Plan {
     edits: Vec<Edit>,
-    /// What they come to, but for those on two pages: from the first to the last of a page.
-    runs: Vec<(u64, Vec<u8>)>,
     counts: Vec<Count>,
     marks: Vec<(u64, [u32; 2])>,
 }
@@ -79,7 +77,7 @@ pub struct Count {
 impl Plan {
     /// What is to be written; an error says why nothing may be.
     pub fn make(live: &Live, locks: &Locks, wanted: &[Wanted]) -> Result<Plan, Failure> {
-        let mut plan = Plan { edits: Vec::new(), runs: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
+        let mut plan = Plan { edits: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
         let pages = &Pages::of(&live.memory);
         for &(number, change) in wanted {
             let key = &live.keys[number];
@@ -120,26 +118,8 @@ impl Plan {
                 plan.bring(live, pages, number, on, Which::All)?;
             }
         }
-        plan.gather(pages)
-            .map_err(|error| Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", live.pid)))?;
+        plan.edits.sort_by_key(|edit| edit.address);
         Ok(plan)
-    }
-
-    /// What each page is to hold from its first edit to its last.
-    fn gather(&mut self, pages: &Pages<'_>) -> io::Result<()> {
-        self.edits.sort_by_key(|edit| edit.address);
-        let whole: Vec<_> = self.edits.iter().filter(|edit| !edit.is_on_two_pages()).collect();
-        for edits in whole.chunk_by(|one, next| one.page() == next.page()) {
-            let ([first, ..], [.., last]) = (edits, edits) else { continue };
-            let mut run = vec![0; (last.end() - first.address) as usize];
-            pages.read(first.address, &mut run)?;
-            for edit in edits {
-                let at = (edit.address - first.address) as usize;
-                run[at..at + edit.new.len()].copy_from_slice(&edit.new);
-            }
-            self.runs.push((first.address, run));
-        }
-        Ok(())
     }
 
     /// Sites of a key.
@@ -231,10 +211,11 @@ impl Plan {
 
     fn write(&self, write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         self.mark(0, write)?;
-        for (address, bytes) in &self.runs {
-            write(*address, bytes)?;
-        }
-        for edit in self.edits.iter().filter(|edit| edit.is_on_two_pages()) {
+        for edit in &self.edits {
+            if !edit.is_on_two_pages() {
+                write(edit.address, &edit.new)?;
+                continue;
+            }
             for piece in Machine::X86_64.steps(edit.old, edit.new) {
                 write(edit.address + u64::from(piece.offset), piece.bytes())?;
             }
