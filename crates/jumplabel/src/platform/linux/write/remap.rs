@@ -97,7 +97,7 @@ impl Remap {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
         self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
         for (at, run) in self.runs().iter_mut().enumerate() {
-            match run.catch_up().and_then(|()| run.move_over(run.forward)) {
+            match run.demand_unchanged().and_then(|()| run.move_over(run.forward)) {
                 Ok(()) => run.forward = 0,
                 Err(refusal) => {
                     drop(reserve);

@@ -7,9 +7,10 @@
 //! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the move
 //!   is refused. If not, the kernel is possibly just removing it: the writer waits, and copies again. What stays is somebody else's, such as
 //!   a breakpoint, and is copied.
-//! * Right before the move, the text is compared with what was copied. A difference is copied, too: a probe that was set meanwhile.
+//! * Right before the move, the text is compared with what was copied. If it has changed, the move is refused.
 
 use core::ffi::{CStr, c_void};
+use core::ops::Range;
 use core::slice;
 use core::sync::atomic::AtomicU32;
 
@@ -35,9 +36,6 @@ enum Probe {
     Probably,
 }
 
-/// Bytes that are compared at once. Pages consist of them.
-type Chunk = [u8; 64];
-
 /// Pages that are moved together.
 #[derive(Clone, Copy)]
 pub(super) struct PageRun {
@@ -52,13 +50,14 @@ pub(super) struct PageRun {
 
 impl PageRun {
     /// Makes both copies. The forward one can be written. Refuses with `EBUSY` if a uprobe is set on the pages.
+    #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
         /// How often the writer waits for a probe to go, half a millisecond each time.
         const TRIES: usize = 20;
         for number in 1.. {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             self.backward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
-            let found = self.follow();
+            let found = self.copy_changes();
             if found != Probe::No {
                 self.demand_no_probe(file)?;
             }
@@ -73,6 +72,7 @@ impl PageRun {
 
     /// Refuses with `EBUSY` if the kernel puts a uprobe into a new mapping of these pages.
     #[cold]
+    #[inline(never)]
     fn demand_no_probe(&self, file: &File) -> Result<()> {
         let mut copies = PageRun { forward: 0, backward: 0, ..*self };
         copies.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::EXEC)?;
@@ -91,58 +91,56 @@ impl PageRun {
     }
 
     /// Gives a copy the protection of the text.
+    #[inline(never)]
     pub(super) fn protect(&self, copy: usize) -> Result<()> {
         // SAFETY: this is a copy that the writer has made.
         unsafe { pages::protect(copy, self.bytes, self.protection) }
     }
 
-    /// Copies those bytes of the text that have changed since the last call or, at the first call, that are not the file's. The copies can
-    /// be written.
-    fn follow(&self) -> Probe {
+    /// Copies those bytes of the text that are not the file's.
+    fn copy_changes(&self) -> Probe {
+        /// So many bytes are compared at once. Pages consist of them.
+        const CHUNK: usize = 64;
         let mut found = Probe::No;
-        for start in (0..self.bytes).step_by(size_of::<Chunk>()) {
-            let [text, forward, backward] =
-                [self.text, self.forward, self.backward].map(|copy| (copy + start) as *mut Chunk);
-            // SAFETY: the bytes lie in text that can be read, and in the two copies, which nobody else uses.
-            let (now, before) = unsafe { (text.read_volatile(), backward.read()) };
-            if now == before {
-                continue;
-            }
-            let mut was_equal = true;
-            for (at, (now, before)) in now.iter().zip(before).enumerate() {
-                if *now != before {
-                    if PROBES.contains(now) {
-                        // Inside an instruction of ours, the byte before this one has mostly changed, too.
-                        found = found.max(if was_equal { Probe::Probably } else { Probe::Possibly });
-                    }
-                    // SAFETY: a byte of each copy, see above.
-                    unsafe {
-                        forward.cast::<u8>().add(at).write(*now);
-                        backward.cast::<u8>().add(at).write(*now);
-                    }
-                }
-                was_equal = *now == before;
+        for start in (0..self.bytes).step_by(CHUNK) {
+            // SAFETY: the bytes lie in text that can be read, and in a copy of it.
+            let [text, copy] = [self.text, self.backward]
+                .map(|copy| unsafe { slice::from_raw_parts((copy + start) as *const u8, CHUNK) });
+            if text != copy {
+                found = found.max(self.copy_changed(start..start + CHUNK));
             }
         }
         found
     }
 
-    /// Copies what somebody else has changed in the text meanwhile. Refuses with `EAGAIN` if the text goes on changing.
-    pub(super) fn catch_up(&self) -> Result<()> {
-        const TRIES: usize = 16;
-        for _ in 0..TRIES {
-            if self.bytes_at(self.text) == self.bytes_at(self.backward) {
-                return Ok(());
+    /// [`copy_changes`](Self::copy_changes) for some bytes.
+    #[inline(never)]
+    fn copy_changed(&self, bytes: Range<usize>) -> Probe {
+        let (mut found, mut was_equal) = (Probe::No, true);
+        for at in bytes {
+            let [text, forward, backward] = [self.text, self.forward, self.backward].map(|copy| (copy + at) as *mut u8);
+            // SAFETY: the byte lies in text that can be read, and in the two copies, which nobody else uses.
+            unsafe {
+                let now = text.read_volatile();
+                let is_equal = backward.read() == now;
+                if !is_equal {
+                    if PROBES.contains(&now) {
+                        // Inside an instruction of ours, the byte before this one has mostly changed, too.
+                        found = found.max(if was_equal { Probe::Probably } else { Probe::Possibly });
+                    }
+                    forward.write(now);
+                    backward.write(now);
+                }
+                was_equal = is_equal;
             }
-            for copy in [self.forward, self.backward] {
-                // SAFETY: this is a copy that the writer has made. No thread runs it.
-                unsafe { pages::protect(copy, self.bytes, MprotectFlags::READ | MprotectFlags::WRITE) }?;
-            }
-            self.follow();
-            self.protect(self.forward)?;
-            self.protect(self.backward)?;
         }
-        Err(rustix::io::Errno::AGAIN.into())
+        found
+    }
+
+    /// Refuses with `EAGAIN` if somebody else has changed the text since it was copied.
+    pub(super) fn demand_unchanged(&self) -> Result<()> {
+        let is_same = self.bytes_at(self.text) == self.bytes_at(self.backward);
+        if is_same { Ok(()) } else { Err(rustix::io::Errno::AGAIN.into()) }
     }
 
     /// The bytes of the text, or of a copy.
@@ -208,6 +206,7 @@ impl File {
 
     /// A private mapping of the file or, if there is no file, of zeros. Its pages are there at once. (If a page that can be written is read
     /// first, the first write to it interrupts the processors that run threads of the program.)
+    #[inline(never)]
     fn map(&self, bytes: usize, protection: ProtFlags) -> Result<usize> {
         let anywhere = core::ptr::null_mut();
         // SAFETY: the call makes a new private mapping.
