@@ -14,7 +14,8 @@ const BOLT: &str = "llvm-bolt-16";
 /// Where Debian has it; it leaves more as it was than the one above.
 const LATER: &str = "llvm-bolt-22";
 
-/// Runs it on `program`, and strips what comes of that if its program headers are where they were: strips break other files of BOLT's.
+/// Runs it on `program`, and strips what comes of that if its program headers are where they were: strips break other files of BOLT's. Then
+/// has patchelf move the program headers, where it can.
 fn rewrite(bolt: &str, program: &Path, options: &str) {
     let bolted = program.with_extension("bolted");
     let mut command = Command::new(bolt);
@@ -23,6 +24,13 @@ fn rewrite(bolt: &str, program: &Path, options: &str) {
     for strip in strips.iter().filter(|strip| breadth::has(strip)) {
         succeeds(Command::new(strip).arg(&bolted));
         assert_eq!(printed(&succeeds(Command::new(&bolted).arg("copied"))), "ok\n", "{bolt} {options} {strip}");
+    }
+    // With a program at a fixed address, patchelf does away with the alignment, too.
+    let is_movable = std::fs::read(&bolted).unwrap()[16] == 3;
+    if is_movable && breadth::has("patchelf") {
+        let path = "/a/path/that/is/longer/than/what/the/file/has/room/for";
+        succeeds(Command::new("patchelf").args(["--add-rpath", path]).arg(&bolted));
+        assert_eq!(printed(&succeeds(Command::new(&bolted).arg("copied"))), "ok\n", "{bolt} {options} patchelf");
     }
 }
 

@@ -4,13 +4,16 @@ use object::{Object, ReadCache, elf};
 
 use super::{Reader, Segment};
 
-/// Where the copies begin, by the program headers: an executable segment behind the linker's that holds the table for unwinders, or the
-/// program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/loader/segments.rs).
+/// Where the copies begin, by the program headers: an executable segment after the linker's that is aligned more strictly, or holds the table
+/// for unwinders or the program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/loader/segments.rs).
 pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, has_stack: bool) -> Option<u64> {
     let holds_headers = |segment: &Segment| headers.checked_sub(segment.offset).is_some_and(|at| at < segment.in_file);
     let holds_unwinders = |segment: &Segment| unwinders.is_some_and(|address| segment.place(address, 1).is_some());
-    let mut code = segments.iter().filter(|segment| segment.flags & elf::PF_X != 0).skip(1);
-    let copies = code.find(|segment| !has_stack || holds_headers(segment) || holds_unwinders(segment));
+    let mut code = segments.iter().filter(|segment| segment.flags & elf::PF_X != 0);
+    let alignment = code.next()?.alignment;
+    let is_copy =
+        |segment: &Segment| segment.alignment > alignment || holds_headers(segment) || holds_unwinders(segment);
+    let copies = code.find(|segment| !has_stack || is_copy(segment));
     copies.map(|segment| segment.address)
 }
 

@@ -59,6 +59,7 @@ struct Segment {
     in_file: u64,
     offset: u64,
     flags: u32,
+    alignment: u64,
     content: OnceCell<Option<Vec<u8>>>,
 }
 
@@ -132,8 +133,9 @@ impl Image {
                     if in_file > bytes || start.checked_add(bytes).is_none() {
                         return Err(damaged(&format!("the segment at {start:#x} has impossible bounds")));
                     }
-                    let (flags, content) = (header.p_flags(endian), OnceCell::new());
-                    segments.push(Segment { address: start, bytes, in_file, offset, flags, content });
+                    let (flags, alignment, content) =
+                        (header.p_flags(endian), header.p_align(endian).into(), OnceCell::new());
+                    segments.push(Segment { address: start, bytes, in_file, offset, flags, alignment, content });
                 }
                 elf::PT_GNU_EH_FRAME => unwinders = Some(start),
                 elf::PT_GNU_STACK => has_stack = true,

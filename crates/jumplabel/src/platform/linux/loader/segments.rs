@@ -83,18 +83,20 @@ impl<'a> Segments<'a> {
     /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which nobody runs
     /// any more. Returns the address at which the new code begins; `None` if there is none.
     ///
-    /// The new code is an executable segment after those of the linker. One of three things shows that no linker made it: it holds the
-    /// table for unwinders, it holds the program headers, or its header has taken the place of PT_GNU_STACK. No tool that strips the file
-    /// can remove these signs (docs/table-format.md, "Post-link optimizers").
+    /// The new code is an executable segment after those of the linker. One of four things shows that no linker made it: it is aligned more
+    /// strictly than the linker's code, it holds the table for unwinders, it holds the program headers, or its header has taken the place of
+    /// PT_GNU_STACK. No tool that strips the file can remove these signs (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
         let has_stack = self.of_type(PT_GNU_STACK).next().is_some();
         let headers = self.headers.as_ptr() as usize;
         let unwinders = self.of_type(PT_GNU_EH_FRAME).next().map_or(0, |(_, at, _)| at);
-        let mut later = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0).skip(1);
+        let mut code = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0);
+        let alignment = code.next()?.0.p_align;
         // With `-instrument`, code of BOLT's own follows, in a segment without any of that.
         let is_copy = |start: usize, end: usize| [headers, unwinders].iter().any(|at| (start..end).contains(at));
-        later.find(|&(_, start, end)| !has_stack || is_copy(start, end)).map(|(_, start, _)| start)
+        code.find(|&(header, start, end)| header.p_align > alignment || !has_stack || is_copy(start, end))
+            .map(|(_, start, _)| start)
     }
 
     fn image(&self) -> Option<Image> {
