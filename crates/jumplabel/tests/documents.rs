@@ -97,6 +97,16 @@ fn kernel(manifest: &str) {
     printed("cargo build --release --target x86_64-unknown-none", &directory);
 }
 
+/// The manifest that puts jumplabel-fail in the place of `fail`: a program with a fail point, whose key has its name.
+fn fail_points(manifest: &str) {
+    let jumplabel = "jumplabel = { path = \"../jumplabel/crates/jumplabel\" }\n\n[patch";
+    let source = "fn main() {\n    let _scenario = fail::FailScenario::setup();\n    \
+                  fail::fail_point!(\"before_save\", |text| println!(\"{text:?} {:?}\", jumplabel::find_key(\"fail:before_save\")));\n}\n";
+    let directory = package("fail-points", &manifest.replacen("[patch", jumplabel, 1), "src/main.rs", source);
+    let line = "FAILPOINTS='before_save=return(full)' cargo run --quiet --release";
+    assert!(printed(line, &directory).starts_with("Some(\"full\") Ok(fail:before_save"));
+}
+
 /// docs/porting.md names files, below the folder that they are in.
 fn files_of_arch(list: &str) {
     let mut folder = "";
@@ -120,13 +130,14 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 16] = [
+const DOCUMENTS: [&str; 17] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/benchmarks.md",
     "docs/building.md",
+    "docs/fail.md",
     "docs/features.md",
     "docs/how-it-works.md",
     "docs/kernels.md",

@@ -1,7 +1,7 @@
 //! What is done with a block of the documents.
 
 use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
-use super::{files_of_arch, kernel, listings, without_std};
+use super::{fail_points, files_of_arch, kernel, listings, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
@@ -45,6 +45,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/benchmarks.md", "--test capi cost", Commands),
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),
+    ("docs/fail.md", "[patch.crates-io]", Tried(fail_points)),
     ("docs/building.md", "make install PREFIX=/usr/local  ", Commands),
     ("docs/building.md", "musl-gcc", Commands),
     ("docs/features.md", "static LOG", Rust("2\n")),

@@ -1,0 +1,179 @@
+//! Which points are configured, and the keys that say so.
+//!
+//! ```text
+//!   cfg("a", "return")          fail_point!("a")            fail_point!(computed)
+//!     registry: "a" -> Point      its own key, `fail:a`       the key ANY
+//!     one batch: `fail:a` on,     off: one nop                off: one nop
+//!                ANY on           on: eval ──► the Point      on: eval ──► the Point, if there is one
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use jumplabel::{Error, RawKey, static_key};
+
+use crate::action::Action;
+use crate::point::Point;
+
+/// What a key of a point has as its meta. It tells the points of this copy of the crate from those of another one in the same process, which
+/// has a registry of its own.
+pub struct Owner(());
+
+#[doc(hidden)]
+pub static OWNER: Owner = Owner(());
+
+static_key! {
+    /// On while any point is configured: the key of points whose names are no literals.
+    #[doc(hidden)]
+    #[key(name = "fail:")]
+    pub static ANY: false;
+}
+
+/// The points that are configured, by name.
+pub type Points = HashMap<String, Configured>;
+
+/// What is configured for a name.
+pub struct Configured {
+    point: Arc<Point>,
+    /// Whether it does nothing, so that its key stays off.
+    is_off: bool,
+}
+
+static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
+
+/// No code of the program runs under this lock.
+fn read() -> RwLockReadGuard<'static, Points> {
+    POINTS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Points> {
+    POINTS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Brings all keys to what is configured, in one batch. Those of points that are not configured are turned off, whoever turned them on.
+fn set_keys(points: &Points) -> Result<(), Error> {
+    let mut keys: Vec<(&'static RawKey, bool)> = vec![(&ANY, !points.is_empty())];
+    jumplabel::for_each_key(|key| {
+        let is_own = key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER));
+        if let Some(name) = key.name.strip_prefix("fail:").filter(|_| is_own) {
+            keys.push((key.key, points.get(name).is_some_and(|configured| !configured.is_off)));
+        }
+    })?;
+    jumplabel::set_all(keys).map(drop)
+}
+
+/// Configures a point. If its key cannot be turned on, the configuration is as before.
+fn configure(points: &mut Points, name: String, text: &str, actions: Vec<Action>) -> Result<(), String> {
+    let is_off = actions.first().is_some_and(Action::is_off);
+    let old = points.get(&name).map(|old| (old.point.clone(), old.is_off));
+    let point = old.as_ref().map_or_else(Arc::default, |(point, _)| point.clone());
+    points.insert(name.clone(), Configured { point: point.clone(), is_off });
+    if let Err(error) = set_keys(points) {
+        match old {
+            Some((point, is_off)) => drop(points.insert(name, Configured { point, is_off })),
+            None => drop(points.remove(&name)),
+        }
+        return Err(format!("the fail point cannot be turned on: {error}"));
+    }
+    // A thread that comes between finds the old actions, or none.
+    point.replace(text, actions);
+    Ok(())
+}
+
+/// Takes out all points. Threads that pause at one go on.
+fn clear(points: &mut Points) {
+    points.drain().for_each(|(_, configured)| configured.point.replace("", Vec::new()));
+    // If a key stays on, because the system refuses to turn it off, its point finds nothing to do.
+    let _ = set_keys(points);
+}
+
+/// Configures the point `name`: `cfg("before_save", "20%3*print(still alive!)->panic")`.
+///
+/// Actions are joined by `->`. An action that does not have its turn leaves it to the next one. Each is `[p%][count*]task[(argument)]`:
+/// with a probability of p percent, `count` times at most.
+///
+/// | task | |
+/// |---|---|
+/// | `off` | nothing |
+/// | `return(text)` | the function around the point returns what the point's function makes of the text |
+/// | `sleep(ms)`, `delay(ms)` | wait, asleep or busy |
+/// | `panic(text)` | |
+/// | `print(text)` | logs the text, by the crate `log`, at the level `info` |
+/// | `pause` | waits until the point is configured anew, or removed |
+/// | `yield` | lets another thread run |
+///
+/// Replaces what was configured before. The name need not be that of a point: nothing happens then. Costs one batch: some 10 us, and what
+/// there is to read of each key of the program.
+///
+/// # Errors
+/// What is wrong with the text, or why the point's key cannot be turned on. Nothing is changed then.
+pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
+    let list = Action::parse_all(actions)?;
+    configure(&mut write(), name.into(), actions, list)
+}
+
+/// Has the point `name` call `callback`, outside all locks: it can configure points.
+///
+/// # Errors
+/// Why the point's key cannot be turned on. Nothing is changed then.
+pub fn cfg_callback<S, F>(name: S, callback: F) -> Result<(), String>
+where
+    S: Into<String>,
+    F: Fn() + Send + Sync + 'static,
+{
+    configure(&mut write(), name.into(), "callback", vec![Action::callback(callback)])
+}
+
+/// Takes away what is configured for the point `name`, if anything is. Threads that pause there go on.
+pub fn remove<S: AsRef<str>>(name: S) {
+    let points = &mut write();
+    if let Some(configured) = points.remove(name.as_ref()) {
+        configured.point.replace("", Vec::new());
+        // As in `clear`.
+        let _ = set_keys(points);
+    }
+}
+
+/// The points that are configured: names, and the texts of their actions.
+#[must_use]
+pub fn list() -> Vec<(String, String)> {
+    read().iter().map(|(name, configured)| (name.clone(), configured.point.text())).collect()
+}
+
+/// Turns the points of objects that were loaded meanwhile on or off. Call it after `dlopen`.
+///
+/// # Errors
+/// As [`jumplabel::set_all`].
+pub fn sync() -> Result<(), Error> {
+    set_keys(&read())
+}
+
+/// What a point does when it is reached.
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Option<R> {
+    let point = read().get(name)?.point.clone();
+    point.reach(name).map(function)
+}
+
+/// Takes out all points, then configures those of a text: `name=actions;...`.
+///
+/// # Panics
+/// If something is wrong with the text.
+pub fn start(text: &str) {
+    let points = &mut write();
+    clear(points);
+    for part in text.trim().split(';').map(str::trim).filter(|part| !part.is_empty()) {
+        let Some((name, actions)) = part.split_once('=') else { panic!("invalid failpoint: {part:?}") };
+        let configured = Action::parse_all(actions).and_then(|list| configure(points, name.to_owned(), actions, list));
+        if let Err(error) = configured {
+            panic!("unable to configure failpoint \"{name}\": {error}");
+        }
+    }
+}
+
+/// Takes out all points.
+pub fn end() {
+    clear(&mut write());
+}

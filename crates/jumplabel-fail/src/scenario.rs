@@ -1,0 +1,75 @@
+//! Configurations that end with a value.
+
+use std::env::{self, VarError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::registry;
+
+static SCENARIO: Mutex<()> = Mutex::new(());
+
+/// A test's configuration of points. There is one at a time: another thread's [`setup`](Self::setup) waits until this one is dropped.
+#[derive(Debug)]
+pub struct FailScenario<'a> {
+    _only: MutexGuard<'a, ()>,
+}
+
+impl FailScenario<'_> {
+    /// Takes away all that is configured, then configures what the environment variable `FAILPOINTS` says: `name=actions;name=actions`.
+    ///
+    /// # Panics
+    /// If something is wrong with the variable.
+    #[must_use = "it ends when it is dropped"]
+    pub fn setup() -> Self {
+        let only = SCENARIO.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match env::var("FAILPOINTS") {
+            Ok(text) => text,
+            Err(VarError::NotPresent) => String::new(),
+            Err(error) => panic!("invalid failpoints: {error:?}"),
+        };
+        registry::start(&text);
+        FailScenario { _only: only }
+    }
+
+    /// Takes away all that is configured. Threads that pause at a point go on.
+    pub fn teardown(self) {}
+}
+
+impl Drop for FailScenario<'_> {
+    fn drop(&mut self) {
+        registry::end();
+    }
+}
+
+/// What is configured for a point until this is dropped.
+#[derive(Debug)]
+pub struct FailGuard(String);
+
+impl FailGuard {
+    /// As [`cfg`](crate::cfg).
+    ///
+    /// # Errors
+    /// As [`cfg`](crate::cfg).
+    pub fn new<S: Into<String>>(name: S, actions: &str) -> Result<FailGuard, String> {
+        let name = name.into();
+        crate::cfg(&*name, actions).map(|()| FailGuard(name))
+    }
+
+    /// As [`cfg_callback`](crate::cfg_callback).
+    ///
+    /// # Errors
+    /// As [`cfg_callback`](crate::cfg_callback).
+    pub fn with_callback<S, F>(name: S, callback: F) -> Result<FailGuard, String>
+    where
+        S: Into<String>,
+        F: Fn() + Send + Sync + 'static,
+    {
+        let name = name.into();
+        crate::cfg_callback(&*name, callback).map(|()| FailGuard(name))
+    }
+}
+
+impl Drop for FailGuard {
+    fn drop(&mut self) {
+        crate::remove(&self.0);
+    }
+}

@@ -1,0 +1,63 @@
+//! Scenarios: what is configured by the variable `FAILPOINTS`, and ends with a value.
+
+use std::time::Duration;
+
+use jumplabel_fail::{FailScenario, cfg, fail_point, list};
+
+const SOON: Duration = Duration::from_millis(200);
+
+/// Whether the key of a point is on.
+fn is_on(name: &str) -> bool {
+    jumplabel::find_key(&format!("fail:{name}")).unwrap().enabled
+}
+
+/// In processes of their own, because `FAILPOINTS` is theirs.
+#[test]
+fn scenarios() {
+    const CHILD: &str = "JUMPLABEL_FAIL_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let run = |points: &str| {
+            let program = std::env::current_exe().unwrap();
+            let mut child = std::process::Command::new(program);
+            child.args(["--exact", "scenarios", "--nocapture"]).env(CHILD, "1").env("FAILPOINTS", points);
+            child.output().unwrap()
+        };
+        let output = run(" first=return; second=pause;; ");
+        assert!(output.status.success(), "{output:?}");
+        for (points, complaint) in [
+            ("first", "invalid failpoint: \"first\""),
+            ("first=retrun", "unable to configure failpoint \"first\": unrecognized command \"retrun\""),
+        ] {
+            let output = run(points);
+            assert!(
+                !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(complaint),
+                "{output:?}"
+            );
+        }
+        return;
+    }
+    let first = || {
+        fail_point!("first", |_| 1);
+        0
+    };
+    let second = || {
+        fail_point!("second", |_| 2);
+        0
+    };
+    cfg("third", "return").unwrap();
+    let scenario = FailScenario::setup();
+    assert!(first() == 1 && list().len() == 2, "what there was before is gone");
+    let thread = std::thread::spawn(second);
+    while !thread.is_finished() && !is_on("second") {}
+    std::thread::sleep(SOON);
+    assert!(!thread.is_finished());
+    scenario.teardown();
+    assert_eq!(thread.join().unwrap(), 0);
+    assert!(first() == 0 && list().is_empty() && !is_on("first") && !is_on(""));
+    // After a panic, the next one begins anew.
+    let _ = std::panic::catch_unwind(|| {
+        let _scenario = FailScenario::setup();
+        panic!("a test failed");
+    });
+    FailScenario::setup().teardown();
+}
