@@ -1,9 +1,9 @@
 //! What can go wrong with a flip, and what to do about it.
 //!
-//! Every error but one means that nothing changed: all sites of all keys in the transaction do what they did before, the counts are as
-//! before, and the protections of the pages are as before. The exception is [`Error::RollbackFailed`]. Two details can differ nevertheless.
-//! If the system refused core sync in mid-flip, a site that falls through may have another encoding than before. If the system refused
-//! `mprotect`, a page may stay open until the next flip.
+//! An error means that nothing has changed: all sites of all keys in the transaction do what they did before, the counts are as before, and
+//! the protections of the pages are as before. There are two exceptions: [`Error::RollbackFailed`], and the errors of
+//! [`verify`](crate::verify). Two details can differ nevertheless. If the system refused core sync in mid-flip, a site may hold other bytes
+//! than before, which do the same. If the system refused `mprotect`, a page may stay open until the next flip.
 
 mod debug;
 mod kind;
@@ -14,25 +14,25 @@ use core::fmt;
 use crate::arch::Code;
 pub use kind::ErrorKind;
 
-/// Why a writer, or core sync, was refused. An error number of the system, or one of the constants below.
+/// Why a writer, or core sync, was refused: an error number of the system, or one of the constants below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Refusal(i32); // One number and no enum: that makes a program with one key a kilobyte smaller.
 
 impl Refusal {
     /// The writer, or core sync, was not tried.
     pub const NOT_TRIED: Refusal = Refusal(0);
-    /// The call reported success, and the code did not change. Either the bytes are the old ones, because another file lies at the path
-    /// /proc/self/mem. Or the processor still executed the old instruction, as an emulator does that caches translated code; the self-test
-    /// of a writer finds this case.
+    /// The system call succeeded, but the code did not change. Either memory still holds the old bytes, because the path /proc/self/mem
+    /// leads to another file. Or it holds the new bytes, but the processor still executed the old instruction: some emulators do that,
+    /// because they cache translated code. The self-test of a writer finds the second case.
     pub const NO_EFFECT: Refusal = Refusal(i32::MIN);
 
-    /// A refusal with an error number of the system, or of the platform. The number 0 makes [`NOT_TRIED`](Self::NOT_TRIED).
+    /// A refusal with an error number of the system, or of the platform. For 0, the result is [`NOT_TRIED`](Self::NOT_TRIED).
     #[must_use]
     pub const fn errno(number: i32) -> Refusal {
         Refusal(number)
     }
 
-    /// The error number, if an error number was the reason.
+    /// The error number. `None` if the refusal is one of the constants.
     #[must_use]
     pub fn as_errno(self) -> Option<i32> {
         (self != Refusal::NOT_TRIED && self != Refusal::NO_EFFECT).then_some(self.0)
@@ -68,7 +68,8 @@ impl WriterKind {
     pub(crate) const ALL: [WriterKind; 4] =
         [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap, WriterKind::Custom];
 
-    /// The writer with this name in `JUMPLABEL_WRITER`; `None` for `auto`. For [`set_writer`](crate::set_writer).
+    /// The writer to which `JUMPLABEL_WRITER` refers by this name; `None` for `auto`. The result is an argument for
+    /// [`set_writer`](crate::set_writer).
     ///
     /// # Errors
     /// [`Error::UnknownWriter`].
@@ -76,7 +77,7 @@ impl WriterKind {
         Self::named_by(name.as_bytes())
     }
 
-    /// [`named`](Self::named) for bytes that need not be text.
+    /// As [`named`](Self::named), for a name that need not be UTF-8.
     pub(crate) fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
         if name == b"auto" {
             return Ok(None);
@@ -140,12 +141,12 @@ impl fmt::Display for Refusals {
     }
 }
 
-/// Why a flip was refused. The type is `Copy` and needs no allocation. Its message says what to do.
+/// Why a flip, or another function of this library, failed. The type is `Copy` and needs no allocation. Its message says what to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Every writer was refused by the system (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refuses
-    /// to block signals; then no writer was tried.
+    /// The system refused every writer (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or it refuses to block
+    /// signals; then no writer was tried.
     Denied {
         /// The refusal that each writer met; empty if signals could not be blocked.
         refused: Refusals,
@@ -154,23 +155,23 @@ pub enum Error {
     ForeignBytes {
         /// Address of the site.
         address: usize,
-        /// The bytes that the site should hold in the state of its key.
+        /// The bytes that the site should hold for the state of its key.
         expected: Code,
         /// The bytes that the site holds.
         found: Code,
     },
-    /// Code cannot be read that a flip, or a list of sites, has to read. The code is execute-only, or a protection key or `mprotect`
+    /// A flip, or a list of sites, has to read code that cannot be read. The code is execute-only, or a protection key or `mprotect`
     /// forbids the read. Nothing was read or written.
     Unreadable {
-        /// Address of a site, or of the arms of a switch.
+        /// Address of a site, or of the list of arms to which its entry leads.
         address: usize,
     },
-    /// A static call was to lead to its own trampoline, whose address is `*CALL`: it would call itself.
+    /// An update would have led a static call to its own trampoline, whose address is `*CALL`: the call would call itself.
     Circular {
         /// Address of the trampoline.
         address: usize,
     },
-    /// The key, call or mode is in an object none of whose constructors has run, so its sites are not known yet. The flip came too early:
+    /// The key, call or mode is in an object whose constructors have not run yet, so its sites are not known. The flip came too early:
     /// - from a constructor of a library that the object is linked with,
     /// - from a function in `.preinit_array`,
     /// - or from a function that the dynamic loader calls to choose another function (IFUNC).
@@ -190,36 +191,36 @@ pub enum Error {
     /// - The thread has a [`scoped`](crate::RawKey::scoped) guard of the key, and asks for another.
     /// - The thread is in a probe, and waits for probes ([`synchronize_probes`](crate::synchronize_probes)).
     Reentrant,
-    /// `inc` on a key whose count is `i32::MAX`.
+    /// `inc` or `seal` of a key whose count is `i32::MAX`.
     Overflow,
-    /// `dec` on a key that is off.
+    /// `dec` of a key that is off.
     Underflow,
-    /// `enable` or `disable` on a key that several users hold by `inc`.
+    /// `enable` or `disable` of a key that several users hold by `inc`.
     Counted {
         /// The key's count.
         count: i32,
     },
-    /// The key was sealed.
+    /// The key, call or mode was sealed.
     Sealed,
-    /// A static call was to lead to an address without code.
+    /// An update would have led a static call to an address without code.
     NotCode {
         /// The address.
         address: usize,
     },
-    /// A mode was to be set to a number that none of its modes has.
+    /// A static mode was to be set to a number that it does not have.
     NoSuchMode {
-        /// How many modes there are.
+        /// How many numbers the mode has. The first one is 0.
         count: u8,
     },
-    /// The mode belongs to a table of operations, whose calls change with it: use [`Ops::set`](crate::Ops::set).
+    /// The mode belongs to a table of operations. It changes only together with the table's calls: use [`Ops::set`](crate::Ops::set).
     IsTable,
     /// An instruction of an operation cannot be put in place at the sites: [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
         /// The name of the operation: a text that lives as long as its object is loaded.
         op: &'static str,
     },
-    /// An alternative has an instruction that is not known. Or it has one that works only where it was assembled, such as a short jump out
-    /// of the alternative.
+    /// An alternative has an instruction that the library does not know. Or it has one that works only at its own address, such as a short
+    /// jump out of the alternative.
     UnfitAlternative {
         /// Address of the site.
         address: usize,
@@ -232,21 +233,21 @@ pub enum Error {
     /// Other threads run, and this change is not safe while they run. There are three cases:
     /// - Pristine sites change in several steps. Core sync was refused between the steps, and `remap` did not work either.
     /// - An operation in place is a whole instruction that must change at once, and `remap` did not work.
-    /// - Lock prefixes were to be taken out.
+    /// - Lock prefixes were to be taken out, or alternatives to be applied or repaired.
     MultiThreaded {
-        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would be no help.
+        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would not help.
         core_sync: Refusal,
         /// Why `remap` was refused; [`Refusal::NOT_TRIED`] if it was not tried.
         remap: Refusal,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to this key, or the
-    /// damage hides which key it belongs to. Flips of other keys work.
+    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to the key of the
+    /// flip, or the damage hides to which key it belongs. Flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// A tool such as BOLT copied the code around this key's sites to another place. The program runs the copies, but the table still lists
-    /// the sites in the old code. Flips of keys that have no such site work.
+    /// A tool such as BOLT copied the code around the key's sites to other addresses. The program runs the copies, but the table still
+    /// lists the sites in the old code. Flips of keys that have no such site work.
     CopiedCode {
         /// Address of a site in the old code.
         address: usize,
@@ -258,7 +259,7 @@ pub enum Error {
         /// Address of the object's record.
         object: usize,
     },
-    /// An entry of this key has a kind that this version of the library does not know: the object was built with a later version. Flips of
+    /// An entry of the key has a kind that this version of the library does not know: the object was built with a later version. Flips of
     /// other keys work.
     UnknownKind {
         /// Address of the entry.
@@ -273,20 +274,20 @@ pub enum Error {
         /// How many keys have the name.
         count: usize,
     },
-    /// Nobody knows the keys of this program. It has no sites, and constructors would have listed the keys, but they were not run.
+    /// The library does not know the keys of this program. The program has no sites, so constructors must list the keys, but none has run.
     /// WebAssembly has no constructors.
     NoRecords,
     /// There is no memory for the index or for the list of changes (`mmap` was refused). Or there is no thread for a deferred dec (`clone`
     /// was refused).
     OutOfMemory,
-    /// More changes than the batch holds; see [`Batch::with_capacity`](crate::Batch::with_capacity).
+    /// The batch is full, so it cannot take another change; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {
-        /// How many changes the batch holds.
+        /// How many changes the batch can hold.
         capacity: usize,
     },
-    /// Writing was refused in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold either legal
-    /// instruction. The key's count is the old one. The next flip, of any key, first restores these sites; until the system allows that,
-    /// all flips fail with this error.
+    /// Writing was refused in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold its old
+    /// instruction or its new one. The key's count is the old one. The next flip, of any key, first restores these sites; until the system
+    /// allows that, all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

@@ -3,16 +3,17 @@
 //! this file.
 //!
 //! ```text
-//!   section           holds                                          written
-//!   __jump_table      Entry, one for each site                       never
-//!   __jump_keys       KeyRecord, one for each declaration            never
-//!   .rodata           Declaration, one for each                      never
-//!   __jump_foreign    a word for each use of another object's key    never
-//!   .note.jumplabel   the way to this instance's Runtime             never
-//!   .data             Object, one in each executable or library      linked into a list at start-up
+//!   section           holds                                               written at run time
+//!   __jump_table      Entry, one for each site                            never
+//!   __jump_keys       KeyRecord, one for each declaration                 never
+//!   .rodata           Declaration, one for each KeyRecord                 never
+//!   __jump_foreign    marks, a word each: there are sites of keys in
+//!                     other objects, or sites to be linked                never
+//!   .note.jumplabel   the way to this instance's Runtime                  never
+//!   .data             Object, one in each executable or shared library    linked into a list at start-up; index: by the first flip
 //! ```
 //!
-//! Each word that leads somewhere is relative to its own address: no relocation, no work at start-up.
+//! Each word that leads somewhere holds a distance from its own address. So it needs no relocation, and no work at start-up.
 
 mod entry;
 pub mod process;
@@ -25,7 +26,7 @@ pub use entry::{Arm, Entry};
 
 pub use jumplabel_format::layout::*;
 
-/// The meta word of an entry.
+/// The meta word of an entry: `arm`, `kind` and, in builds with `jumplabel_dylib`, the `offset` of the key in its static.
 #[must_use]
 #[doc(hidden)] // For the macros.
 pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
@@ -47,15 +48,15 @@ pub const fn shape(default: bool, stride: usize) -> u32 {
     default as u32 | indirect | ((stride as u32) << OFFSET_SHIFT)
 }
 
-/// The address that a self-relative word stands for. It is computed on integers, from the word's address at run time, so that no compiler
-/// can relate it to the table's bounds.
+/// The address to which `word` leads: it holds the distance from its own address. The sum is computed on integers, from the word's address
+/// at run time, so that no compiler can take the result for a pointer into the table.
 pub(crate) fn relative(word: *const i32) -> usize {
     // SAFETY: callers pass a word of a record or table entry, which is mapped and aligned.
     let distance = unsafe { word.read_volatile() };
     (word as usize).wrapping_add_signed(distance as isize)
 }
 
-/// Leads to one key, or to one array of keys, and to its declaration.
+/// A key record. It leads to one key, or to one array of keys, and to the [`Declaration`] of these.
 #[repr(C, align(4))]
 pub struct KeyRecord {
     /// Leads to the static that the key lies in, or to the slot that holds the static's address.
@@ -66,24 +67,24 @@ pub struct KeyRecord {
     pub(crate) meta: i32,
 }
 
-/// The constants of a declaration. The compiler lays them out, and the assembler only leads to them.
+/// The constants of a declaration. The compiler emits them. The assembler emits the [`KeyRecord`], which leads to them.
 #[repr(C, align(4))]
 pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
     pub(crate) column: u32,
     /// How many keys there are: more than one for an array.
     pub(crate) count: u32,
-    /// [`shape`].
+    /// The result of [`shape`].
     pub(crate) shape: u32,
     /// The offset of the first key in the static.
     pub(crate) offset: u32,
-    /// The path begins with the module's path, which has this length.
+    /// The length of the module's path, which is the beginning of the path.
     pub(crate) module_len: u16,
     pub(crate) path_len: u16,
-    /// 0 if the path is the name.
+    /// 0 if the declaration gives no name: then the path serves as the name.
     pub(crate) name_len: u16,
     pub(crate) file_len: u16,
-    /// Path, name, file.
+    /// The path, the name and the file, one behind the other.
     pub(crate) text: [u8; TEXT],
 }
 
@@ -91,12 +92,12 @@ pub struct Declaration<const TEXT: usize> {
 #[repr(C)]
 pub struct Object {
     pub(crate) next: AtomicPtr<Object>,
-    /// Entry numbers ordered by key and address; null before the first flip.
+    /// The index, made of entry numbers ordered by key and address. Null before the first flip.
     pub(crate) index: AtomicPtr<u32>,
     pub(crate) index_bytes: AtomicUsize,
-    /// Address of an entry that leads out of its object; 0 if there is none. Known once the index is built.
+    /// Address of an entry because of which flips must be refused; 0 if there is none. `site::index` sets it when it builds the index.
     pub(crate) damaged: AtomicUsize,
-    /// Where the object lies, in the platform's words; 0 until the object's constructor has run.
+    /// Three words by which the platform knows where the object lies. They are 0 until the object's constructor has run.
     pub(crate) place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
@@ -114,7 +115,7 @@ pub(crate) const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: the object is never unloaded. Set under the lock.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const STAYS: u32 = 2;
-/// A flag of [`Object`]: the object's code is guarded.
+/// A flag of [`Object`]: the protection of its code has a bit that a change of protection would take away (aarch64: `PROT_BTI`).
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
 /// A flag of [`Object`]: the object was loaded when lock prefixes were taken out. Set under the lock.
@@ -136,14 +137,15 @@ impl Object {
         unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
     }
 
-    /// Whether the object's linker gave bounds to its table and its key records, somewhere in `addresses`. The linker gives none if its
-    /// script puts these sections into another section. In a build for an operating system, a table without sites has no bounds either.
+    /// Whether the object's linker gave bounds to its table and to its key records, and all these bounds lie in `addresses`. The linker
+    /// gives none if its script puts these sections into another section. In a build for an operating system, the table of an object
+    /// without sites has no bounds either.
     #[must_use]
     pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
         [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
             .map(core::ptr::from_ref)
             .iter()
-            // Without a section, linkers make the bound address 0, or (AArch64) the address of the word itself.
+            // If there is no such section, the bound is at address 0 or (AArch64) at the address of this word.
             .all(|&bound| {
                 relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
             })
@@ -183,8 +185,8 @@ impl Object {
 /// The two words stand for the bounds of a section of whole `T`s, or for the same address.
 unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     let (start, stop) = (relative(start), relative(stop));
-    // If the object has no such section, both weak symbols are undefined. Then they are equal to each other, or differ by at most the
-    // distance of the two words.
+    // If the object has no such section, the weak symbols of both bounds are undefined. Then both addresses are equal, or differ by at most
+    // the distance between the two words.
     let bytes = stop.wrapping_sub(start);
     if bytes < size_of::<T>() || start % align_of::<T>() != 0 || bytes > isize::MAX as usize {
         return &[];
@@ -201,27 +203,27 @@ pub struct Runtime {
     pub(crate) magic: [u32; 2],
     /// [`VERSION`].
     pub(crate) version: u32,
-    /// Whether the instance is on the platform's list of instances.
+    /// Whether the instance is on the platform's list of instances, is not on it yet, or has left it; see `platform::instances`.
     pub(crate) membership: AtomicU32,
     /// 1 if the instance is never unloaded, and hears of forks and of the end of the process for all instances.
     pub(crate) stays: AtomicU32,
-    /// The phase of the instance's transaction; see `patch::in_flight`. Changed under the lock.
+    /// The phase of the instance's transaction; see `patch::in_flight`. Changed under the lock, or by a tool; see `format::process`.
     pub(crate) phase: AtomicU32,
     pub(crate) objects: AtomicPtr<Object>,
-    /// The next instance, in the list that [`Platform::runtimes`](crate::platform::Platform::runtimes) begins.
+    /// The next instance in the list whose first is [`Platform::runtimes`](crate::platform::Platform::runtimes).
     pub(crate) next: AtomicPtr<Runtime>,
-    /// The state that the instances of a process share, in the form of the platform; null until it exists.
+    /// Leads to the state that the instances of a process share. The platform says what is in it. Null until it exists.
     pub(crate) process_state: AtomicPtr<()>,
-    /// An `extern "C" fn()` for another instance that holds the lock: it undoes or finishes what this instance had begun. Null as long as
-    /// this instance has begun nothing.
+    /// An `extern "C" fn()`, which an instance that holds the lock calls: it undoes or finishes the transaction that the instance of this
+    /// record had begun. Null as long as that instance has begun none.
     pub(crate) recover: AtomicPtr<()>,
-    /// An `extern "C" fn(usize, usize)` for another instance that holds the lock. It says that the object between two addresses is about to
-    /// be unloaded; or, between 0 and 0, that the process was forked in mid-flip. Null as long as this instance has changed nothing but
-    /// keys.
+    /// An `extern "C" fn(usize, usize)`, which an instance that holds the lock calls. The two arguments are the bounds of an object that is
+    /// about to be unloaded. If both are 0, the process was forked in mid-flip, or an object was loaded. Null as long as the instance of
+    /// this record knows no patchables but keys.
     pub(crate) tell: AtomicPtr<()>,
 }
 
-// The macros emit this version in the record, and these sizes.
+// The macros emit this version into the record, and rely on these sizes.
 const _: () = assert!(VERSION == 1);
 const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 12 && size_of::<Declaration<0>>() == 28);
 const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);

@@ -1,10 +1,13 @@
 //! What happens when objects come and go. Their constructors and destructors call these functions.
 //!
 //! ```text
-//!   loaded      locate; if it is the first of this instance, start the platform; link; catch up with keys that were flipped
-//!   unloaded    unlink; forget everything that leads into it; if it is the last of this instance, stop the platform
-//!   fork        the child puts its sites right, if another thread was possibly flipping
-//!   exit        objects that could be unloaded stay, because other threads go on flipping while destructors run
+//!   when an object is
+//!     loaded       its constructor locates it, starts the platform if it is the first object of this instance, links it into the list,
+//!                  and catches up with keys that were flipped before
+//!     unloaded     its destructor unlinks it, forgets everything that leads into it, and stops the platform if it was the last object
+//!   when the process
+//!     is forked    the child puts its sites right, if another thread was possibly flipping
+//!     ends         objects that could be unloaded stay loaded, because other threads go on flipping while destructors run
 //! ```
 
 use crate::platform::{Platform, custom};
@@ -21,7 +24,7 @@ use {
 /// kernel runs constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
 ///
 /// # Safety
-/// Nobody is flipping at this time. `platform` keeps the contract of [`Platform`].
+/// Nobody flips during this call. `platform` fulfils the contract of [`Platform`].
 pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
     custom::set(platform);
     #[cfg(jumplabel_sites)]
@@ -64,8 +67,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
     if !flipped && !record.has_foreign_keys() {
         return link(object, record);
     }
-    // The object is linked under the lock. So each flip either finds the object, or came before and is seen here. A constructor cannot
-    // report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
+    // The object is linked under the lock. So a flip either comes later, and finds the object, or came before, and this constructor sees
+    // the flipped keys. A constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
     let lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
@@ -80,7 +83,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
             patch::tell_others(&lock);
             patch::demand_right(record, tried, &lock.objects)
         });
-        // To abort is better than to let a check take the wrong arm.
+        // It is better to abort than to let a check take the wrong arm.
         match right {
             Err(error) if record.is_unlinked() => crate::platform::abort(object as usize, error),
             _ => {}
@@ -110,10 +113,10 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // SAFETY: the caller passes the record of an object that is unloaded after this returns.
     let record = unsafe { &*object };
     if record.has(IN_PROGRAM | STAYS) {
-        return; // The process ends. The sites stay, because threads and destructors can still flip.
+        return; // The process is ending. The object stays in the list, because threads and destructors can still flip.
     }
-    // If the lock cannot be taken, then either this thread holds it already, or it was never made. In both cases nobody else walks the
-    // list.
+    // If the lock cannot be taken, then either this thread holds it already, or the process never made one. In both cases no other thread
+    // walks the list.
     let lock = Lock::take_anyway();
     let mut link = &RUNTIME.objects;
     loop {
@@ -135,7 +138,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(mut lock) = lock else { return };
     index::discard(record, &lock.objects);
-    // If the platform cannot tell the object's bounds, everything is forgotten.
+    // If the platform cannot tell the object's bounds, what leads to any address is forgotten.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     patch::unload(&addresses, &mut lock);
     lock.platform().unload(&addresses, &mut lock.platform_state);
@@ -150,7 +153,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
 }
 
-/// Called in a child of fork. `in_mid_flip`: another thread was possibly flipping at the time of the fork.
+/// Called in a child of fork. `in_mid_flip`: another thread of the parent was possibly flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(feature = "std")]
@@ -164,8 +167,9 @@ fn forked(in_mid_flip: bool) {
     }
 }
 
-/// Keeps all objects that are loaded from being unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
-/// taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
+/// From now on, no object that is loaded now is unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
+/// taken (because the handler of a fault in the patcher ends the process), this does nothing: the destructors then unlink all objects but
+/// the program.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let (mut last, mut kept) = (0, false);
@@ -174,8 +178,8 @@ fn ending(keep: fn(usize) -> bool) {
     }
 }
 
-/// The address of the first record after `last`, in the order of addresses, that is not the program's. In this order each record comes
-/// once, whatever is loaded and unloaded meanwhile. If `kept`, marks the object of the record at `last` as one that is never unloaded.
+/// The lowest address above `last` at which an object other than the program has its record. In this order each record comes once, whatever
+/// is loaded and unloaded meanwhile. If `kept`, marks the object of the record at `last` as one that is never unloaded.
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
@@ -193,8 +197,8 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
     (next != usize::MAX).then_some(next)
 }
 
-// The object that contains this instance needs a record, a constructor and a destructor, even if it has no keys and sites. Other instances
-// find this instance by its note. The destructor takes it off their list before it is unloaded.
+// The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and sites. The
+// constructor announces this instance to the others. The destructor takes this instance off the list of instances before it is unloaded.
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(crate::__object_asm!());
 

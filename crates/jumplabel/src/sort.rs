@@ -1,19 +1,18 @@
-//! One sort for everything that is sorted here: requests, site changes, the index.
+//! One sort for everything that this library sorts: requests, site changes, the index.
 //!
-//! The standard library's sort is a copy of some six kilobytes for each type. This sort only knows numbers of places. It asks for
-//! comparisons and swaps through a table of methods, so there is one copy of it. It sorts in place, without memory of its own, and never
-//! takes more time than a multiple of n log n:
+//! The standard library's sort puts a copy of some six kilobytes into the program for each type that is sorted. This sort does not know the
+//! type: it knows only the positions of entries, and it compares and swaps them through a trait object. So the program has one copy. It
+//! sorts in place, without memory of its own, in a time of O(n log n):
 //!
 //! ```text
-//!   sorted already    one pass: the usual case, because linkers put table entries in the order of addresses
-//!   else              quicksort, with the middle place as pivot; it recurses into the smaller part, so the stack stays small
-//!   after too many    heapsort of the part, because the pivots are bad
-//!   cuts
+//!   if the input is sorted        one pass: the usual case, because linkers put table entries in the order of addresses
+//!   if not                        quicksort: the entry in the middle is the pivot; it recurses into the smaller part, to save stack
+//!   if a part is cut too often    heapsort of that part, because the pivots are bad
 //! ```
 
 use core::ops::Range;
 
-/// Something with places that can be compared and swapped. Places out of range are left alone.
+/// A list whose entries can be compared and swapped by their positions. If a position is out of range, nothing is swapped.
 trait Places {
     fn less(&self, a: usize, b: usize) -> bool;
     fn swap(&mut self, a: usize, b: usize);
@@ -49,7 +48,7 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 fn sort(places: &mut dyn Places, range: Range<usize>) {
     let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
     if disordered {
-        // The limit is twice the depth that cuts in the middle would have.
+        // The limit is twice the depth of cuts that always hit the middle.
         quicksort(places, range.start, range.end, 2 * range.len().ilog2());
     }
 }
@@ -72,12 +71,13 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
     }
 }
 
-/// Puts the entry in the middle at its final place: entries before it are not greater, and entries after it are not less.
+/// Moves the entry in the middle to its final position, which it returns: entries before it are not greater then, and entries after it are
+/// not less.
 fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
     places.swap(start, start + (end - start) / 2);
     let (mut left, mut right) = (start, end);
     loop {
-        // Both sides stop at equal entries, so that many equal entries are cut in the middle, too.
+        // Both sides stop at an entry that equals the pivot. So if many entries are equal, the cut is in the middle, too.
         left += 1;
         while left < end && places.less(left, start) {
             left += 1;
@@ -96,8 +96,8 @@ fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
 
 fn heapsort(places: &mut dyn Places, start: usize, end: usize) {
     let len = end - start;
-    // The first turns, half as many as there are entries, build a heap: they begin at the last node with a child. The other turns take the
-    // greatest entry off the heap.
+    // The first `len / 2` turns build a heap, from the last node with a child to the root. Each of the other turns takes the greatest entry
+    // off the heap.
     for turn in (0..len + len / 2).rev() {
         let (mut node, limit) = if turn >= len { (turn - len, len) } else { (0, turn) };
         if turn < len {
@@ -160,7 +160,7 @@ mod tests {
         let mut places: Vec<u32> = (0..len).collect();
         sort_unstable_by(&mut places, |&a, &b| {
             let mut known = values.take();
-            // If neither has a value, the second is the pivot, or as good as any other.
+            // If neither has a value yet, `b` gets one: it is the pivot, or as good as the pivot.
             for at in [b, a] {
                 if known[a as usize] == u32::MAX && known[b as usize] == u32::MAX {
                     known[at as usize] = next.replace(next.get() + 1);
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(stumbles(|places, less| sort_unstable_by(places, less)), None);
     }
 
-    /// Sorted input takes one pass. Tables are sorted.
+    /// Sorted input takes one pass. Most tables are sorted.
     #[test]
     fn sorted_input_takes_one_pass() {
         let comparisons = Cell::new(0);
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(comparisons.get(), 999);
     }
 
-    /// The broken twins are found: a quicksort that never gives up takes too long, and a quicksort that forgets its larger part does not
+    /// The test notices the broken twins. A quicksort that never changes to heapsort takes too long. A sort that forgets one part does not
     /// sort.
     #[test]
     fn broken_twins_stumble() {

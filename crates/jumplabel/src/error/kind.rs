@@ -2,14 +2,14 @@
 
 use super::Error;
 
-/// What the caller can do about a function that failed. [`Error::kind`] returns it.
+/// What the caller can do about an error. [`Error::kind`] returns it.
 ///
-/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on matches the kind: later
-/// versions will add errors, but hardly kinds.
+/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on can match on the kind:
+/// later versions will add errors, but hardly any kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system refuses: go on in the old state, or try again when it allows more. [`Error::Denied`], [`Error::MultiThreaded`],
+    /// The system refuses: go on in the old state, or try again when the system allows more. [`Error::Denied`], [`Error::MultiThreaded`],
     /// [`Error::OutOfMemory`], [`Error::RollbackFailed`].
     System,
     /// Something else is at the code, such as a debugger or a probe: remove it, and try again. [`Error::ForeignBytes`],
@@ -22,8 +22,8 @@ pub enum ErrorKind {
     /// It is too early for the call, or this thread is in the midst of another flip: try again later. [`Error::TooEarly`],
     /// [`Error::NoPlatform`], [`Error::Reentrant`].
     Moment,
-    /// The key's count, or its seal, forbids the change: the users of the key disagree. [`Error::Overflow`], [`Error::Underflow`],
-    /// [`Error::Counted`], [`Error::Sealed`].
+    /// The count of a key, or the seal of a key, call or mode, forbids the change: the users disagree about it. [`Error::Overflow`],
+    /// [`Error::Underflow`], [`Error::Counted`], [`Error::Sealed`].
     Count,
     /// The arguments ask for something that does not exist: the program is wrong. [`Error::Circular`], [`Error::NotCode`],
     /// [`Error::NoSuchMode`], [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`],

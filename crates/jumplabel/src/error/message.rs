@@ -5,7 +5,7 @@ use core::fmt;
 use super::{Error, Refusal, WriterKind};
 use crate::arch::Code;
 
-/// The bytes that debuggers and Linux's uprobes write at a probe. Each probe begins with one of these.
+/// The bytes that debuggers and Linux's uprobes write. Each breakpoint and each uprobe begins with one of these.
 const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
     // int3, and a call of the trampoline of uprobes
     &[&[0xcc], &[0xe8]]
@@ -19,7 +19,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
     &[]
 };
 
-/// Whether a site holds a breakpoint. (No bytes that jumplabel writes at a site begin like one.)
+/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins like one.)
 fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }

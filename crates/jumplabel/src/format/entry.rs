@@ -18,13 +18,14 @@ impl Entry {
         relative(&raw const self.code)
     }
 
-    /// The address that the site jumps to.
+    /// For a check: the address that the site jumps to. For other kinds, the kind says what is there: a list of arms, a trampoline, or the
+    /// site.
     #[must_use]
     pub fn target(&self) -> usize {
         relative(&raw const self.target)
     }
 
-    /// Address of the key.
+    /// Address of the key (or of the call or mode, if the entry is of such a kind).
     #[must_use]
     pub fn key(&self) -> usize {
         let word = relative(&raw const self.key);
@@ -37,10 +38,11 @@ impl Entry {
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 
-    /// The arms of a switch, an operation in place or an alternative.
+    /// The arms. The caller ensures that the entry is of a switch, an operation in place or an alternative.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
-        // SAFETY: an entry of one of these kinds. The index has found its arms to be in the object's code, or nobody can check them.
+        // SAFETY: the caller ensures that the entry is of one of these kinds. The index has found its arms to be in the object's code, or
+        // the platform does not know the object's bounds, so that nobody can check them.
         unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
     }
 
@@ -61,13 +63,14 @@ impl Entry {
         self.meta & ARM != 0
     }
 
-    /// Whether the site's jump leads to a stub that loads the count. Then the check is right whether the site was patched or not.
+    /// Whether the site's jump leads to a stub that loads the count. Then the check is right while the site jumps, whatever the state of
+    /// the key is.
     #[must_use]
     pub fn loads(&self) -> bool {
         self.meta & LOADS != 0
     }
 
-    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) knows the kinds.
+    /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) returns the kind.
     #[must_use]
     pub fn kind(&self) -> u8 {
         (self.meta >> KIND_SHIFT & KIND_MASK) as u8
@@ -81,52 +84,53 @@ impl Entry {
     }
 
     /// For an alternative: how many bytes of the site change, and whether the site jumps to its new arms instead of holding their
-    /// instructions. For other entries, 0.
+    /// instructions. For other entries: 0 and false.
     pub(crate) fn changes(&self) -> (usize, bool) {
         let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The arm, the kind, and whether the site loads: everything besides the place that can differ among a key's sites.
+    /// The arm, the kind, and whether the site loads. Sites of one key that have these in common do the same in each state of the key.
     pub(crate) fn traits(&self) -> u32 {
         self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
     }
 }
 
-/// An arm of a switch, or of an operation in place.
+/// An arm of a switch, of an operation in place or of an alternative.
 #[repr(C, align(4))]
 pub struct Arm {
     mode: u32,
     address: i32,
 }
 
-/// A mode number that marks an arm as no arm: it is the operation's name.
+/// The mode number of an arm that leads to no code, but to the name of the operation.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const NAME: u32 = 0xff;
 
 impl Arm {
-    /// The number of the mode.
+    /// The number of the mode for which this arm is. In an alternative, it is the number of a feature, or 0 if the arm needs none.
     #[must_use]
     pub fn mode(&self) -> u32 {
         self.mode & 0xff
     }
 
-    /// The address of the arm's code.
+    /// The address of the arm's code, or of the operation's name.
     #[must_use]
     pub fn address(&self) -> usize {
         relative(&raw const self.address)
     }
 
-    /// The length of the arm's instruction, if the site can hold it; 0 if the arm is a place to jump to.
+    /// The length of the arm's instruction. In an alternative, that of all its instructions. 0 if the site can only jump to the arm.
     #[must_use]
     pub fn length(&self) -> usize {
         (self.mode >> 8) as usize
     }
 
-    /// The bytes of the arm's instruction.
+    /// The bytes of the arm's instructions, or of the operation's name.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the index has found that the entry's arms lead to code of its object, or nobody can check them.
+        // SAFETY: the index has found that the entry's arms lead to code of its object, or the platform does not know the object's bounds,
+        // so that nobody can check them.
         unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
     }
 }

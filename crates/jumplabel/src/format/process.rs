@@ -1,31 +1,32 @@
-//! The words that a tool reads in a process whose threads it has stopped, besides the tables. Also the words that the tool leaves there if
-//! it is killed while it changes keys.
+//! The words that a tool reads, besides the tables, in a process whose threads it has stopped. It also writes some of them, and if it is
+//! killed while it changes keys, its last values stay there. The constants below are the offsets of these words, and values of the phase.
 //!
 //! ```text
-//!   Runtime ── PROCESS_STATE ──► pointer ──► LOCK         0: nobody patches
+//!   Runtime ── PROCESS_STATE ──► pointer ──► LOCK         0: nobody holds the lock
 //!      └─ PHASE                              CONSISTENT   0: the next thread that takes the lock sets all sites as their keys say
+//! ```
 //!
 //! Before the tool changes code, it stores 0 in `CONSISTENT`. When code and counts agree, it stores 1 again. A process that has never
-//! flipped has no such state; there, [`FORCED`] in `PHASE` stands for that 0.
+//! flipped has no process state, so it has no `CONSISTENT`. There, [`FORCED`] in `PHASE` does what a 0 in `CONSISTENT` does elsewhere.
 
 use core::mem::offset_of;
 
 use super::Runtime;
 
-/// The offset in a [`Runtime`] of the phase. It has four bytes: [`IDLE`], [`FORCED`], or a phase of a flip.
+/// The offset in a [`Runtime`] of the phase. The phase is a number of four bytes: [`IDLE`], [`FORCED`], or a phase of a flip.
 pub const PHASE: usize = offset_of!(Runtime, phase);
-/// The offset of the pointer to the first [`Object`](super::Object) of the list.
+/// The offset in a [`Runtime`] of the pointer to the first [`Object`](super::Object) of its list.
 pub const OBJECTS: usize = offset_of!(Runtime, objects);
-/// The offset of the pointer to the state that the instances of a process share. The state begins with a pointer to the words below. Null
-/// until it exists.
+/// The offset in a [`Runtime`] of the pointer to the state that the instances of a process share. The pointer is null until that state
+/// exists. The state begins with a pointer to the words of [`LOCK`] and [`CONSISTENT`].
 pub const PROCESS_STATE: usize = offset_of!(Runtime, process_state);
-/// The offset of the word of the lock.
+/// The offset of the lock's word from the address with which the process state begins.
 pub const LOCK: usize = 0;
-/// The offset of the word that says whether sites agree with their keys.
+/// The offset, from the same address, of the word that says whether sites agree with their keys.
 pub const CONSISTENT: usize = 4;
 
 /// The phase of an instance that is not flipping.
 pub const IDLE: u32 = 0;
-/// The phase of an instance without process state, after a tool began to change its process. The instance then begins with sites that may
-/// not agree with their keys.
+/// The phase that a tool gives to an instance without process state when it begins to change the process. If the tool does not finish, the
+/// instance knows by it that sites may not agree with their keys.
 pub const FORCED: u32 = 4;

@@ -1,4 +1,5 @@
-//! Carries out a plan with the first writer that can write. If none can, and all sites of the plan can load instead, nothing is written.
+//! Carries out a plan with the first writer that can write. If no writer can, and all sites of the plan can load their keys instead,
+//! nothing is written.
 
 use core::time::Duration;
 
@@ -33,7 +34,8 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     Ok(unwritten(plan.changes.len(), held))
 }
 
-/// Nothing was written. What an earlier writer left open is closed, if the system allows that now.
+/// The outcome of a plan of which nothing was written. Also closes the pages that an earlier writer left open, if the system allows that
+/// now.
 fn unwritten(loading: usize, held: &mut Held) -> Outcome {
     let warnings = Warnings { left_writable: held.platform().left_writable(held) };
     Outcome { loading, warnings, ..Outcome::default() }
@@ -45,9 +47,9 @@ fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
     let platform = held.platform();
     let Schedule { changes, extents, mut summary, steps, several, demand } = schedule;
     let sites = changes.len();
-    // If other threads must not execute the sites meanwhile, only `remap` is allowed to write.
+    // If no other thread must execute the sites while they change, but other threads run, only `remap` is allowed to write.
     summary.unsynced = is_crowded(demand, held);
-    // `stuck` is the first site that could not be restored. `core_sync` is why core sync was refused.
+    // `stuck` is the first site that an earlier writer could not restore. `core_sync` says why core sync was refused.
     let (mut stuck, mut core_sync) = (None, Refusal::NOT_TRIED);
     let mut refused = Refusals::default();
     'list: loop {
@@ -81,8 +83,8 @@ fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
     }
 }
 
-/// Writes with one writer. If an earlier writer got `stuck`, this one first undoes what the earlier one left. Once the sites are really as
-/// before, it writes as if there had been no earlier writer.
+/// Writes with one writer. If an earlier writer could not undo what it had written (`stuck`), this writer first undoes that. When the sites
+/// are really as before, this writer writes as if there had been no earlier one.
 ///
 /// # Safety
 /// As for [`undo`].
@@ -112,8 +114,8 @@ unsafe fn attempt(
     written
 }
 
-/// Makes what the sites hold now the beginning of their changes. If core sync was refused on the way back, sites that take several steps
-/// can be between two steps. The next writer has to know what they hold.
+/// Reads the sites again, and lets their changes begin with what they hold now. The next writer has to know that: if core sync was refused
+/// on the way back, sites that take several steps can be between two steps.
 #[inline(never)] // Rare.
 fn look_again(changes: &mut [SiteChange], steps: u8) {
     if steps.count_ones() > 1 {
@@ -121,7 +123,7 @@ fn look_again(changes: &mut [SiteChange], steps: u8) {
     }
 }
 
-/// Whether other threads run, although no other thread must execute the sites while they change.
+/// Whether other threads run, and `demand` says that no other thread must execute the sites while they change.
 #[inline(never)] // Rare.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)

@@ -1,4 +1,4 @@
-//! Collects the changes for all sites of an object, of whatever patchable they are.
+//! Collects the changes for all sites of an object, whichever patchables they belong to.
 
 use super::patchable::{Comparison, in_fork, nothing, of};
 use super::plan::{Manner, Plan};
@@ -10,8 +10,8 @@ use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
 impl Plan {
-    /// Adds the changes for the sites of `object`, whose patchables stay as they are. If a site cannot be brought to what its patchable
-    /// says, it is skipped, and the other sites are still brought there. The next change of its patchable reports the error.
+    /// Adds the changes that bring the sites of `object` to the present settings of their patchables. If that is impossible for a site,
+    /// skips the site and goes on with the others. The next change of the site's patchable reports the error.
     pub(super) fn collect_object(
         &mut self,
         object: &Object,
@@ -35,8 +35,8 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // Some sites can stay as they are: the next change of their patchable writes them, too. Of the others, `prepare` writes those
-            // that load. Everybody else writes those that do not load.
+            // Sites that can stay are left to the next change of their patchable. Of the other sites, `prepare` writes those that load
+            // their key, and everybody else writes those that do not.
             let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

@@ -1,14 +1,15 @@
-//! Hands a step to a writer: makes [`Write`]s of the changes of sites, because a writer knows nothing of steps.
+//! Hands a step to a writer. A writer knows nothing of steps, so what each change of a site writes in the step becomes a [`Write`].
 
 use super::site_change::SiteChange;
 use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// How many writes a writer is given at once. They are few, because they lie on the stack, which can be the small one of a signal handler.
+/// How many writes a writer is given at once. The number is small, because the writes lie on the stack, and a signal handler can have a
+/// small stack.
 const BLOCK: usize = 16;
 
-/// What a change writes in a step, or on the way back from it.
+/// What a change writes in step `number` or, if `back`, what it writes to undo that step.
 #[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
 fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
@@ -19,7 +20,7 @@ pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }
 
-/// As [`steps_of`], and what the writes of these steps need.
+/// As [`steps_of`]. Also returns the greatest demand of the writes in these steps.
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
@@ -32,8 +33,8 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     (steps, demand)
 }
 
-/// Hands to the writer what `changes` write in step `number` or, if `back`, what undoes that step. If the writer refuses, returns the place
-/// of the change at which it refused, and why.
+/// Hands to the writer what `changes` write in step `number` or, if `back`, what undoes that step. If the writer refuses a write, returns
+/// the position in `changes` of that write's change, and why it was refused.
 pub(super) fn hand_over(
     changes: &[SiteChange],
     number: u8,
@@ -42,8 +43,8 @@ pub(super) fn hand_over(
 ) -> Result<(), (usize, Refusal)> {
     let mut block = [Write::NONE; BLOCK];
     let mut done = 0;
-    // `like` is the pattern of the last change, if all changes with that pattern write the same bytes, or else 0. `template` is its write,
-    // for a site at address 0. `count` is 1 if it writes anything in this step, or else 0.
+    // `like` is the pattern of the change before, if all changes with that pattern write the same bytes; otherwise 0. `template` is the
+    // write of that change, as for a site at address 0. `count` is 1 if that change writes anything in this step; otherwise 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
         let mut len = 0;
@@ -54,7 +55,8 @@ pub(super) fn hand_over(
             }
             let pattern = change.code.pattern();
             if like == 0 || pattern != like {
-                // Where a change stores a whole word, the other bytes of the word differ from site to site.
+                // If a change stores a whole word, the bytes of the word that stay the same differ from site to site, so the pattern does
+                // not say what is written.
                 like = if !Native::SINGLE_STORE && CodeChange::is_of_first_byte(pattern) { pattern } else { 0 };
                 let step_bytes = step_bytes(change.code, number, back);
                 count = usize::from(step_bytes.is_some());
@@ -77,7 +79,7 @@ pub(super) fn hand_over(
     Ok(())
 }
 
-/// The place in `changes` of the change that makes write number `nth`.
+/// The position in `changes` of the change whose write is number `nth` of the writes in this step.
 #[cold]
 fn nth_that_writes(changes: &[SiteChange], nth: usize, number: u8, back: bool) -> usize {
     let mut writes = 0;

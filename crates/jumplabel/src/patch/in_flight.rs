@@ -1,17 +1,18 @@
-//! The transaction that is being carried out. If it is interrupted, somebody else finds it unfinished: a child that was forked in the
-//! middle of it; or, if a process that shares this memory was killed in the middle of it, the next thread that takes the lock.
+//! Records the transaction that is being carried out, for whoever finds it unfinished. There are two such cases. A child was forked in the
+//! middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next thread that takes the lock
+//! finds it.
 //!
 //! ```text
 //!            begin                  writing              publishing             done
 //!   NOTHING ───────► COLLECTING ──────────► WRITING ────────────► PUBLISHING ───────► NOTHING
-//!                    to be dropped          to be undone          to be finished
+//!   if interrupted:  is dropped             is undone             is finished
 //! ```
 //!
-//! If a flip fails and cannot be undone, the phase also stays at WRITING, until an undo succeeds.
+//! If a flip fails and cannot be undone, the phase stays at WRITING until an undo succeeds.
 //!
 //! The phase is a part of the instance's `Runtime`. Whoever takes the lock finishes or undoes what is unfinished, in all instances of the
-//! library. To do so takes lists of changes and requests. An instance keeps these lists in memory of its own, because the stack of the
-//! thread that flipped can be gone.
+//! library. For that, the lists of the changes and of the requests are needed. An instance has these lists in memory of its own, because
+//! the stack of the thread that flipped can be gone.
 //!
 //! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase other than NOTHING. If
 //! a process was forked in another way, the phase alone is not enough: see `repair_after_fork`.
@@ -92,8 +93,8 @@ impl InFlight {
         set_phase(PUBLISHING);
     }
 
-    /// Notes that the sites could not be restored. Whoever takes the lock next tries again. The counts are right already, so no request is
-    /// kept.
+    /// Notes that the sites could not be restored. Whoever takes the lock next tries again. Forgets the requests, because they were
+    /// abandoned already: their counts are as before.
     pub(super) fn stuck(&mut self) {
         self.0.truncate(0);
         set_phase(WRITING);
@@ -116,12 +117,12 @@ pub(super) fn done() {
     set_phase(NOTHING);
 }
 
-/// The address of a site that an earlier transaction left, and that still could not be restored.
+/// The address of the first site that an earlier transaction has changed, if that transaction still could not be undone.
 pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes the transaction that this instance of the library had begun. The lock is held.
+/// Undoes or finishes the transaction that this instance of the library had begun. The caller holds the lock.
 extern "C" fn recover_here() {
     // SAFETY: whoever takes the lock calls this before this instance has a `Lock`.
     let mut lock = unsafe { Lock::borrowed() };
@@ -134,7 +135,7 @@ extern "C" fn recover_here() {
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let platform = lock.platform();
-    // The thread that was changing the lists is not in this process, or does not exist any more.
+    // Nobody else changes the lists: the thread that did so is not in this process, or does not exist any more.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -142,7 +143,8 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // Since then, another instance of the library can have unloaded an object, without removing its sites from this list.
+        // Since the plan was made, an object of another instance of the library can have been unloaded. That instance did not remove the
+        // object's sites from this list.
         plan.retain(&|change| object::contains_code(change.address, &lock.objects));
         let held = &mut lock.platform_state;
         undone = match plan.schedule(platform) {
@@ -157,8 +159,8 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             }
         };
     }
-    // All requests are abandoned, even one whose `effect` is `None`: the process can have been forked after the counter was changed and
-    // before `effect` was set.
+    // All requests are abandoned, even those whose `effect` is `None`: the process can have been forked after `begin` had changed a counter
+    // and before it had set the `effect`.
     in_flight.0.iter().for_each(|request| request.patchable.abandon());
     if !undone {
         in_flight.stuck();

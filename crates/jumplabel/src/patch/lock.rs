@@ -1,4 +1,4 @@
-//! The process-wide lock, as users and the engine hold it.
+//! The process-wide lock, as its holder has it: a user, or the library.
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
@@ -9,8 +9,8 @@ use core::mem::ManuallyDrop;
 /// The process-wide lock, held. Until it is dropped, nobody else flips, and no object that has sites is loaded or unloaded (Linux:
 /// `jump_label_lock`).
 ///
-/// Take it for several flips and queries, if nobody else must flip in between. (If a set of changes shall be all or nothing, use a
-/// [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
+/// Take the lock if you do several flips and queries, and nobody else must flip in between. (If a set of changes shall be all or nothing,
+/// use a [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
 /// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait
 /// for the lock.
 ///
@@ -28,7 +28,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The lock, which another instance of the library holds while it calls this one. The result must not be dropped.
+    /// The lock as this instance of the library has it while another instance, which holds the lock, calls this one. The result must not be
+    /// dropped, because that would release the lock.
     ///
     /// # Safety
     /// The lock is held as long as the result is used. Meanwhile this instance uses no other `Lock`.
@@ -52,8 +53,8 @@ impl Lock {
         self.platform
     }
 
-    /// Reads the tables of all objects again. Call it if the bounds of an object ([`Platform::image`]) have changed: for example, if code
-    /// was freed, and the sites in that code must not be written any more.
+    /// Reads the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed: for
+    /// example, if code was freed, so that the sites in it must not be written any more.
     ///
     /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first one.
     pub fn read_tables_anew(&mut self) {
@@ -61,7 +62,7 @@ impl Lock {
         crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));
     }
 
-    /// Returns an error if the process has other threads, or if the system does not say whether it has.
+    /// Returns an error if the process has other threads, or if the system does not tell.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
         if self.platform.is_alone(&mut self.platform_state) {

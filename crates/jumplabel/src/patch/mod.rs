@@ -1,8 +1,9 @@
-//! This module is the only one that changes code. Begin to read at [`transaction`]: it calls the other files in order.
+//! This module is the only one that changes code. Begin to read at [`transaction`], which calls the functions of the other files in this
+//! order.
 //!
 //! ```text
 //!  lock      there is one for the process; it blocks signals; if a thread takes it twice, the second time is an error
-//!  begin     each key's counter says whether its sites must change; while a key turns off, its lock-free `inc` and `dec` are closed
+//!  begin     each key's counter says whether its sites must change; while a key turns off, its `inc` and `dec` need the lock, too
 //!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
 //!  verify    all bytes of each site are those of one of its legal states, else ForeignBytes; nothing is written yet
 //!  open      the writer makes all pages writable (mprotect), or opens its own descriptor (procmem), or copies the pages (remap)
@@ -12,8 +13,8 @@
 //!  publish   counts change only now
 //! ```
 //!
-//! On an error after `begin`, counts and sites are as before. Between `open` and `close` nothing here allocates, calls the
-//! dynamic loader, or runs the program's code.
+//! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close`
+//! nothing here allocates, calls the dynamic loader, or runs the program's code.
 
 mod carry_out;
 #[cfg(jumplabel_sites)]
@@ -61,13 +62,14 @@ pub(crate) use transaction::{commit, commit_locked, sync_again};
 #[cfg(jumplabel_short_engine)]
 pub(crate) use unlinked::demand_right;
 
-/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function
-/// stands in this file because `patchable` names it, and it uses `commit_locked`.)
+/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function is
+/// defined in this file because `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`: files of a folder must not
+/// use each other in a circle.)
 ///
 /// If `end` is 0, brings the sites of all objects to the state of their patchables.
 ///
-/// Otherwise, the object at `start..end` is being unloaded: static calls that lead into it are set to their defaults. If the system refuses
-/// that for a call, the call stays as it is, because there is no caller who could be told.
+/// Otherwise, the object at `start..end` is about to be unloaded: sets each static call that leads into the object to the call's default.
+/// If the system refuses that for a call, the call stays as it is, because nobody waits for an error here.
 #[cfg(jumplabel_sites)]
 extern "C" fn told(start: usize, end: usize) {
     // SAFETY: the instance that calls this holds the lock, and has borrowed nothing that the lock protects.
@@ -76,7 +78,7 @@ extern "C" fn told(start: usize, end: usize) {
         return objects::catch_up_all(&mut lock);
     }
     let mut refused = 0;
-    // Few calls ever lead into another object, so each gets a transaction of its own.
+    // Few static calls lead into another object, so a transaction for each of them is cheap enough.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {
         refused += usize::from(commit_locked(&mut [go_home], &mut lock).is_err());
     }

@@ -12,17 +12,19 @@ pub struct Outcome {
     pub sites: usize,
     /// Pages that these sites begin on.
     pub pages: usize,
-    /// Sites that were pristine. If there is one or more, the batch takes two more core syncs.
+    /// Sites that took several steps. They were pristine or, on x86 and s390x, they are jumps of a static call or a switch that lead
+    /// elsewhere now. If there is one or more, the flip takes more core syncs, two at most.
     pub primed: usize,
     /// Sites of keys declared `or_load` that should no longer load, but still do, because the system refused to patch them; see
     /// [`OrLoadKey`](crate::OrLoadKey).
     pub loading: usize,
     /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see the flip. If there was nothing to write, this is about the last flip of the same key that wrote something.
+    /// When other threads see the flip. If there was nothing to write, this is about the last flip of the same key, call or mode that wrote
+    /// something.
     pub visibility: Visibility,
     /// What went wrong without being an error.
     pub warnings: Warnings,
-    /// The time from the moment at which the lock is held until the last page has its protection back.
+    /// The time that the transaction took, without the wait for the lock.
     pub time: Duration,
 }

@@ -15,13 +15,14 @@ use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
 use crate::sort::sort_unstable_by;
 
-/// Keeps the last request for each patchable. The result is in the order of the patchables' addresses.
+/// If there are several requests for one patchable, drops all but the last of them. Returns the rest, in the order of the patchables'
+/// addresses.
 pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
     for (request, order) in requests.iter_mut().zip(0..) {
         request.order = order;
         request.effect = Effect::None;
     }
-    // A patchable is known by its address, whatever the types of the references to it.
+    // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
     let address = |request: &Request<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
     // The last one for a patchable replaces those before it.
@@ -38,13 +39,13 @@ pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut 
     requests.get_mut(..kept).unwrap_or_default()
 }
 
-/// A list up to this size is kept between transactions.
+/// The lists of a plan keep their memory between transactions, if both together have no more bytes than this.
 const KEPT_BYTES: usize = 384 * 1024;
 
 /// The changes of a transaction, and the pages that they are on.
 pub(super) struct Plan {
     pub(super) changes: List<SiteChange>,
-    /// The place in `changes` of the longest [`Run`] whose sites change alike. Empty as soon as `changes` can have been sorted.
+    /// Where in `changes` the longest [`Run`] lies whose sites all change alike. Empty as soon as `changes` can have been sorted.
     run: Range<usize>,
     extents: List<Extent>,
     pub(super) manner: Manner,
@@ -58,25 +59,25 @@ pub(super) enum Manner {
     Whole,
     /// As `Whole`, but sites that already do what is wanted by a longer way stay as they are.
     WithoutShortcuts,
-    /// What cannot be changed stays.
+    /// Sites that cannot be changed stay as they are. All others change.
     AsFarAsPossible,
 }
 
 /// What came up while a plan was made.
 pub(super) struct Findings {
-    /// Some site will load its key once the plan is carried out.
+    /// Some site will load its key after the plan was carried out.
     pub(super) loads: bool,
     /// All sites do what is wanted even without the plan, because each change is of a site that loads its key and shall fall through.
     pub(super) can_load_instead: bool,
-    /// Some sites could stay as they are, and do what is wanted by a longer way.
+    /// Some site of the plan could also stay as it is: it would do what is wanted, by a longer way.
     pub(super) shortcuts: bool,
-    /// Some site is not in the plan, because it could not be read, or holds bytes that are not known.
+    /// Some site is not in the plan, because it cannot be read, or because it holds none of its states.
     #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
     /// Some alternatives have strayed, and are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// Why something was left out.
+    /// The refusal because of which [`Plan::leave_out`] took sites out.
     pub(super) left_out: Option<Error>,
 }
 
@@ -104,8 +105,9 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Called if the plan was refused, because other threads run that must not execute some of its sites meanwhile. Takes those sites out
-    /// of the plan, if its manner allows that. Returns whether any site was taken out, so that the rest is worth a try.
+    /// Called if the plan was refused, because no other thread must execute some of its sites while they change, and other threads run.
+    /// Takes those sites out of the plan, if the plan's manner allows that. Returns whether it took any site out: then the rest is worth a
+    /// try.
     pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
         let all = self.changes.len();
         if self.manner == Manner::AsFarAsPossible {
@@ -143,7 +145,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the changes that bring the sites of `patchable` to its setting, which stays the same.
+    /// Adds the changes that bring the sites of `patchable` to its present setting.
     pub(super) fn collect_same(
         &mut self,
         patchable: &dyn Patchable,
@@ -153,8 +155,8 @@ impl Plan {
         object::all(held).try_for_each(|object| self.add(object, &mut 0, patchable, patchable.setting(), purpose, held))
     }
 
-    /// Adds the changes that bring the sites of `patchable` in `object` to what `setting` asks of them. All sites of one kind and arm go to
-    /// the same state. `place` is handed on to [`index::entries_behind`].
+    /// Adds the changes that bring the sites of `patchable` in `object` to what `setting` asks of them. Sites that have both the kind and
+    /// the arm in common all go to the same state. `place` is handed on to [`index::entries_behind`].
     fn add(
         &mut self,
         object: &crate::format::Object,
@@ -172,8 +174,8 @@ impl Plan {
             .map_err(|(entry, setting)| unsafe { complaint(entry, patchable, setting) })
     }
 
-    /// [`add`](Self::add), for entries. On an error, returns the entry, and the setting that its site does not fit: the site holds none of
-    /// its states, or has no state for that setting.
+    /// Does the work of [`add`](Self::add) for these entries. On an error, returns the entry whose site does not fit, and the setting that
+    /// it does not fit, as [`Comparison::at`] says.
     ///
     /// # Safety
     /// The entries are from the index, and the lock is held.
@@ -194,7 +196,7 @@ impl Plan {
                 compared.map_err(|setting| (entry, setting))?;
             let loads = site_change::loads(entry, holds);
             if purpose == Purpose::Repair {
-                // Such a site does what it shall by a longer way.
+                // A site that can stay, or that loads its key, does what is wanted even as it is, by a longer way.
                 if can_stay | loads {
                     (wanted, change) = (holds, None);
                 }
@@ -208,7 +210,7 @@ impl Plan {
             }
             self.changes.extend(true, || change.take());
             at += 1;
-            // Most sites have the kind and the state of the site before them.
+            // Most sites are of the same kind, and in the same state, as the site before them in the index.
             if at < entries.len()
                 && let Some(run) = Run::of(entry, holds, wanted)
             {
@@ -223,7 +225,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Keeps the changes for which `keep` returns true.
+    /// Removes all changes but those for which `keep` returns true.
     #[inline(never)]
     pub(super) fn retain(&mut self, keep: &dyn Fn(&SiteChange) -> bool) {
         self.changes.retain(|change, _| keep(change));
@@ -236,14 +238,13 @@ impl Plan {
         self.extents.free(platform);
     }
 
-    /// Makes room for the changes of any patchable. `sites` is the number of sites in all objects. Makes no more room than is kept between
-    /// transactions.
+    /// Makes room for the changes of any patchable, but no more room than [`KEPT_BYTES`]. `sites` is the number of sites in all objects.
     pub(super) fn prepare(&mut self, sites: usize, platform: &dyn Platform) -> Result<(), Error> {
         self.changes.reserve(sites.min(KEPT_BYTES / size_of::<SiteChange>()), platform)?;
         self.extents.reserve(1, platform)
     }
 
-    /// Gives all memory back if it is more than is kept between transactions.
+    /// Gives all memory back if it is more than [`KEPT_BYTES`].
     pub(super) fn shrink(&mut self, platform: &dyn Platform) {
         if self.changes.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.changes.free(platform);
@@ -251,7 +252,7 @@ impl Plan {
         }
     }
 
-    /// What is to be written. `None` if there is nothing to write.
+    /// The schedule of what is to be written. `None` if there is nothing to write.
     #[inline(never)]
     pub(super) fn schedule(&mut self, platform: &dyn Platform) -> Result<Option<Schedule<'_>>, Error> {
         Schedule::of(&mut self.changes, core::mem::take(&mut self.run), &mut self.extents, platform)

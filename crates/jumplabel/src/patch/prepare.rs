@@ -1,4 +1,4 @@
-//! The part of the first flip's work that a program can have done earlier.
+//! The part of the first flip's work that a program can do in advance.
 
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
@@ -11,22 +11,22 @@ use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
 
-/// Does in advance what the first flip of a process does beside flipping. That is: it makes the state of the process, registers for core
-/// sync (milliseconds, if there are several threads), builds the index of all objects that are loaded, makes room for the list of changes,
-/// and tries the writers that are chosen for few and for many sites. No flip needs this function: it is for programs that have no time at
-/// their first flip.
+/// Does in advance what the first flip of a process does beside flipping. It makes the state of the process, registers for core sync (which
+/// takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the list of changes, and tries
+/// the writers that are chosen for few sites and for many. Flips work without this function: it is for programs whose first flip must be
+/// fast.
 ///
-/// It also patches sites of keys declared `or_load`: those that still load and should fall through. From then on they cost as much as other
+/// It also patches those sites of keys declared `or_load` that still load and should fall through. From then on they cost as much as other
 /// sites.
 ///
 /// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a child of `fork`,
-/// because the child has everything but the registration. Call it again after another object is loaded, because that object has no index
-/// yet. If there is nothing to do, it costs little.
+/// because the child inherits everything but the registration. Call it again after another object is loaded, because that object has no
+/// index yet. If there is nothing to do, it costs little.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
 /// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
-/// If core sync is refused, that is no error here: each flip then says what the refusal means for it.
+/// If core sync is refused, this function returns no error: each flip then reports what the refusal means for that flip.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
     let platform = lock.platform();
@@ -57,11 +57,11 @@ pub fn prepare() -> Result<(), Error> {
 /// library, so no site changes. This is for programs that want to know in advance whether the system lets them flip.
 ///
 /// Costs as much as two flips the first time, and next to nothing later, because a writer that worked is not tried again. So if the program
-/// gives up the right to write code after that, its next flip reports it, but this function does not.
+/// later gives up the right to write code, its next flip reports that, but this function does not.
 ///
 /// # Errors
-/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is none, as in the fallback;
-/// [`Error::UnknownWriter`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is no writer, as in the
+/// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     if cfg!(not(jumplabel_sites)) {
         return Err(Error::NoWriter);
@@ -69,7 +69,7 @@ pub fn probe() -> Result<WriterKind, Error> {
     prepare_writer(1, &mut Lock::take()?.platform_state)
 }
 
-/// Tries the writers that are chosen for this number of sites, and returns the first one that works.
+/// Tries the writers that a flip of this many sites would try, and returns the first one that works.
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, single_store: false, unsynced: false };
     let mut refused = Refusals::default();

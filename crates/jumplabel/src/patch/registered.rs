@@ -9,8 +9,9 @@
 //!
 //! Suppose that a key lies in no registered object, and that a flip finds no site of it. Then either the flip comes too early, or the key
 //! has no sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can tell these two cases
-//! apart: it finds the object of the key, and an object with a record has a note. The loader is never called under the lock. A flip of a
-//! key with known sites, or of a key in a registered object, does not need to ask the loader.
+//! apart. The loader finds the object of the key. If that object has a record, so that it will be registered, it also has a note. The
+//! loader is never called under the lock. A flip of a key with known sites, or of a key in a registered object, does not need to ask the
+//! loader.
 
 use super::{Lock, Request};
 use crate::error::Error;
@@ -34,7 +35,7 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
         let lock = Lock::take()?;
         let mut rest = requests.iter().enumerate().skip(first);
         let Some((place, request)) = rest.find(|(_, request)| !is_known(request, &lock)) else { return Ok(lock) };
-        // The loader was asked about this patchable before, and its object was not registered meanwhile.
+        // The loader has already said that this patchable's object has a record, but the object was not registered since then.
         if has_record && place == first {
             return Err(Error::TooEarly);
         }
@@ -45,16 +46,17 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
     }
 }
 
-/// Needs no check. In a build without sites, no site can be missing. A kernel's platform registers each object before any code of the
-/// object runs.
+/// Takes the lock without such a check. In a build without sites, no site can be missing. In a kernel, the platform registers each object
+/// before any code of the object runs.
 #[cfg(any(not(jumplabel_sites), target_os = "none"))]
 pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
     Lock::take()
 }
 
-/// Whether the patchable has sites in a registered object, or lies in one. (Sites are enough because of a key of a library that the loader
-/// has copied into the program, or that the program overrides: the library can change such a key before the program is registered.) For
-/// each object, the index is asked first, because the change needs the index anyway. To find the bounds, program headers have to be read.
+/// Whether the patchable has sites in a registered object, or lies in a registered object. (Why sites are enough: the loader can have
+/// copied a key of a library into the program, or the program can override it. Then the library can change the key before the program is
+/// registered.) For each object, the index is asked first: the change needs the index anyway, but the bounds cost a look at program
+/// headers.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]
 fn is_known(request: &Request<'_>, lock: &Lock) -> bool {

@@ -12,21 +12,22 @@ use crate::sort::sort_unstable_by;
 
 /// What is to be written, in order.
 pub(super) struct Schedule<'a> {
-    /// Mutable for this case: the steps were undone, but not up to a site's first state. Then what the site holds is noted here.
+    /// Sorted by address. The slice is mutable because the steps can have been undone, but not up to the bytes that a site held at first.
+    /// Then what the site holds now is noted here.
     pub(super) changes: &'a mut [SiteChange],
     pub(super) extents: &'a [Extent],
     pub(super) summary: Summary,
-    /// A bit for each step that some site takes.
+    /// A bit for each step. It is set if some site takes that step.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
     pub(super) several: usize,
-    /// What the most demanding write needs.
+    /// The greatest demand of all writes.
     pub(super) demand: Demand,
 }
 
 impl<'a> Schedule<'a> {
-    /// Makes the schedule of `changes`. Sorts them by address, removes those that are listed twice, and fills `extents`. `None` if there
-    /// are no changes. The changes in `run` all have one pattern, and are in order.
+    /// Makes the schedule of `changes`. Sorts the changes by address, removes duplicates, and fills `extents`. `None` if there are no
+    /// changes. The caller ensures that the changes in `run` all have the same pattern, and are in the order of their addresses.
     #[inline(never)]
     pub(super) fn of(
         changes: &'a mut List<SiteChange>,
@@ -42,7 +43,7 @@ impl<'a> Schedule<'a> {
         // 0.
         let (mut before, mut like, mut at) = (0, 0, 0);
         while let Some(change) = changes.get(at) {
-            // The sites of one patchable in one object are in order, because the index is.
+            // The index has the sites of one patchable in one object in order. Sites of several patchables or objects can need sorting.
             if change.address <= before {
                 sort(changes);
                 run = 0..0;
@@ -58,7 +59,8 @@ impl<'a> Schedule<'a> {
                 several += usize::from(these & these.wrapping_sub(1) != 0); // A change of the first byte alone takes one step.
                 demand = demand.max(needed);
             }
-            // If all changes of the run take the same steps as its first one, the others are skipped.
+            // If the pattern says which steps a change takes, all changes of the run take the steps of the first one. Then the loop skips
+            // the others.
             at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
             before = changes.get(at - 1).map_or(0, |change| change.address);
         }
@@ -94,7 +96,7 @@ fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Plat
     Ok([pages, spans])
 }
 
-/// Sorts by address, and removes changes that are listed twice.
+/// Sorts `changes` by address, and removes duplicates.
 #[cold]
 fn sort(changes: &mut List<SiteChange>) {
     sort_unstable_by(changes.as_mut_slice(), |a, b| a.address < b.address);

@@ -14,14 +14,14 @@ pub(super) struct SiteChange {
 }
 
 impl SiteChange {
-    /// Whether the site can be read. When a plan is made, all its sites can be read. But a plan that was kept after a failed flip can be
-    /// old.
+    /// Whether the site can be read. All sites of a plan can be read when the plan is made. But if a flip fails and cannot be undone, its
+    /// plan is used again later.
     #[cold]
     pub(super) fn can_be_read(&self) -> bool {
         readable::can_read(self.address, self.code.old.len())
     }
 
-    /// Makes what the site holds now the beginning of the change.
+    /// Reads the site again, and lets the change begin with what the site holds now.
     #[cold]
     pub(super) fn look_again(&mut self) {
         let old = self.code.old;
@@ -30,12 +30,13 @@ impl SiteChange {
     }
 }
 
-/// Whether the site of `entry`, in `state`, loads its key: it jumps to a stub that loads. Such a site is right in each state of the key.
+/// Whether the site of `entry` loads its key if it is in `state`: then it jumps to a stub that loads the key. Such a site does what its key
+/// says in each state of the key.
 pub(super) fn loads(entry: &Entry, state: State) -> bool {
     entry.loads() && state == State::JUMP
 }
 
-/// Sites of one kind and arm that go from one state to another, or stay in one.
+/// Sites that have the kind and the arm in common, and that all go from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
     from: Template,
@@ -44,7 +45,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of sites of the kind and arm of `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    /// The run of the sites that have the kind and the arm of `entry`. `None` if the site of `entry` has an unusual number of bytes.
     #[inline(never)]
     pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
         if entry.bytes() != Native::SIZE {
@@ -55,7 +56,7 @@ impl Run {
         Some(Run { traits: entry.traits(), from, to, stays })
     }
 
-    /// Whether all sites have one [`pattern`](CodeChange::pattern).
+    /// Whether the changes of all sites have the same [`pattern`](CodeChange::pattern).
     pub(super) fn is_alike(&self) -> bool {
         self.from.is_like(self.to)
     }

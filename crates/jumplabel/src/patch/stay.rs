@@ -16,14 +16,14 @@ use {
     crate::site::{index, object, readable},
 };
 
-/// Looks at the sites of all keys, static calls and modes in the process. Brings back the sites that something outside the library has
-/// changed. [`Outcome::sites`] is the number of sites that were brought back.
+/// Looks at the sites of all keys, static calls and modes in the process. If something outside the library has changed a site, brings the
+/// site back to what its key, call or mode says. [`Outcome::sites`] is the number of sites that were brought back.
 ///
-/// Three events put the file's bytes back at a site, which are what the compiler emitted: a uprobe is removed, somebody calls
-/// `madvise(MADV_DONTNEED)`, or somebody maps the same file again. The file's bytes are always one of the site's states. If the key has
-/// changed since it was loaded, they are the wrong one. `enable`, `disable`, `set` and `update` look at the sites of what they change, even
-/// if the key already has the wanted state. A program that changes nothing calls this function instead: after such an event, or every now
-/// and then.
+/// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, somebody called
+/// `madvise(MADV_DONTNEED)`, or somebody mapped the same file again. The bytes in the file are always one of the site's states. If the key
+/// has changed since the object was loaded, they are the wrong state. `enable`, `disable`, `set` and `update` look at the sites of what
+/// they change, even if the key already has the wanted state. A program that changes nothing can call `verify` instead: after such an
+/// event, or every now and then.
 ///
 /// A site that holds bytes of somebody else (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they
 /// are: sites of keys declared `or_load` that still load, and calls that `jumplabel link` has listed and that lead to their trampoline.
@@ -34,9 +34,9 @@ use {
 ///
 /// # Errors
 /// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`],
-/// [`Error::CopiedCode`] and [`Error::MultiThreaded`] report the first site that could not be brought back; all other sites are right by
-/// then, but for those that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot be
-/// brought back while other threads run.) On any other error nothing has changed.
+/// [`Error::CopiedCode`] and [`Error::MultiThreaded`] report the first site that could not be brought back; all other sites do what they
+/// shall by then, except sites that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot
+/// be brought back while other threads run.) On any other error nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     #[cfg(jumplabel_sites)]
@@ -57,7 +57,7 @@ pub fn verify() -> Result<Outcome, Error> {
     Ok(Outcome { visibility: sync_again(&[], &mut lock.platform_state), ..Outcome::default() })
 }
 
-/// Brings back the sites of all objects. Leaves out those that cannot be brought back.
+/// Brings the sites of all objects back to what their patchables say. Leaves out sites for which that is impossible.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&mut [], lock, &|_, plan, held| {
@@ -65,8 +65,8 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     })
 }
 
-/// Brings back alternatives, if some have strayed, after all other sites. `outcome` is the outcome of the others. Returns an error if other
-/// threads run.
+/// Brings alternatives back, if some have strayed. Called after all other sites were brought back; `outcome` is the outcome of that.
+/// Returns an error if some alternatives have strayed and other threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
     if !TRANSACTION.get(&mut lock.patch).plan.findings.alternatives {
@@ -81,15 +81,15 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// Why a site of `object` does not do what its patchable says: the table is damaged; or, if `has_skipped`, some site holds bytes that are
-/// not known.
+/// Why some site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped`, some site cannot be read
+/// or holds none of its states.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::first_damaged(object)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 
-/// Why the first site that was skipped in `object` was skipped.
+/// The reason why a site of `object` was skipped. If several were, the reason for the first of them.
 #[cfg(jumplabel_sites)]
 fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     index::sound(object, held).find_map(|(entry, address)| {
@@ -112,7 +112,7 @@ pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
 
 /// Brings the sites of a patchable to the states that the compiler emits for what they do.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
-    // Restoring takes several steps, too, but no site was pristine before.
+    // To restore a site takes several steps, too, but it is the opposite of priming.
     Ok(Outcome { primed: 0, ..stay(patchable, Purpose::RestorePristine)? })
 }
 

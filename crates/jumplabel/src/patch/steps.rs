@@ -6,16 +6,16 @@
 //!     core sync, if anything was written           core sync; if it is refused, a site of several steps stays at this step
 //! ```
 //!
-//! On x86, a flip of primed sites takes one step, which writes one byte at each site. On other instruction sets every flip takes one step.
-//! See `arch`.
+//! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every
+//! flip of a key takes one step. The module `arch` has the steps.
 
 use super::hand_over::hand_over;
 use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries the changes out. `steps` has a bit for each step to take. If a step is refused, all sites are as before, unless undoing is
-/// refused, too.
+/// Carries the changes out. `steps` has a bit for each step to take. If a step is refused, undoes all steps: then all sites are as before,
+/// unless that is refused, too.
 pub(super) fn run(changes: &[SiteChange], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
     let mut rest = steps;
     while rest != 0 {
@@ -27,8 +27,8 @@ pub(super) fn run(changes: &[SiteChange], steps: u8, writer: &mut dyn Writer) ->
         }
         let Err(refusal) = writer.sync() else { continue };
         if rest != 0 {
-            // A thread can still run what it fetched before this step, so the next step must not be taken. To undo this step is as safe as
-            // the step was.
+            // Without a core sync, a thread can still run what it fetched before this step. So the next step must not be taken. This step
+            // can be undone: that is as safe as the step was.
             take_back(changes, number, changes.len(), writer)?;
             return Err(Failure::Unsynced(refusal));
         }

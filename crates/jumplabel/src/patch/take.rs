@@ -1,4 +1,4 @@
-//! Takes the lock. Whoever gets it first finishes or undoes what somebody left unfinished.
+//! Takes the lock. If somebody left a transaction unfinished, the next thread that takes the lock first finishes or undoes it.
 
 #[cfg(jumplabel_sites)]
 use core::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::platform::instances::{self, NOTHING};
 use crate::platform::{self, Platform, Token};
 
-/// Whether an object of this instance was ever registered. Until one is, no sites are known, so a flip would find none.
+/// Whether an object of this instance was ever registered. Before that, this instance knows no sites, so a flip would find none.
 #[cfg(jumplabel_sites)]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -51,7 +51,8 @@ impl Lock {
     #[inline(never)]
     fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
         let platform = platform::platform();
-        // Before anything of the C library is used: in an IFUNC resolver of a static program, it cannot find objects yet.
+        // This check comes before anything of the C library is used: in an IFUNC resolver of a static program, the C library cannot find
+        // objects yet.
         if cfg!(jumplabel_linux) {
             demand_registered()?;
         }
@@ -65,7 +66,7 @@ impl Lock {
         if platform.was_forked(&mut lock.platform_state) {
             repair_after_fork(&mut lock);
         }
-        // A kernel is told first if it has no platform.
+        // In a kernel this check comes last, so that a kernel without a platform gets `NoPlatform` from `lock`.
         if !cfg!(jumplabel_linux) {
             demand_registered()?;
         }

@@ -1,4 +1,4 @@
-//! Patch points that change together, in all objects. The patch points of one object name one key, which lies in the same object. One
+//! Changes all patch points of one sort together, in all objects. Those of one object name one key, which lies in that object. One
 //! transaction changes the keys of all objects.
 
 use super::{Lock, Outcome, Patchable, Request, commit_locked};
@@ -9,8 +9,8 @@ use crate::raw::count::Change;
 use crate::raw::key::RawKey;
 use crate::site::{index, object};
 
-/// Carries out `change` for each key that an entry of a sort names, all or nothing. `is_one` says whether an entry is of that sort.
-/// `patchable` makes a patchable of such a key.
+/// Carries out `change` for each key that an entry of one sort names, all or nothing. `is_one` says whether an entry is of that sort.
+/// `patchable` returns such a key as a patchable.
 ///
 /// # Safety
 /// All entries for which `is_one` returns true name keys.

@@ -1,4 +1,4 @@
-//! A transaction: from requests to published counts or, if it fails, back to the state before.
+//! A transaction goes from requests to published counts. If it fails, it goes back to the state before.
 
 use super::carry_out::carry_out;
 use super::in_flight::{self, TRANSACTION, Transaction};
@@ -28,8 +28,8 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     }
 }
 
-/// What the closure in [`commit_locked`] does. It is a function, because the compiler can put several copies of a closure into the program,
-/// each with everything that is inlined into it, if the closure is called through a pointer.
+/// Does the work of the closure in [`commit_locked`]. That closure is called through a pointer, so the compiler can put several copies of
+/// it into the program, each with all that is inlined into it. So the work is in a function that is not inlined.
 #[inline(never)]
 fn begin_all(requests: &mut [Request<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))?;
@@ -63,8 +63,9 @@ pub(super) fn transaction(
     match &mut outcome {
         Ok(outcome) => {
             in_flight.publishing(requests, platform);
-            // Sites that load see the count as soon as it is published. So a core sync follows, as it follows a step. Until it has
-            // succeeded, the key is marked as eventual, so that a lock-free `inc` waits for the core sync, too.
+            // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until that core
+            // sync has succeeded, the key is marked as eventual, so that an `inc` that does not take the lock waits for that core sync,
+            // too.
             let loads = plan.findings.loads;
             if loads {
                 outcome.visibility = Visibility::Eventual;
@@ -78,11 +79,11 @@ pub(super) fn transaction(
             outcome.time = platform.now().saturating_sub(start);
         }
         Err(error) => {
-            // What was undone without a core sync reaches other threads as late as what is done without one.
+            // If sites were undone without a core sync, other threads can still execute for a while what these sites held in between.
             if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
                 requests.iter().for_each(|request| request.patchable.set_eventual(true));
             }
-            // Requests after one that was refused were not begun. `abandon` does nothing to them.
+            // If a request was refused, those after it were not begun. For these, `abandon` does nothing.
             requests.iter().for_each(|request| request.patchable.abandon());
         }
     }
@@ -95,8 +96,8 @@ pub(super) fn transaction(
     outcome
 }
 
-/// Under the lock: makes all threads see the sites of these patchables as they are. Does a core sync if one is still missing, and returns
-/// [`Visibility::Eventual`] if that is refused.
+/// Under the lock: makes all threads see what the sites of these patchables hold now. If a core sync is still missing for that, does it.
+/// Returns [`Visibility::Eventual`] if the core sync is refused.
 #[inline(never)]
 pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
     if !requests.iter().any(|request| request.patchable.is_eventual()) {

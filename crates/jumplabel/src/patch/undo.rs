@@ -5,9 +5,9 @@ use super::site_change::SiteChange;
 use crate::arch::{Arch, Native};
 use crate::platform::{Extent, Failure, Held, Writer, WriterKind};
 
-/// Undoes all steps at all sites, however far the sites got: to undo a step does no harm at a site that never took it ([`Arch::undo`]).
-/// Opens the writer only to undo. The sites are as before only if this function returns `Ok`: a writer that writes to copies of pages can
-/// still refuse to put the copies in place.
+/// Undoes all steps at all sites, however many steps each site has taken: if a site never took a step, it does no harm to undo that step
+/// there ([`Arch::undo`]). The writer is opened only to undo. The sites are as before only if this function returns `Ok`: a writer that
+/// writes to copies of pages can still refuse to put the copies in place.
 ///
 /// # Safety
 /// `changes` are those of verified sites of loaded objects, in order, and `extents` are the extents of `changes`.
@@ -26,7 +26,7 @@ pub(super) unsafe fn undo(
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 ///
 /// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
-/// transaction. A site that takes a single step is restored all the same, because its undo needs no core sync before it.
+/// transaction. A site that takes a single step is restored all the same, because the undo of a single step needs no core sync before it.
 pub(super) fn take_back(
     changes: &[SiteChange],
     last: u8,

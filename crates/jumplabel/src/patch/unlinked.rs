@@ -1,6 +1,6 @@
-//! Objects whose sites were built as plain jumps, and on which nobody has run `jumplabel link`. Before a thread runs such a site, the
-//! library brings the site to the state of its key, as it does for the sites of keys in other objects. If that fails, no thread must run
-//! the site.
+//! This is for objects whose sites were built as plain jumps, and on which nobody has run `jumplabel link`. Some of these sites should fall
+//! through at first, but still jump. Before a thread runs such a site, the library brings it to the state of its key. (It does the same for
+//! sites whose keys are in other objects.) If that fails, no thread must run the site.
 
 use super::patchable;
 use super::patchable::{Comparison, complaint, nothing};
@@ -9,8 +9,9 @@ use crate::format::Object;
 use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
-/// Called after the library tried to bring those sites of `object` to the states of their keys; `tried` is the result. Returns `Ok` if all
-/// of them do what their keys say. Otherwise returns the error of `tried`, or what is wrong with the first site that does not.
+/// Called after the library tried to bring these sites of `object` to the states of their keys; `tried` is the result. Returns `Ok` if each
+/// of them does what its key says. Otherwise returns the error of `tried` or, if `tried` is `Ok`, the error of the first site that does not
+/// do what its key says.
 pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &Held<Objects>) -> Result<(), Error> {
     let lost = index::unsound(object, held).find(|entry| entry.is_unlinked());
     if let Some(entry) = lost {

@@ -4,14 +4,15 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::flags::Flags;
 
-/// In place of a target: tells a transaction that the target is about to be unloaded with its object. Nobody uses this number for anything
-/// else, because it is not an address of code.
+/// A transaction gets this number in place of a new target if the present target is about to be unloaded. No target can have this number,
+/// because no code has this address.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// A static call without its type: what table entries and batches refer to.
 #[repr(C, align(8))]
 pub struct RawCall {
-    /// Where the trampoline goes while its jump is changed, or if the target is out of reach of a jump. 0 until the first update.
+    /// The address to which the trampoline leads while its jump is changed, and as long as the target is out of reach of that jump. 0 until
+    /// the first update.
     slot: AtomicUsize,
     /// Where the call leads. 0 for the default.
     target: AtomicUsize,
@@ -25,7 +26,8 @@ impl RawCall {
     const EVENTUAL: u32 = 1 << 1;
     /// Only C sets this flag: the call is allowed to lead nowhere.
     const OPTIONAL: u32 = 1 << 2;
-    /// Only C sets this flag: C has defined the call. Where there are no trampolines, such a call loads the function itself.
+    /// Only C sets this flag: C has defined the call. In a build without trampolines, the target of such a call is the function itself.
+    /// (The target of another call is then a word that holds the function's address.)
     const OF_C: u32 = 1 << 3;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -54,7 +56,7 @@ impl RawCall {
         unsafe { *(target as *const usize) }
     }
 
-    /// Whether C has defined it.
+    /// Whether C has defined the call.
     pub(crate) fn is_of_c(&self) -> bool {
         self.flags.has(Self::OF_C)
     }
@@ -64,7 +66,7 @@ impl RawCall {
         self.default.load(Ordering::Relaxed)
     }
 
-    /// Under the lock: notes the address of the default. It is always the same.
+    /// Under the lock: notes the address of the default. All calls of this function for one static call pass the same address.
     #[cfg(jumplabel_sites)]
     pub(crate) fn set_default(&self, default: usize) {
         self.default.store(default, Ordering::Relaxed);
@@ -98,7 +100,7 @@ impl RawCall {
         self.flags.has(Self::OPTIONAL)
     }
 
-    /// Whether other threads possibly still go to the target from before the last update.
+    /// Whether other threads possibly still go to the target that the call had before its last update.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }

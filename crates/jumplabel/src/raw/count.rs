@@ -14,10 +14,11 @@
 //! ```
 //!
 //! Linux publishes -1 while a key goes on, and 0 before the sites of a key that goes off are patched (kernel/jump_label.c,
-//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so that `is_enabled` never
-//! runs ahead of the sites. So -1 is needed only while a key goes off.
+//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so `is_enabled` never runs
+//! ahead of the sites, and -1 is needed only while a key goes off.
 //!
-//! Nothing here patches or locks. The file has only the transitions, so the model check can run them as they are.
+//! Nothing here patches code or takes the lock. The file has only the transitions of the counter, so the model check can run these very
+//! functions.
 
 use super::atomic::{AtomicI32, Ordering};
 
@@ -26,7 +27,7 @@ const LEAVING: i32 = -1;
 /// What has to be done for a change of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing has to be patched, and the count is right already.
+    /// Nothing has to be patched, and [`begin`] has changed the count already, if the change asks for that.
     Done,
     /// The sites have to be turned on; then [`publish`].
     TurnOn,
@@ -67,13 +68,13 @@ impl Change {
         if on { Change::Enable } else { Change::Disable }
     }
 
-    /// Whether the change says which state the key shall have. The others say that a user comes or goes.
+    /// Whether the change says which state the key shall have. (`Inc` and `Dec` only say that a user comes or goes.)
     #[must_use]
     pub const fn names_a_state(self) -> bool {
         matches!(self, Change::Enable | Change::Disable)
     }
 
-    /// The change with this number, which `change as usize` makes.
+    /// The change whose number, `change as usize`, is this one.
     #[must_use]
     pub const fn of(number: usize) -> Change {
         match number {
@@ -98,7 +99,8 @@ const fn is_sealed(word: i32) -> bool {
     word < LEAVING
 }
 
-/// Makes a change that needs neither lock nor patch: a key that stays on has one user more or less. `None` if the change needs the lock.
+/// Carries out a change that needs neither the lock nor a patch: it gives a key that stays on one user more or one less. `None` if the
+/// change needs the lock.
 pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     let mut now = word.load(Ordering::Relaxed);
     loop {
@@ -121,7 +123,7 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {
         let (new, transition) = match (change, now) {
-            // The process was forked in the middle of a flip, which left this behind. The last user has not left.
+            // The process was forked in the middle of a flip, which has left this value behind. The last user of the key has not left.
             (_, LEAVING) => {
                 abandon(word);
                 now = word.load(Ordering::Acquire);
@@ -146,7 +148,7 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     }
 }
 
-/// Under the lock, when the sites are patched. Does nothing the second time.
+/// Under the lock, when the sites are patched. A second call does nothing.
 pub fn publish(word: &AtomicI32, transition: Transition) {
     let (from, to) = match transition {
         Transition::Done => return,
@@ -164,8 +166,8 @@ pub fn abandon(word: &AtomicI32) {
     }
 }
 
-/// Under the lock, after a change has succeeded: whether that means that no deferred dec is due any more. Enable makes one user of the key,
-/// in place of the one that has left. A change that turns the key off has already counted that user off.
+/// Under the lock, after a change has succeeded: whether a deferred dec that was due is settled by that change. `Enable` takes the place of
+/// the user that has left. A change that turns the key off has counted that user off.
 #[must_use]
 pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)

@@ -18,7 +18,7 @@ impl RawKey {
     const DEFAULT_TRUE: u32 = 1 << 0;
     /// One of the counted users has left by `dec_deferred`. The flag is in the key, so that every instance of the library sees it.
     const DUE: u32 = 1 << 1;
-    /// Its sites were changed without a core sync, and no core sync is known to have succeeded since.
+    /// The key's sites were changed without a core sync, and no core sync is known to have succeeded since.
     const EVENTUAL: u32 = 1 << 2;
     /// An agent has set the key for a while, and the program has not asked for a state since.
     const LENT: u32 = 1 << 3;
@@ -33,8 +33,8 @@ impl RawKey {
         self.flags.has(Self::DUE)
     }
 
-    /// Whether the key has a user that has not left by `dec_deferred`. This will be the state of the key once no dec is due any more. As
-    /// with a count, another thread can change it as soon as this returns, unless the caller holds the lock.
+    /// Whether the key has a user that has not left by `dec_deferred`. If no user comes or goes, the key has this state after the dec that
+    /// is due. Another thread can change the result as soon as this returns, unless the caller holds the lock.
     #[doc(hidden)]
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -52,7 +52,7 @@ impl RawKey {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Under the lock, and before the count is published: a thread that takes the lock-free `inc` after that has to see the flag.
+    /// Under the lock, and before the count is published: if an `inc` without the lock finds the new count, it has to see the flag, too.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
     }

@@ -18,9 +18,9 @@ pub struct RawMode {
 impl RawMode {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
-    /// It is the mode of a table of operations.
+    /// The mode is that of a table of operations.
     const TABLE: u32 = 1 << 2;
-    /// As for a key: an agent has set the mode for a while.
+    /// An agent has set the mode for a while, and the program has not asked for a mode since.
     const LENT: u32 = 1 << 3;
 
     pub(crate) const fn new(mode: u8, count: u8, is_table: bool) -> RawMode {
@@ -54,7 +54,7 @@ impl RawMode {
         self.count
     }
 
-    /// Under the lock: a thread that comes to a site while the site is changed will go to the arm of `mode`.
+    /// Under the lock: from now on, a thread that comes to a site while the site is changed goes to the arm of `mode`.
     pub(crate) fn expose(&self, mode: u8) {
         self.shown.store(mode, Ordering::SeqCst);
     }

@@ -1,19 +1,19 @@
-//! The index of an object: the numbers of its table entries, ordered by key, then by address. It takes four bytes for each site. The first
-//! flip builds it in private memory; the table itself is never written.
+//! The index of an object lists the entries of its table in another order: by key, then by address. It has four bytes for each entry: the
+//! entry's number in the table. The first flip builds the index in private memory. The table is never written.
 //!
 //! ```text
-//!   what an entry says                        in the index    refused as DamagedTable
-//!   key, site and target in their places      yes             nothing
-//!   NULL for the key (a weak symbol that      no              nothing: nobody can flip such a key
+//!   what an entry names                       in the index    which flips are refused, and how
+//!   key, site and target where they can be    yes             none
+//!   NULL as the key (a weak symbol that       no              none: nobody can flip such a key
 //!     nobody defines)
-//!   a site in code that was freed             no              nothing: it is not written any more
-//!   a key, and a site or target that are      yes             flips of that key
+//!   a site in code that was freed             no              none: the site is not written any more
+//!   a key, and a site or target that are      yes             flips of that key, as DamagedTable
 //!     not code of the object
-//!   a site in code of which a copy runs       yes             nothing: flips of that key are refused as CopiedCode
-//!   a kind that nobody knows                  yes             nothing: flips of that key are refused as UnknownKind
-//!   arms that cannot be read now              yes             nothing: until they can, flips of that key get Unreadable
-//!   no key                                    no              flips of all keys that it can be of: those in its object,
-//!                                                             or all keys, if the way to the key's address is lost
+//!   a site in code of which a copy runs       yes             flips of that key, as CopiedCode
+//!   a kind that nobody knows                  yes             flips of that key, as UnknownKind
+//!   arms that cannot be read now              yes             flips of that key, as Unreadable, until the arms can be read
+//!   no place where a key can be               no              as DamagedTable, flips of all keys that the entry can belong to: those
+//!                                                             in its object or, if the slot of the key's address is lost, all keys
 //! ```
 //!
 //! So an entry that a tool has broken blocks those flips that possibly need its site, and no others.
@@ -38,8 +38,8 @@ pub(crate) fn entries<'held>(
     entries_behind(&mut 0, object, key, held)
 }
 
-/// As [`entries`], for a caller that asks for one key after the other, in the order of their addresses. `place` is where in the index the
-/// last key was found. It is 0 at first.
+/// As [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the
+/// index at which the key before was found. At first it is 0.
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
@@ -57,7 +57,7 @@ pub(crate) fn entries_behind<'held>(
     }
 }
 
-/// The number of entries that say that their key is at `key`.
+/// How many entries of `object` name the key at `key`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
     Ok(numbers(&mut 0, object, key, held)?.len())
@@ -72,12 +72,12 @@ fn numbers<'held>(
     let table = object.table();
     let order = order(object, held)?;
     *place += match order.get(*place..) {
-        // The next key that is asked for is probably close.
+        // The key is probably close to the one that was asked for before.
         Some(rest) if *place > 0 => near_below(rest, table, key),
         _ => below(order, table, key),
     };
     let from_there = order.get(*place..).unwrap_or_default();
-    // Most keys have few sites, so the end of their numbers is close.
+    // Most keys have few sites, so the last entry of this key is close.
     Ok(from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default())
 }
 
@@ -119,8 +119,8 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
     Ok(order)
 }
 
-/// Looks at all entries before the library believes any of them. Notes one that is damaged, if there is one. Returns the number of entries
-/// that say which key is theirs.
+/// Looks at all entries before the library relies on any of them. If there are entries because of which flips must be refused, notes one of
+/// them in `object`. Returns how many entries name a key.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -134,7 +134,7 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Refuses `object`, which has an index, if one of its entries is damaged or is of a kind that nobody knows.
+/// Returns an error if an entry of `object` is damaged, or is of a kind that nobody knows. The caller has built the index of `object`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn first_damaged(object: &Object) -> Result<(), Error> {
     let entry = object.damaged.load(Ordering::Relaxed);
@@ -145,7 +145,7 @@ pub(crate) fn first_damaged(object: &Object) -> Result<(), Error> {
     }
 }
 
-/// Refuses to flip the key at `key` if `object` has a damaged entry that is, or possibly is, an entry of that key.
+/// Refuses a flip of the key at `key` if `object` has an entry of that key, or possibly of that key, on which a flip cannot rely.
 #[cold]
 fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
     let image = object.image(held);
@@ -170,27 +170,27 @@ fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error
     Ok(())
 }
 
-/// Whether an entry can be believed. If the platform does not know the object's bounds, everything that the entry says is believed.
+/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are found out.
 #[derive(Clone, Copy)]
 enum Verdict {
-    /// As far as one can see, the entry is right. This is its key's address.
+    /// As far as one can see, the entry is right. The number is the address of its key.
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
     /// Its site lies in code that was freed.
     Freed,
-    /// Its site or its target is not code of the object, or its arms cannot be read now. This is its key's address.
+    /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
     Damaged(usize),
-    /// What runs is a copy of its site. This is its key's address.
+    /// A copy of its site runs instead of the site. The number is the address of its key.
     Copied(usize),
-    /// Its kind is not known. This is its key's address.
+    /// Its kind is not known. The number is the address of its key.
     Unknown(usize),
-    /// It does not lead to a key. If `anywhere`, its key can be any key; if not, it is one of the object's.
+    /// It does not lead to a key. If `anywhere`, it can belong to any key; otherwise, to any key that lies in its object.
     Lost { anywhere: bool },
 }
 
 impl Verdict {
-    /// Reads nothing but the entry, its arms, and, if the entry is indirect, a slot that lies in the object.
+    /// Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot lies in the object.
     fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         let word = format::relative(&raw const entry.key);
         let Some(image) = image else {
@@ -206,7 +206,7 @@ impl Verdict {
                 return Verdict::Nobodys;
             }
         } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
-            return Verdict::Nobodys; // To the object's linker, NULL is the address at which the object is loaded.
+            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time that is where the object is loaded.
         } else if !image.contains_key(word) || object.table_contains(word) {
             return Verdict::Lost { anywhere: false };
         }
@@ -236,7 +236,8 @@ impl Verdict {
     }
 }
 
-/// Whether everything that an entry leads to is code of the object: its target, or each of its arms. False if the arms cannot be read.
+/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are. False if the
+/// arms cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     if let Target::Code(bytes) = Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
@@ -256,13 +257,13 @@ fn leads_into(entry: &Entry, image: &Image) -> bool {
 /// The bytes that every object begins with: the ELF header and a few program headers.
 const HEADERS: usize = 256;
 
-/// Whether `address` is NULL, or that of a field of an object at NULL. Such addresses are below the lowest one that systems let anybody map
+/// Whether `address` is NULL, or that of a field of a static at NULL. Such an address is lower than any that systems let programs map
 /// (`vm.mmap_min_addr`).
 const fn is_null(address: usize) -> bool {
     address < 0x8000
 }
 
-/// The sound entries of `object`, which lead to its code and to a key. Each comes with the key's address.
+/// The sound entries of `object`: those that lead to its code and to a key. Each comes with the key's address.
 #[cfg(jumplabel_sites)]
 pub(crate) fn sound<'held>(
     object: &'held Object,
@@ -275,7 +276,7 @@ pub(crate) fn sound<'held>(
     })
 }
 
-/// The entries of `object` that are not sound, but for those whose site was freed.
+/// All entries of `object` that are not sound, except those whose site was freed.
 #[cfg(jumplabel_short_engine)]
 pub(crate) fn unsound<'held>(
     object: &'held Object,

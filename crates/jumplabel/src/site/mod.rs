@@ -10,10 +10,10 @@
 //!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
 //! ```
 //!
-//! Each word counts from its own address. So a table needs no relocation and no work at start-up, and is never written. The first flip
-//! builds the [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
+//! Each of these three words holds the distance from its own address (`here`). So a table needs no relocation and no work at start-up, and
+//! is never written. The first flip builds the [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
 //!
-//! Nothing here takes the lock, because the caller holds it. Users have [`inspect`](crate::inspect) instead.
+//! No function here takes the lock, because its caller holds it. Users call those of [`inspect`](crate::inspect), which take the lock.
 
 pub mod index;
 pub mod object;
@@ -24,7 +24,7 @@ use crate::arch::{Arch, Kind, Native};
 use crate::error::Error;
 use crate::format::Entry;
 
-/// Entries of one key in a table.
+/// The entries of one key in a table, in the order of their sites' addresses.
 #[derive(Clone, Copy)]
 pub(crate) struct Entries<'held> {
     table: &'held [Entry],
@@ -37,7 +37,7 @@ impl<'held> Entries<'held> {
         self.numbers.len()
     }
 
-    /// The entry at place `at`, in the order of the sites' addresses.
+    /// The entry at position `at`. `None` if there are not so many.
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
         // SAFETY: each number in an index is that of an entry of the table.
@@ -51,8 +51,8 @@ impl<'held> Entries<'held> {
 }
 
 impl Entry {
-    /// Whether the site jumps while its key is `enabled`: Linux's `enabled ^ branch`. The site of a naked key is a function, and its arm is
-    /// false: it "jumps" while it returns true.
+    /// Whether the site jumps if its key is on (`enabled`) or off: Linux's `enabled ^ branch`. The site of a naked key is a function, and
+    /// its arm is false: it "jumps" while it returns true.
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
@@ -64,7 +64,7 @@ impl Entry {
         Kind::of(self.kind()).ok_or(unknown)
     }
 
-    /// The number of bytes of the site. If its kind is not known, the number of a check.
+    /// How many bytes the site has. If the site's kind is not known, how many bytes a check has.
     #[inline(never)]
     pub(crate) fn bytes(&self) -> usize {
         let (changes, _) = self.changes();

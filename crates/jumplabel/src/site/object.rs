@@ -1,4 +1,5 @@
-//! Objects: executables and shared libraries, each with its own table. Each is registered with one of the [`instances`] of this library.
+//! Objects are executables and shared libraries. Each has a table of its own, and is registered with one of the [`instances`] of this
+//! library.
 
 use core::sync::atomic::Ordering;
 
@@ -18,7 +19,8 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// The address at which the object is loaded, which is address 0 to its linker. 0 if the platform does not know it.
+    /// The distance from an address as the object's linker wrote it to that address at run time. 0 if the platform does not know it, or if
+    /// the object was linked for the address at which it lies.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
@@ -34,7 +36,7 @@ impl Object {
     pub(crate) fn locate(&self, platform: &dyn Platform) {
         let place = platform.place(core::ptr::from_ref(self) as usize);
         if place.words == [0; 3] && self.place() != [0; 3] {
-            return; // This platform does not know. The one before it did, so its answer stays.
+            return; // This platform does not know where the object lies. The platform before it did, so that answer stays.
         }
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         let flag = |flag, is_set| if is_set { flag } else { 0 };
@@ -65,14 +67,16 @@ impl<I: Iterator> Iterator for All<I> {
     }
 }
 
-/// Whether a site can lie at `address`: whether `address` is code of some object, as far as the platform knows.
+/// Whether a site can lie at `address`. That is so if `address` is code of some object, or if the platform does not know the bounds of some
+/// object.
 #[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
     all(held).any(|object| object.image(held).is_none_or(lies_in))
 }
 
-/// Whether a function can lie at `address`: whether `address` is code, of an object or of anybody else, as far as the platform knows.
+/// Whether a function can lie at `address`. That is so if `address` is code of an object with a table or, as far as the platform can tell,
+/// other code.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |image: Image| image.contains_code(address, 1);

@@ -1,9 +1,10 @@
-//! Whether sites can be read. Code can be execute-only. A load from such code ends the program, because a flip blocks the signal that would
-//! report the fault. So whoever reads a site, or arms, that a table leads to asks here first.
+//! Says whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
+//! signal that would report the fault. So whoever is going to read a site or arms asks here first. A *stretch* is a range of addresses that
+//! can be read, as the platform says.
 //!
 //! ```text
-//!   platform    [page][page]   [========= mapping =========]   stretches that can be read, as it has said since `forget`
-//!   entries       .    .         first . . . . . . .  last     in order: if one stretch holds the first and the last, it holds all
+//!   platform    [page][page]   [========= mapping =========]   the last stretch that it named since `forget`
+//!   entries       .    .         first . . . . . . .  last     in order: if the stretch holds the first and the last, it holds all
 //! ```
 //!
 //! All of this is called under the lock. Protections can change between two flips, so each transaction begins with nothing known.
@@ -14,13 +15,13 @@ use super::Entries;
 use crate::format::{Entry, OP, SWITCH};
 use crate::platform::platform;
 
-/// In a transaction, the platform is asked this many times for an answer that is cheap. After that, it is asked to look farther, which
-/// costs more.
+/// This many times in a transaction, the platform is asked for a stretch that it finds cheaply. After that, it is asked for a longer
+/// stretch, which costs more.
 const CHEAP: usize = 8;
-/// If a patchable has more sites than this, the platform is asked to look farther at once.
+/// If a patchable has more sites than this, the platform is asked for a longer stretch at once.
 const MANY: usize = 32;
 
-/// Where the last stretch that was found begins and ends. Sites are asked about in the order of their addresses, so one stretch is enough.
+/// Where the last stretch begins and ends. Callers ask about sites in the order of their addresses, so one stretch is enough.
 static KNOWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
@@ -34,8 +35,8 @@ fn known() -> [usize; 2] {
     KNOWN.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// The end of the stretch that holds `address` and can be read. 0 if `address` cannot be read. `far`: the caller is going to ask for much
-/// else, so the platform looks farther at once.
+/// The end of the stretch that holds `address`. 0 if `address` cannot be read. `far`: the caller is going to ask about much else, so the
+/// platform looks for a longer stretch at once.
 #[inline(never)]
 fn end_of(address: usize, far: bool) -> usize {
     let [start, end] = known();
@@ -63,7 +64,8 @@ pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
     at != 0
 }
 
-/// The address of what cannot be read of an entry: its site, or its arms. `None` if all can be read.
+/// The address of a part of `entry` that cannot be read: its site or, if some arm or the list of arms cannot be read, that list. `None` if
+/// all can be read.
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
@@ -78,27 +80,27 @@ pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     (!is_readable).then_some(address)
 }
 
-/// Whether it is already known that all sites of `entries` can be read, and there are no arms to be read. `entries` are those of one
-/// patchable, in the order of their sites.
+/// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms. The
+/// caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
 pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
     let from = first.code();
     let last = if entries.len() == 1 { from } else { entries.get(entries.len() - 1).map_or(from, Entry::code) };
-    // Sites have seven bytes at most.
+    // A site has seven bytes at most, so the eight bytes from its address on include it.
     let [start, end] = known();
     start <= from && last.wrapping_add(8) <= end && !has_arms(first)
 }
 
-/// What [`hidden`] returns for the first entry that has something hidden. `entries` are those of one patchable, in the order of their
-/// sites.
+/// What [`hidden`] returns for the first entry that cannot be read. `None` if all can. The caller passes entries of one patchable, in the
+/// order of their sites.
 #[inline(never)]
 pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let last = entries.get(entries.len() - 1)?.code();
     for entry in entries.iter() {
         let end = end_of(entry.code(), entries.len() > MANY);
         let hidden = hidden(entry);
-        // If nothing is hidden, the search ends early if this stretch holds the rest, too.
+        // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
         if hidden.is_some() || (!has_arms(entry) && last.wrapping_add(8) <= end) {
             return hidden;
         }
@@ -106,8 +108,8 @@ pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     None
 }
 
-/// How many bytes `read_code` reads of a site: two if the site has two, otherwise at least four. (An instruction with a lock prefix has
-/// four.)
+/// How many bytes `read_code` reads at a site: two if the site has two, otherwise at least four. (The site of a lock prefix has one byte,
+/// but its instruction goes on after it.)
 pub(crate) fn read_bytes(entry: &Entry) -> usize {
     match entry.bytes() {
         #[cfg(jumplabel_short_engine)]
@@ -116,7 +118,7 @@ pub(crate) fn read_bytes(entry: &Entry) -> usize {
     }
 }
 
-/// Whether the entry's target is a list of arms, in the code. That is so for all entries of a patchable, or for none.
+/// Whether the entry's target is a list of arms. Either all entries of a patchable have arms, or none has.
 fn has_arms(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP)
 }

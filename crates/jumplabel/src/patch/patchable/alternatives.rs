@@ -24,7 +24,7 @@ impl Patchable for RawAlternatives {
         Patchable::setting(&self.0)
     }
 
-    /// Among the arms whose feature the processor has, the last one. If `setting` is 0, the arm without a feature.
+    /// The address of the last arm whose feature the processor has. If `setting` is 0, the address of the arm that needs no feature.
     fn action(&self, setting: usize, entry: &Entry) -> usize {
         let fits = |arm: &&Arm| if setting == 0 { arm.mode() == 0 } else { is_present(arm.mode()) };
         let ours = entry.arms().iter().filter(fits).max_by_key(|arm| arm.mode() != 0);
@@ -56,7 +56,7 @@ impl Patchable for RawAlternatives {
     }
 }
 
-/// The arms whose instructions the site can hold.
+/// The arms whose instructions the site can hold. If the site is built to jump to its new arms, only the instructions in the file are here.
 fn here(entry: &Entry) -> impl Iterator<Item = &Arm> {
     let (_, is_far) = entry.changes();
     entry.arms().iter().filter(move |arm| !is_far || arm.mode() == 0)
@@ -66,7 +66,7 @@ fn code(arm: &Arm, entry: &Entry) -> Option<Code> {
     Native::placed(arm.bytes(), arm.address(), entry.code(), entry.bytes())
 }
 
-/// The literals that the site can hold: one for each of these arms.
+/// The literals that the site can hold: one for each arm that [`here`] returns.
 fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     here(entry)
         .filter_map(|arm| Some(Literal { state: State::IN_PLACE, code: code(arm, entry)?, action: arm.address() }))

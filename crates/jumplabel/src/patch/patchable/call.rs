@@ -1,5 +1,5 @@
-//! Static calls as patchables. A change is the address of the new target, or 0 for the default. A setting is the same for the target that
-//! there is.
+//! Static calls as patchables. A change is the address of the new target, or 0 for the default. A setting is the address of the present
+//! target, or 0 for the default.
 
 #[cfg(jumplabel_sites)]
 use super::OptionalKind;
@@ -28,7 +28,8 @@ impl Patchable for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error> {
-        // As a change to 0. It is allowed for a sealed call, too, because the call would lead nowhere otherwise.
+        // `UNLOADED` sets the call to 0, its default. It does so even if the call is sealed, because otherwise the call would lead into
+        // code that is gone.
         #[cfg(jumplabel_sites)]
         let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
         #[cfg(not(jumplabel_sites))]
@@ -74,7 +75,7 @@ impl Patchable for RawCall {
         Some(wanted.compare_among(code, || core::iter::once(home), None))
     }
 
-    /// The compiler's trampoline leads to the default. So does a call that `jumplabel link` has led straight there.
+    /// As the compiler emits it, a trampoline leads to the default. A call that `jumplabel link` has changed leads straight to the default.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         let default = if entry.kind() == JUMP { entry.target() } else { self.default() };
         (number == 0 && default != 0).then_some(default)
@@ -117,15 +118,15 @@ pub(super) fn know() {
     CALL_SITES.register();
 }
 
-/// Tells all calls their defaults. An update does this for the call that it updates. A call that was never updated would not know its
-/// default, and `jumplabel link` can have led the calls that a table lists straight to it.
+/// Tells all static calls their defaults. An update tells a static call its default, so one that was never updated does not know it. But
+/// `jumplabel link` can have led the calls that a table lists straight to that default, and a comparison of such a call needs the default.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
     let entries = object::all(held).flat_map(|object| index::sound(object, held));
     for (entry, address) in entries.filter(|(entry, _)| entry.kind() == JUMP) {
         // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
-        // It is written only if it differs, because a sealed call can lie in read-only memory.
+        // The default is stored only if another one is there, because a sealed call can lie in read-only memory.
         if call.default() != entry.target() {
             call.set_default(entry.target());
         }
@@ -140,7 +141,7 @@ unsafe fn of(address: usize) -> &'static dyn Patchable {
     unsafe { &*(address as *const RawCall) }
 }
 
-/// The bytes that the compiler made of a call that a table lists: the call leads to the trampoline. `None` for entries of other kinds.
+/// What the compiler emitted for a call that a table lists: a call of the trampoline. `None` if the entry is of another kind.
 #[cfg(jumplabel_sites)]
 fn home(entry: &Entry) -> Option<Literal> {
     let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
@@ -149,7 +150,7 @@ fn home(entry: &Entry) -> Option<Literal> {
     (entry.kind() == CALL_SITE).then_some(literal)
 }
 
-/// The trampoline of the call at `call`, if anybody calls it.
+/// The entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no code calls it.
 #[cfg(jumplabel_sites)]
 fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error> {
     for object in object::all(held) {
@@ -161,12 +162,12 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
     Ok(None)
 }
 
-/// The most bytes that lie between the beginning of a trampoline and its site.
+/// A trampoline begins at most this many bytes in front of its site: it can begin with `endbr64`.
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// The request that sets a static call to its default, if the call leads into `addresses`. There can be several such calls: skips the first
-/// `skipped` ones.
+/// A request that sets a static call that leads into `addresses` to its default. If several static calls lead there, skips the first
+/// `skipped` of them. `None` if no call is left.
 #[cfg(jumplabel_sites)]
 pub(in crate::patch) fn go_home(
     addresses: &Range<usize>,

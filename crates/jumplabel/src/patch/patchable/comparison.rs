@@ -16,7 +16,7 @@ pub(crate) struct Literal {
     pub(in crate::patch) action: usize,
 }
 
-/// A site that holds one of its states, compared with what it shall hold.
+/// What comes out if a site that holds one of its states is compared with what it shall hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
@@ -24,17 +24,18 @@ pub(crate) struct Comparison {
     pub(in crate::patch) wanted: State,
     /// The change that brings the site to `wanted`. `None` if the site is there already.
     pub(in crate::patch) change: Option<SiteChange>,
-    /// The site does what is wanted as it is, by a longer way: it leads to the entry's target, which leads on to where the site shall lead.
+    /// Whether the site does what is wanted even if it stays as it is, by a longer way: it leads to the entry's target, which leads on to
+    /// where the site shall lead.
     pub(in crate::patch) can_stay: bool,
 }
 
 impl Comparison {
-    /// Compares what the site of `entry` holds with what it shall hold for `setting` of `patchable`. If `as_emitted`, it shall hold the
-    /// state that the compiler emits for that setting. `otherwise` is asked if the site holds none of the states that its patchable says.
+    /// Compares what the site of `entry` holds with what it shall hold for `setting` of `patchable`. If `as_emitted`, the site shall hold
+    /// the state that the compiler emits for that setting. If the site holds none of its states, `otherwise` can still name a state.
     ///
     /// # Errors
-    /// Returns the setting that the site does not fit. If the site holds none of its states, that is the patchable's present setting. If
-    /// the site has no state for `setting`, it is `setting`.
+    /// Returns the setting that the site does not fit. If the site holds none of its states, the result is the patchable's present setting.
+    /// If the site has no state for `setting`, the result is `setting`.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -78,8 +79,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// [`Comparison::at`], for a site that holds `code`. The first literal is the one that the site holds, the second the one that it shall
-    /// hold.
+    /// Does the work of [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds, and the second
+    /// is the one that the site shall hold. `None` stands for bytes that are no literal.
     #[inline(always)] // Most patchables have no literals, so most of this code goes away.
     pub(in crate::patch) fn compare(
         &self,
@@ -99,8 +100,8 @@ impl Wanted<'_> {
             if told.is_some() {
                 break (told, at);
             }
-            // Something outside the library can have put the file's bytes back. So the actions are tried for which the compiler emits
-            // sites.
+            // Something outside the library can have put the file's bytes back. These bytes lead to the action that the compiler chose. So
+            // each action that the compiler can have chosen is tried.
             match actions.next().and_then(|number| patchable.emitted(entry, number)) {
                 Some(action) => leads_to = action,
                 None => break (None, at),
@@ -128,7 +129,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// As [`compare`](Self::compare), for a site that can also hold one of the literals `all`, or `torn`.
+    /// As [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals `all`.
     #[cfg(jumplabel_sites)]
     pub(in crate::patch) fn compare_among<All: Iterator<Item = Literal>>(
         &self,
@@ -138,7 +139,7 @@ impl Wanted<'_> {
     ) -> Result<Comparison, usize> {
         let action = self.patchable.action(self.setting, self.entry);
         let then = all().find(|literal| literal.action == action);
-        // Several literals can have the same bytes. If the one that the site shall hold is among them, that one counts.
+        // Several literals can have the same bytes. If one of these is the literal that the site shall hold, that one is taken.
         let now = then.filter(|literal| literal.code == code).or_else(|| all().find(|literal| literal.code == code));
         let now = now.or(torn);
         self.compare(code, [now, then])
@@ -161,7 +162,8 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
     }
 }
 
-/// The error of an entry whose site does not fit `setting`: it holds none of its states, or it has no state for `setting`.
+/// The error for a site that does not fit `setting`, as [`Comparison::at`] has found. Either the site holds none of its states, or its kind
+/// has no state for `setting` there.
 ///
 /// # Safety
 /// As for [`Comparison::at`].

@@ -1,12 +1,13 @@
-//! Changes for a while. Somebody outside the program makes them, such as an agent.
+//! Changes that last for a while. Somebody outside the program makes them, such as an agent. Meanwhile the patchable is *lent*.
 //!
 //! ```text
-//!   LENT      the state changes, and the patchable notes that it is lent
-//!   RETURNED  if the patchable is still lent, takes that change back; if not, does nothing
-//!   others    the program asks for a state, even if it is the present one: the patchable is lent no more
+//!   a change with   what it does
+//!   LENT            changes the state, and notes in the patchable that it is lent
+//!   RETURNED        takes the LENT change back, if the patchable is still lent; if not, does nothing
+//!   neither         is the program's own; if the program asks for a state, even for the present one, the patchable is lent no more
 //! ```
 //!
-//! The note is a flag of the patchable, so that every instance of the library sees it. The flag changes under the lock.
+//! The note is a flag in the patchable, so that every instance of the library sees it. The flag changes only under the lock.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -15,23 +16,23 @@ use crate::platform::{Held, Objects};
 use crate::raw::count::{self, Change, Transition};
 use crate::raw::key::RawKey;
 
-/// A flag in the number of a change: the change is for a while.
+/// A flag in the number of a change: the change lends the patchable.
 pub(crate) const LENT: usize = 1 << 16;
-/// A flag in the number of a change: the change ends one that was for a while.
+/// A flag in the number of a change: the change takes a [`LENT`] change back.
 pub(crate) const RETURNED: usize = 1 << 17;
 
-/// The number of a change without these flags.
+/// The number of a change without [`LENT`] and [`RETURNED`].
 pub(crate) const fn number(change: usize) -> usize {
     change & !(LENT | RETURNED)
 }
 
-/// Whether a change has nothing to do: it would take back a loan that has ended, because the program has asked for something since.
+/// Whether a change has nothing to do, because it would take back a loan that has ended. (A loan ends if the program asks for a state.)
 pub(crate) const fn is_over(change: usize, is_lent: bool) -> bool {
     change & RETURNED != 0 && !is_lent
 }
 
-/// Whether the patchable is lent after a change. `before`: whether it was lent before. `takes`: the change has changed the patchable.
-/// `asks`: a change of this sort ends a loan if the program makes it.
+/// Whether the patchable is lent after a change. `before`: whether it was lent before. `takes`: this change has changed the patchable's
+/// state. `asks`: if the program makes such a change, that ends a loan.
 pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool) -> bool {
     match change {
         _ if change & LENT != 0 => before || takes,
@@ -40,7 +41,7 @@ pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool
     }
 }
 
-/// A key, as a patchable for whoever changes it for a while. (Other changes of the key end a loan, and need none of this code.)
+/// A key, as a patchable for whoever lends it. (The program's own changes go by `RawKey`. They end a loan, but need none of the code here.)
 #[repr(transparent)]
 pub(crate) struct LentKey(RawKey);
 
@@ -50,7 +51,8 @@ impl LentKey {
         unsafe { &*core::ptr::from_ref(key).cast() }
     }
 
-    /// If a key was turned on for a while, to take that back is to take one user away. The program's users stay.
+    /// The change of the key's counter. A loan that turned a key on has added a user to it. So to take that loan back is a `dec`: other
+    /// users of the key stay.
     fn change(change: usize) -> Change {
         match Change::of(number(change)) {
             Change::Disable if change & RETURNED != 0 => Change::Dec,

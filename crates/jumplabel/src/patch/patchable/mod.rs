@@ -1,17 +1,17 @@
 //! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
-//! [`Patchable`] has a file here. The entries of keys are in every program, so [`of`] knows their kinds. For each other kind, its file has
-//! an [`OptionalKind`], and `begin` of its patchable makes that kind known.
+//! [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each
+//! other patchable has an [`OptionalKind`], and the patchable's `begin` makes that kind known to `of`.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
 //!   its setting    1: on        the target      the number of the mode      1: applied
-//!                  0: off       0: the default
+//!                  0: off       0: the default                              0: not applied
 //!      │
 //!      ▼ for each entry
 //!   the action     1: jump      the address     the address of the arm      the address of the instructions
-//!   of one site    0: fall on   to lead to
+//!   of one site    0: do not    to lead to
 //!      │
-//!      ▼ arch::Kind             arch::State::action has the same numbers
+//!      ▼ arch::Kind             arch::State::action returns these numbers, too
 //!   the State      what a site of this kind holds to do that action: nop, test, jump, ...
 //!      │
 //!      ▼ Wanted                 beside states, a site can hold a Literal: an instruction of the program, or a call as it was compiled
@@ -21,12 +21,12 @@
 //! A transaction calls these functions of a patchable in this order:
 //!
 //! ```text
-//!   begin     the Effect of the change: none, a new setting, or the setting that there is
-//!   action    what the site of an entry is to do then
-//!   compare   what the site holds, if it can hold a Literal
+//!   begin     returns the Effect of the change: none, a new setting, or the present setting
+//!   action    returns what the site of an entry shall do for that setting
+//!   compare   compares what the site holds with what it shall hold, if the site can hold a Literal
 //!   expose    the sites are about to be patched
 //!   publish   the sites are patched: the patchable has the new setting from now on
-//!   abandon   the change has failed: the sites are as they were
+//!   abandon   instead of publish, if the change has failed: the sites are as they were
 //! ```
 
 #[cfg(jumplabel_alternatives)]
@@ -65,27 +65,27 @@ use {
 /// What a change means for the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// No site has to change: only a count changed, or nothing.
+    /// No site has to change. Only a count changes, or nothing does.
     None,
-    /// The setting is what it was. The sites are looked at all the same, because something outside the library can have changed them.
+    /// The setting stays this one. The sites are compared all the same, because something outside the library can have changed them.
     Same(usize),
     /// The setting changes to this one.
     New(usize),
 }
 
-/// What entries of a table name, and what a transaction changes: a key, a call, a mode, a table of operations.
+/// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
 pub(crate) trait Patchable: Sync {
     /// The address by which entries name it.
     fn address(&self) -> usize;
 
-    /// Under the lock: begins `change`. What its number means is up to the patchable.
+    /// Under the lock: begins `change`. Each sort of patchable gives the number of a change its own meaning.
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
     /// The setting after the last change: what the sites do now.
     fn setting(&self) -> usize;
 
-    /// The action of the site of `entry` for a setting. For a kind whose sites lead to the target of their entry, all sites with the same
-    /// arm must have the same action: a run of changes relies on that.
+    /// The action that the site of `entry` shall do if the patchable has this setting. For a kind whose sites lead to the target of their
+    /// entry, all sites with the same arm must have the same action: a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
     /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`] beside the states of its kind.
@@ -93,13 +93,13 @@ pub(crate) trait Patchable: Sync {
         None
     }
 
-    /// The literal that does `action` at the site of `entry`, if there is one.
+    /// The bytes of the literal that does an action at the site of `entry`. `None` if no literal does that.
     fn literal(&self, _entry: &Entry, _goal: usize) -> Option<Code> {
         None
     }
 
-    /// The actions for which the compiler can have emitted the site: returns the one with this number, or `None` if there are no more. Only
-    /// kinds whose sites lead to their action need this. (For other kinds, what the compiler emits is always one of the states.)
+    /// Lists the actions for which the compiler can have emitted the site: returns the action with this number, or `None` if there are no
+    /// more. Only kinds whose sites lead to their action need this. (For other kinds, what the compiler emits is always one of the states.)
     fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
         None
     }
@@ -108,7 +108,8 @@ pub(crate) trait Patchable: Sync {
     /// change.
     fn expose(&self, _aim: usize) {}
 
-    /// Under the lock, when the sites are patched. `setting` is the new setting, if it is a new one. Does nothing the second time.
+    /// Under the lock, when the sites are patched. `setting` is the new setting, or `None` if the setting stays the same. A second call
+    /// does nothing.
     fn publish(&self, change: usize, setting: Option<usize>);
 
     /// Under the lock, when the sites are as they were. Does nothing if no change was begun.
@@ -121,8 +122,8 @@ pub(crate) trait Patchable: Sync {
     fn set_eventual(&self, eventual: bool);
 }
 
-/// The patchable of `entry`. The patchable lies at `address`. `None` if this instance of the library has never changed a patchable of that
-/// kind.
+/// The patchable that `entry` names, which lies at `address`. `None` if this instance of the library does not know the entry's kind: it has
+/// never changed a patchable of that kind, and never called [`know_all`].
 ///
 /// # Safety
 /// The index found the entry sound; the patchable's object is loaded.
@@ -141,24 +142,24 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
     }
 }
 
-/// The number of alternatives in the list of [`OptionalKind`]s. They need one of their own, because their entries have the kind of
-/// operations. No kind of entry has this number.
+/// The `kind` of the [`OptionalKind`] of alternatives. It cannot be the kind of their entries, because the entries of operations have the
+/// same kind. No entry has this number as its kind.
 #[cfg(jumplabel_sites)]
 const ALTERNATIVE: u8 = u8::MAX;
 
-/// A kind whose code is linked only into programs that change patchables of the kind.
+/// A kind of entries whose code is linked only into programs that change patchables of that kind.
 #[cfg(jumplabel_sites)]
 pub(super) struct OptionalKind {
     kind: u8,
     next: AtomicPtr<OptionalKind>,
     /// The patchable at an address.
     of: unsafe fn(usize) -> &'static dyn Patchable,
-    /// The state of a site in a process that was forked in mid-change, if the kind's `decode` does not know what the site holds. `None` if
-    /// this is no such state either.
+    /// This function is for a process that was forked in mid-change. If the kind's `decode` does not know the bytes of a site, it returns
+    /// the state in which that change can have left the site. `None` if these bytes are no such state either.
     in_fork: fn(Kind, Code) -> Option<State>,
 }
 
-/// The list of the optional kinds that this instance has changed.
+/// The list of the optional kinds that this instance knows.
 #[cfg(jumplabel_sites)]
 static OPTIONAL: AtomicPtr<OptionalKind> = AtomicPtr::new(null_mut());
 
@@ -184,7 +185,7 @@ impl OptionalKind {
         })
     }
 
-    /// Under the lock: puts this kind on the list.
+    /// Under the lock: puts this kind on the list, if it is not there.
     fn register(&'static self) {
         if OptionalKind::all().all(|other| other.kind != self.kind) {
             self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -215,7 +216,7 @@ pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
 }
 
-/// Under the lock: refuses a patchable if `examine` refuses one of its entries.
+/// Under the lock: calls `examine` for each entry of `patchable`, and returns the first error.
 #[cfg(jumplabel_sites)]
 fn examine_all(
     patchable: &dyn Patchable,
@@ -244,12 +245,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request to be committed.
+    /// A request for `change`. Nothing is begun yet.
     pub(crate) const fn new(patchable: &'a dyn Patchable, change: usize) -> Self {
         Request { patchable, change, effect: Effect::None, order: 0 }
     }
 
-    /// Begins the change, and keeps its effect.
+    /// Begins the change, and notes its effect in the request.
     pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
         self.effect = self.patchable.begin(self.change, held)?;
         Ok(())

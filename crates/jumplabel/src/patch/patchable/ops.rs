@@ -62,13 +62,13 @@ impl Patchable for RawOps {
     fn abandon(&self) {}
 }
 
-/// The arms of an operation that are instructions.
+/// The arms of an operation that lead to an instruction. (The others lead to a stub, or to the operation's name.)
 #[cfg(jumplabel_sites)]
 fn instructions(entry: &Entry) -> impl Iterator<Item = &Arm> {
     entry.arms().iter().filter(|arm| arm.length() != 0 && arm.mode() != NAME)
 }
 
-/// The literals that the site can hold: one for each of these arms.
+/// The literals that the site can hold: one for each arm that [`instructions`] returns.
 #[cfg(jumplabel_sites)]
 fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     instructions(entry).map(|arm| {
@@ -84,8 +84,7 @@ fn examine(entry: &Entry) -> Result<(), Error> {
         return Ok(());
     }
     let name = entry.arms().iter().find(|arm| arm.mode() == NAME).map_or(&[] as &[u8], Arm::bytes);
-    // SAFETY: the name stays where it is as long as the object is loaded. The documentation of the error tells whoever keeps an error for
-    // longer.
+    // SAFETY: the name stays where it is as long as the object is loaded. The documentation of the error says how long the name lives.
     let name: &'static [u8] = unsafe { &*core::ptr::from_ref(name) };
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }

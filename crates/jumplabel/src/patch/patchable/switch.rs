@@ -1,4 +1,4 @@
-//! Static modes as patchables. Changes and settings are numbers of modes.
+//! Static modes as patchables. A change is the number of the new mode, and a setting is the number of the present mode.
 
 #[cfg(jumplabel_sites)]
 use super::{Comparison, OptionalKind, Wanted, torn};
@@ -35,7 +35,7 @@ impl Patchable for RawMode {
         self.get().into()
     }
 
-    /// The address of the arm. 0 if the entry has no arm for that mode.
+    /// The address of the arm for the mode `setting`. 0 if the entry has no such arm.
     fn action(&self, setting: usize, entry: &Entry) -> usize {
         entry.arms().iter().find(|arm| arm.mode() as usize == setting).map_or(0, |arm| arm.address())
     }
@@ -45,7 +45,7 @@ impl Patchable for RawMode {
         torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
     }
 
-    /// Any of the arms: no entry says for which mode the compiler emitted the site.
+    /// The compiler can have emitted the site for any of the arms: no entry says for which one.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         entry.arms().get(number).map(Arm::address)
     }

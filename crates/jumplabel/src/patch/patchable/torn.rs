@@ -1,18 +1,18 @@
-//! A site that has arms and lies on two pages, if only one of the two pages holds the file's bytes again.
+//! Recognises a torn site. That is a site that has arms and lies on two pages, of which only one holds the file's bytes again.
 //!
-//! If somebody gives back or replaces one of the two pages, the site holds the beginning of one of its instructions and the end of another.
-//! Such a site has strayed, like one that holds only bytes of the file. (At a check, [`decode`](crate::arch::Branch::decode) recognises
-//! this.)
+//! If somebody gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and
+//! the end of another. The library repairs a torn site, like a site that holds only bytes of the file. (The site of a check can be torn,
+//! too: [`decode`](crate::arch::Branch::decode) recognises that.)
 
 use super::Patchable;
 use super::comparison::{Literal, displacement};
 use crate::arch::{Arch, Code, Kind, Native};
 use crate::format::{Arm, Entry};
 
-/// The size of the smallest page.
+/// The smallest page size of any system.
 const PAGE: usize = 4 << 10;
 
-/// `code` as a literal, if it is such a mixture. Its action is 0, which no patchable can want.
+/// A literal that holds `code`, if `code` is such a mixture. The literal's action is 0, which no patchable can want.
 #[cold]
 pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let on_first = PAGE - entry.code() % PAGE;
