@@ -3,12 +3,12 @@
 use core::fmt;
 use core::ops::Deref;
 
-/// The contents of a site: the bytes of one instruction, at most seven, and the kind of the site. All this is one number, so one
-/// instruction compares two of them. In memory, the bytes come first, in their order, and then one byte with the kind and the length.
+/// The contents of a site: at most seven bytes, and the kind of the site. All this is one number, so the processor compares two codes with
+/// one instruction. In memory, the bytes come first, in their order, and then one byte with the kind and the length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(u64);
 
-/// The place of the byte with the kind and the length.
+/// The offset of the byte with the kind and the length.
 const TAG: usize = 7;
 const KIND_SHIFT: u32 = 3;
 
@@ -16,7 +16,7 @@ impl Code {
     /// No bytes.
     pub const NONE: Code = Code(0);
 
-    /// An instruction of at most seven bytes at a site of this kind.
+    /// The code with these bytes, at most seven, at a site of this kind.
     #[must_use]
     #[inline]
     pub const fn new(kind: u8, bytes: &[u8]) -> Code {
@@ -51,7 +51,8 @@ impl Code {
         Code::of_parts(kind, self.len(), self.word() << 8 >> 8)
     }
 
-    /// `len` bytes, as one number with the first byte lowest. No other bits of the number are set.
+    /// The code with `len` bytes, which are in the number `bytes` with the first byte lowest. The caller ensures that no other bits of it
+    /// are set.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -102,8 +103,8 @@ pub enum Demand {
     Nothing,
     /// One store must write them.
     SingleStore,
-    /// While the bytes are written, no thread must execute the site or meet a part of them. So the process has one thread, or the writer
-    /// replaces the old pages by new ones.
+    /// While the bytes are written, no thread must execute the site or see a part of them. So either the process has a single thread, or
+    /// the writer replaces the old pages by new ones.
     Unexecuted,
 }
 

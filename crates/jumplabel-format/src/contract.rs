@@ -4,26 +4,27 @@ use crate::{Code, StepBytes};
 
 /// An instruction set: how far its jumps reach, and how a site changes while other threads run it.
 pub trait Arch {
-    /// The bytes of a site, unless its kind has another length.
+    /// The length of a site in bytes, unless the site's kind has another length.
     const SIZE: usize = 4;
 
-    /// Whether a site is one aligned word that one store writes. If not, its bytes can be written in any order.
+    /// Whether a site is one aligned word that one store writes. If not, the bytes of a step can be written in any order, unless the step
+    /// demands more.
     const SINGLE_STORE: bool = true;
 
     /// The largest number of steps of a change. A core sync follows each step.
     const STEPS: u8 = 1;
 
-    /// The offset of a displacement, if it fills four bytes of the instruction, in little endian. In an instruction without a displacement,
-    /// these bytes can be anything. `None` if the displacement is encoded in another way.
+    /// The offset of the displacement, if it fills four bytes of the instruction, in little endian. (In an instruction without a
+    /// displacement, these four bytes mean something else.) `None` if the displacement is encoded in another way.
     const TAIL: Option<u32> = None;
 
     /// The displacement from the site at `address` to `target`, as the instruction counts it. `None` if the instruction does not reach the
     /// target.
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
-    /// The bytes that step `number` writes on the way from `old` to `new`; `None` if the step has nothing to do. Whatever a thread executes
-    /// meanwhile must do what `old` or `new` does. If only the first byte changes, the steps and the bytes that they write depend on that
-    /// byte only. There is one exception: a step that writes a whole word also writes the word's other bytes.
+    /// The bytes that step `number` writes on the way from `old` to `new`; `None` if the step has nothing to do. A thread that executes the
+    /// site meanwhile must do what `old` or `new` does. If only the first byte changes, that byte alone decides which steps there are, and
+    /// what they write. There is one exception: a step that writes a whole word also writes the word's other bytes.
     #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<StepBytes> {
@@ -31,7 +32,8 @@ pub trait Arch {
         Some(if Self::SINGLE_STORE { StepBytes::all(new) } else { step_bytes })
     }
 
-    /// The bytes that take step `number` back. When all steps are taken back, this must do no harm at a site that did not take the step.
+    /// The bytes that take step `number` back. They can also be written at a site that did not take the step: when all steps are taken
+    /// back, such a site must hold `old` again.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::step(number, new, old)

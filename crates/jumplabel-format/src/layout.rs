@@ -1,18 +1,18 @@
-//! The numbers of the layouts that a binary carries. docs/table-format.md explains them, and `jumplabel::format` has the records that hold
-//! them.
+//! The constants of the layouts that a binary carries. docs/table-format.md explains the layouts, and `jumplabel::format` has the types of
+//! the records.
 
-/// Version of the layouts.
+/// The version of the layouts.
 pub const VERSION: u32 = 1;
 
 /// The section of the tables.
 pub const TABLE_SECTION: &str = "__jump_table";
 /// The section of the key records.
 pub const KEYS_SECTION: &str = "__jump_keys";
-/// The section that an object has if its sites can belong to keys in other objects.
+/// The section of an object's marks, a word each. A mark of 0 says that sites of the object can belong to keys in other objects.
 pub const FOREIGN_SECTION: &str = "__jump_foreign";
-/// A word of that section. It says that the object has entries with the flag [`UNLINKED`].
+/// A mark in that section: the object has entries with the flag [`UNLINKED`].
 pub const TO_LINK: u32 = 1;
-/// A word of that section that was [`TO_LINK`] before. `jumplabel link` has changed the sites, so the word means nothing any more.
+/// A mark in that section that was [`TO_LINK`] until `jumplabel link` changed the sites. It means nothing any more.
 pub const LINKED: u32 = 2;
 /// The section of the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";
@@ -27,7 +27,7 @@ pub const KEY_BYTES: usize = 8;
 
 /// A flag of an entry's meta word, the check's arm: the value of the check if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
-/// A flag of an entry and of a key record: the key word leads to a GOT slot that holds the key's address.
+/// A flag of an entry and of a key record: the key word leads to a slot. The slot holds the address of the static that contains the key.
 pub const INDIRECT: u32 = 1 << 1;
 /// The lowest bit of an entry's kind, which has four bits.
 pub const KIND_SHIFT: u32 = 2;
@@ -39,40 +39,40 @@ pub const BRANCH: u8 = 0;
 pub const NAKED: u8 = 1;
 /// The kind of the trampoline of a static call. It leads to the call's target, directly or through a slot.
 pub const JUMP: u8 = 2;
-/// The kind of an N-way switch: it jumps to the arm of its mode. The entry's target is a word with the number of its arms, followed by a
-/// word and an address for each arm.
+/// The kind of an N-way switch: the site jumps to the arm of its mode. At the entry's target is a word that says how many arms there are.
+/// Then come, for each arm, a word with its mode and a word that leads to its code.
 pub const SWITCH: u8 = 3;
-/// The kind of a call of a static call: the displacement of an instruction that calls the trampoline. The trampoline is the entry's target.
+/// The kind of a listed call: the displacement of an instruction that calls a static call. The entry's target is the trampoline.
 pub const CALL_SITE: u8 = 4;
 /// The kind of an operation in place, and of an alternative.
 ///
-/// The site of an operation is an instruction of the program, or a jump to a backend's stub. The entry's target is like a switch's. If an
-/// arm is an instruction, the word of its mode also holds the instruction's length.
+/// The site of an operation is an instruction of the program, or a jump to a backend's stub. At the entry's target is a list of arms, as
+/// for a switch. If an arm is an instruction, the word with its mode also holds the instruction's length.
 ///
-/// An alternative is an entry of this kind that says how many bytes of its site change, in three bits from [`OFFSET_SHIFT`] on. Its arms
-/// have the number of a feature as mode; the instructions in the file have mode 0. The bit above these three is set if the site jumps to
-/// all arms except that one.
+/// An alternative is an entry of this kind that says how many bytes of its site change, in three bits from [`OFFSET_SHIFT`] on. The mode of
+/// an arm is the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the
+/// three bits is set if the site jumps to the other arms, and does not hold their instructions.
 pub const OP: u8 = 5;
-/// The kind of a lock prefix: the first byte of an instruction. It is `lock` if the key is off. The entry's target is the site.
+/// The kind of a lock prefix: the first byte of an instruction. This byte is `lock` if the key is off. The entry's target is the site.
 pub const PREFIX: u8 = 6;
 /// The kind of a check of two bytes, on x86. Otherwise it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
 /// whose size the assembler chose (`--cfg jumplabel_short`).
 pub const SHORT: u8 = 7;
-/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub. The stub loads the key's count and goes on in the arm that the
-/// count says.
+/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub. The stub loads the key's count from memory, and goes on in the
+/// arm that this count asks for.
 pub const LOADS: u32 = 1 << 6;
 /// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
 /// writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;
-/// For the assembler only, in the bit of [`UNLINKED`]: the site's first instruction is a jump.
+/// Only for the assembler, which uses the bit of [`UNLINKED`] for it: the site's first instruction is a jump.
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
-/// The lowest bit of a number above the flags. In an entry, this is the offset of an indirect key in its static. In a key record, it is the
-/// distance between elements.
+/// The lowest bit of the number above the flags. In an entry, this number is the offset of an indirect key in its static. In a key record,
+/// it is the distance between the elements of an array of keys.
 pub const OFFSET_SHIFT: u32 = 8;
-/// A flag of a key record: the default.
+/// A flag of a key record: by default, its keys are on.
 pub const DEFAULT: u32 = 1 << 0;
-/// A flag of a key record: the record is of a static call, and of no key.
+/// A flag of a key record: it is the record of a static call, not of a key.
 pub const CALL: u32 = 1 << 2;
-/// A flag of a key record: the record is of a static mode, and of no key.
+/// A flag of a key record: it is the record of a static mode, not of a key.
 pub const MODE: u32 = 1 << 3;

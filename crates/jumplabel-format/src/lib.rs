@@ -1,19 +1,19 @@
-//! The contents of the tables of [jumplabel](https://docs.rs/jumplabel), and the contents of its sites on each instruction set: the numbers
-//! of the format, and encoders. This is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses
-//! it to patch, and tools use it to read files of any target.
+//! What the tables of [jumplabel](https://docs.rs/jumplabel) hold, and what its sites hold on each instruction set: the constants of the
+//! format, and encoders. This is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses it to
+//! patch, and tools use it to read files of any target.
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
 //!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short), their states, the steps between them
-//!   pass       how a site changes if one store cannot write it: the three steps of x86
+//!   pass       how a site changes if one store cannot write it: the three steps of x86 and s390x
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
-//!   state      a kind and a state, as numbers
+//!   state      the types Kind and State, which are numbers
 //!   code       the bytes of a site, and the parts of them that a step writes
-//!   layout     the numbers in tables, records and notes
+//!   layout     the constants of tables, records and notes: the version, names of sections, flags
 //! ```
 //!
 //! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each of the two must
-//! guarantee. The compiler checks that they are complete.
+//! guarantee. The compiler checks that both are complete.
 
 #![no_std]
 

@@ -1,22 +1,22 @@
-//! How a site changes if one store cannot write its bytes. First a byte is written that makes the bytes after it not matter. Then these
-//! other bytes can change one by one.
+//! How a site changes if one store cannot write its bytes. First a byte gets the value `pass`, with which the bytes after it do not matter.
+//! Then these other bytes can change one by one.
 //!
 //! ```text
-//!  step 0   the byte := pass            unless it is `pass` already
+//!  step 0   the byte := pass              left out if the byte is `pass` already
 //!  step 1   the bytes after it := new
-//!  step 2   the byte := new             unless the new one is `pass`; or the one byte that differs, if it is one
+//!  step 2   the byte := its new value     left out if that is `pass`
 //! ```
 //!
-//! A change of one byte cannot tear. It takes step 2 alone, even if the byte belongs to a displacement. If several bytes of a site change,
-//! a thread can execute the passing instruction there, so the kind must allow that instruction.
+//! If a single byte of the site changes, even one of a displacement, only step 2 is taken, and writes it: such a change cannot tear. If
+//! several bytes change, a thread can execute the instruction that has `pass`, so the kind must allow that instruction.
 
 use crate::{Code, StepBytes};
 
-/// The byte that makes the bytes after it not matter.
+/// A byte of a site, and the value with which the bytes after it do not matter.
 pub(crate) struct Pass {
     /// The offset of the byte in the site.
     pub(crate) at: u8,
-    /// The byte.
+    /// The value.
     pub(crate) byte: u8,
 }
 
@@ -47,7 +47,7 @@ impl Pass {
         (code.word() >> (self.at * 8)) as u8
     }
 
-    /// Writes `byte`, unless `code` has the passing byte there.
+    /// A write of `byte`, unless `code` already has the passing value there.
     fn unless_passing(&self, code: Code, byte: u8) -> Option<StepBytes> {
         (self.byte_of(code) != self.byte).then_some(StepBytes::byte(self.at, byte))
     }

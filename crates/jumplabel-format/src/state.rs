@@ -1,6 +1,6 @@
-//! A kind and a state, as numbers: the part that all kinds share. The list of kinds says what the numbers mean.
+//! The types of a kind and of a state, which are numbers. All kinds share this file. The list of kinds says what the numbers mean.
 
-/// A kind of patch points, as the number that is in a table entry.
+/// A kind of sites: the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub(crate) u8);
 
@@ -28,7 +28,7 @@ pub enum Target {
     Arms,
 }
 
-/// For the trait of a kind whose sites take the steps of the instruction set.
+/// The functions `step` and `undo`, for the trait of a kind whose sites take the steps of the instruction set.
 macro_rules! steps_of_arch {
     ($($attribute:tt)*) => {
         /// [`Arch::step`] at a site of this kind.
@@ -61,7 +61,7 @@ impl State {
         State(kind << 3 | number)
     }
 
-    /// A bit for each of some states of one kind.
+    /// A set of states of one kind, with a bit for each.
     pub(crate) const fn bits(states: &[State]) -> u8 {
         match states {
             [] => 0,
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// Whether this is one of the states in `bits`, if it is of their kind.
+    /// Whether this state is in the set `bits`. The caller ensures that the state is of the set's kind.
     pub(crate) const fn is_of(self, bits: u8) -> bool {
         bits >> (self.0 & 7) & 1 != 0
     }

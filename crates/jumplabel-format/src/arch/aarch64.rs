@@ -6,7 +6,7 @@
 //!  jump   imm26 | 14    b target      +-128 MiB
 //! ```
 //!
-//! A naked key's function has such a site, too, instead of an immediate that changes: the manual does not name `MOV`.
+//! The function of a naked key has such a site, too, and not a `mov` whose immediate changes, because the manual does not name `MOV`.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -53,12 +53,12 @@ impl Op for Aarch64 {
             0b0100 | 0b0110 | 0b1100 | 0b1110 if bits(29, 27) == 0b011 && bits(24, 24) == 0 => Err(Fault::Place),
             // Loads, stores and atomics.
             0b0100 | 0b0110 | 0b1100 | 0b1110 if first_is_stack => Err(Fault::Stack),
-            // Sums with a number, or with an extended register.
+            // Additions and subtractions, of an immediate or of an extended register.
             0b1000 if first_is_stack || result_is_stack && !sets_flags => Err(Fault::Stack),
             0b0101 if bits(24, 24) == 1 && bits(21, 21) == 1 && (first_is_stack || result_is_stack && !sets_flags) => {
                 Err(Fault::Stack)
             }
-            // Logic with a number, but not a test.
+            // Logic with an immediate. (A test has no result, so 31 does not name the stack pointer there.)
             0b1001 if bits(24, 23) == 0 && result_is_stack && bits(30, 29) != 0b11 => Err(Fault::Stack),
             _ => Ok(()),
         }

@@ -16,6 +16,6 @@ impl State {
     /// false.
     #[must_use]
     pub fn falls_through(self) -> bool {
-        self.action::<x86::X86<64>>() == 0 // On every instruction set.
+        self.action::<x86::X86<64>>() == 0 // The same on every instruction set.
     }
 }

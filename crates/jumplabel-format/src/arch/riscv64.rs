@@ -63,14 +63,14 @@ impl Op for Riscv64 {
             0x17 => return Err(Fault::Place),
             // `lui`.
             0x37 => result,
-            // Loads, except to floating-point registers; sums with a number; `fence`, and instructions for lines of a cache.
+            // Loads, except to floating-point registers; arithmetic with an immediate; `fence`, and instructions for lines of a cache.
             0x03 | 0x13 | 0x1b | 0x0f => result || first,
             0x07 => first,
             // Arithmetic on registers; atomics.
             0x33 | 0x3b | 0x2f => result || first || second,
             0x23 => first || second,
             0x27 => first,
-            // Instructions for control registers: with a register, or with a number.
+            // Instructions for control registers, with a register or with an immediate.
             0x73 => result || word & 0x4000 == 0 && first,
             // Floating point: some of these have a general register for the result or the operand.
             0x53 => match word >> 27 {

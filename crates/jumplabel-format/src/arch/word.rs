@@ -5,8 +5,8 @@ use crate::kind::op::Fault;
 use crate::layout::BRANCH;
 use crate::{Code, State};
 
-/// `distance` from the site at `address`, if the site is an aligned word and a jump can encode the distance: a signed number of `bits`
-/// bits, and a multiple of `unit`.
+/// Returns `distance`, which counts from the site at `address`. `None` unless the site is an aligned word and a jump can encode the
+/// distance: a signed number of `bits` bits, and a multiple of `unit`.
 pub(crate) const fn displacement(address: u64, distance: i64, bits: u32, unit: i64) -> Option<i32> {
     let reach = 1 << (bits - 1);
     let encodable = address.is_multiple_of(4) && distance % unit == 0 && -reach <= distance && distance < reach;
@@ -23,7 +23,7 @@ pub(crate) fn branch(state: State, nop: u32, jump: u32) -> Code {
     code(BRANCH, if state == State::JUMP { jump } else { nop })
 }
 
-/// The word of an instruction of an operation in place.
+/// An instruction of an operation in place, as a word.
 pub(crate) fn of(bytes: &[u8]) -> Result<u32, Fault> {
     bytes.try_into().map(u32::from_le_bytes).map_err(|_| Fault::Length)
 }

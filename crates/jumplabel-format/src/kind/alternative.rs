@@ -1,7 +1,7 @@
-//! The contents of an alternative's site: instructions of the program, or other instructions that take their place if the processor has a
-//! feature, or a jump to these other instructions. The site is like that of an operation in place ([`op`](super::op)), with two
-//! differences: it can have several instructions, and its entry says how many bytes change. A thread can be between two instructions, so
-//! the site must change only while there is one thread.
+//! What the site of an alternative holds: instructions of the program; or, if the processor has a feature, other instructions in their
+//! place; or a jump to these other instructions. The site is like that of an operation in place ([`op`](super::op)), with two differences:
+//! it can hold several instructions, and its entry says how many bytes change. A thread can be between two instructions, so the site must
+//! change only while the process has a single thread.
 
 use crate::Code;
 
@@ -19,7 +19,7 @@ pub(crate) const NOPS: [&[u8]; 8] = [
 
 /// The alternatives of an instruction set. Only x86-64 has them.
 pub trait Alternative {
-    /// The first `size` bytes that a site at `to` must have, to do exactly what the instructions at `from` do. `None` if one of these
-    /// instructions is not known, or works only at its own place.
+    /// The first `size` bytes that a site at `to` must hold, to do exactly what the instructions at `from` do. `None` if one of these
+    /// instructions is not known, or works only at its own address.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code>;
 }

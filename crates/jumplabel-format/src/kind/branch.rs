@@ -27,10 +27,10 @@ pub trait Branch: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -48,7 +48,7 @@ pub trait Branch: Arch {
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to go to from `from`: a state that jumps if `action` is not 0. It is `from` itself if that does `action` already.
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
     #[inline]
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         Self::emitted(action)
@@ -60,7 +60,7 @@ pub trait Branch: Arch {
         if action == 0 { State::NOP } else { State::JUMP }
     }
 
-    /// The action of a site in this state: 1 if it jumps, 2 if nobody can want this state.
+    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
     #[inline]
     fn action(state: State) -> usize {
         match state {

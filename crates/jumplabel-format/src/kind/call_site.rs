@@ -1,5 +1,5 @@
 //! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to
-//! it. The site leads straight to the target if the target is in reach and one store can write the site. Otherwise it leads to the
+//! it. The site leads straight to the call's target if that is in reach and one store can write the site. Otherwise it leads to the
 //! trampoline, as in the file.
 //!
 //! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`](crate::Arch::TAIL)).
@@ -20,10 +20,10 @@ pub(crate) const NAMES: &[&str] = &["calls"];
 /// The length of a site in bytes.
 const BYTES: usize = size_of::<i32>();
 
-/// A processor fetches four bytes old or new, and no mixture, on two conditions: one store wrote them, and they lie in eight aligned bytes
-/// (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). It is not enough that they lie in one line of the
-/// cache: Zen 4 executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same limit,
-/// `NativeCall::set_destination_mt_safe`.)
+/// A processor fetches either the four old bytes or the four new ones, and no mixture, on two conditions: one store wrote them, and they
+/// lie in eight aligned bytes (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). It is not enough that
+/// they lie in one line of the cache: Zen 4 executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same
+/// limit, `NativeCall::set_destination_mt_safe`.)
 const ALIGNED: usize = 8;
 
 /// The calls of an instruction set.
@@ -31,10 +31,10 @@ pub trait CallSite: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = BYTES;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -46,7 +46,7 @@ pub trait CallSite: Jump {
         }
     }
 
-    /// The displacement.
+    /// The displacement, which is all that the site holds.
     fn encode(_state: State, displacement: i32) -> Code {
         Code::new(CALL_SITE, &displacement.to_le_bytes())
     }
@@ -72,7 +72,7 @@ pub trait CallSite: Jump {
         0
     }
 
-    /// One store, in the last step, in which the trampoline also gets its last bytes.
+    /// Writes the site with one store, in the last step. In that step the trampoline gets its last bytes, too.
     #[inline(never)] // Rare.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::TAIL?; // Without a tail, the compiler leaves the code below out.

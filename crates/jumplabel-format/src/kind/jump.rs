@@ -22,10 +22,10 @@ pub trait Jump: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[State::INDIRECT];
 
     /// Where a site at this address can lead.

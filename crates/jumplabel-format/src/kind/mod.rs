@@ -1,5 +1,5 @@
-//! The kinds of patch points: what their sites can hold, and how a site goes from one state to another. An entry says its kind in its
-//! meta word.
+//! The kinds of sites: which states a site can have, and how it goes from one state to another. The meta word of an entry says the kind of
+//! its site.
 //!
 //! A kind has a file beside [`branch`], with a trait for instruction sets, and a line in the list below.
 
@@ -35,7 +35,7 @@ impl State {
 }
 
 impl Kind {
-    /// The state of a site whose instruction leads somewhere, to whichever place.
+    /// The state of a site that holds `code`, if `code` leads to an address, no matter to which. `None` if `code` is no such instruction.
     #[must_use]
     #[inline(never)] // Rare.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
@@ -46,17 +46,18 @@ impl Kind {
     }
 }
 
-/// A state's instruction, which is filled with the displacements of many sites.
+/// The instruction of a state, without its displacement. Filled with a displacement, it is the instruction of one site.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
-    /// The instruction without the displacement. `tail` is a mask of the displacement's place.
+    /// The instruction with 0 as its displacement. `tail` is a mask of the displacement's bits.
     head: u64,
     tail: u64,
 }
 
 impl Template {
-    /// The template of a state. `None` unless the state's instruction holds exactly the displacement to the entry's target.
+    /// The template of a state. `None` if the displacement of the state's instruction does not lead to the entry's target, or if
+    /// [`fill`](Self::fill) cannot put it in.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -73,14 +74,14 @@ impl Template {
         self.state.kind()
     }
 
-    /// Whether the two templates differ in the same bytes, by the same, whatever the displacement is.
+    /// Whether the instructions of the two templates differ in the same way for every displacement.
     #[must_use]
     #[inline]
     pub const fn is_like(self, other: Template) -> bool {
         self.tail == other.tail
     }
 
-    /// Does the same as [`State::encode`].
+    /// The state's instruction with this displacement, as [`State::encode`] makes it.
     #[must_use]
     #[inline]
     pub fn fill<A: Sites>(self, displacement: i32) -> Code {
@@ -103,8 +104,9 @@ pub struct CodeChange {
 }
 
 impl CodeChange {
-    /// The difference between the bytes, and the old first byte, as one number. If the number is small, only the first byte changes. Two
-    /// changes with the same small number take the same steps and write the same bytes, unless they write a whole word ([`Arch::step`]).
+    /// The difference between the old and the new bytes, and the old first byte, as one number. If the number is small, only the first byte
+    /// changes. Two changes with the same small number take the same steps and write the same bytes, unless they write a whole word
+    /// ([`Arch::step`]).
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -112,7 +114,7 @@ impl CodeChange {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
     }
 
-    /// Whether a [`pattern`](Self::pattern) is small.
+    /// Whether a [`pattern`](Self::pattern) is small: only the first byte changes.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -127,7 +129,8 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list of kinds: number, file, trait. A `cfg` says when the library knows the kind, if not always.
+/// The list of kinds. A line has the name of the kind's number, its file, and its trait. A line has a `cfg` if the library knows the kind
+/// only then.
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
@@ -172,7 +175,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The contents of the place that an entry has as its target.
+            /// What lies at the target of an entry of this kind.
             #[must_use]
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {
@@ -236,8 +239,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to go to, so that the site does `action`: the state itself, if the site does that already. `displacement` leads to
-            /// the target that the site will then have.
+            /// The state to which a site in this state goes, so that it does `action`. This is the present state, if the site does `action`
+            /// already. `displacement` leads to the target that the site will then have.
             #[must_use]
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
@@ -257,7 +260,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether the instruction of a site in this state leads nowhere by itself.
+            /// Whether a site can have this state although its target is out of reach: the instruction falls through to other code, which
+            /// leads there.
             #[doc(hidden)]
             #[must_use]
             #[inline]

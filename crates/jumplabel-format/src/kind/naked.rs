@@ -21,10 +21,10 @@ pub trait Naked: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -33,7 +33,7 @@ pub trait Naked: Branch {
     }
 
     /// The instruction in one of the states.
-    #[inline(never)] // A key has at most one function. The same holds for `decode`.
+    #[inline(never)] // Rare, because a key has at most one function. So is `decode`.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
             .of_kind(NAKED)

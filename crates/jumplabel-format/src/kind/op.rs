@@ -1,11 +1,11 @@
 //! The kind of an operation in place: its site is an instruction of the program, or a jump to a backend's stub.
 //!
-//! The site's entry says which instruction it is. Each arm of the entry belongs to a mode of the table of operations. An arm is a place to
-//! jump to, or an instruction that the site can hold. The bytes of a site that change are those of a jump. If an instruction is longer, its
-//! other bytes stay, and no thread comes to them.
+//! The entry has an arm for each mode of the table of operations. An arm is an address to jump to, or an instruction that the site can
+//! hold. As many bytes of a site change as a jump has. If an instruction is longer, its other bytes never change, and while the site holds
+//! a jump, no thread comes to them.
 //!
-//! Every state is one instruction, so no thread is ever inside of a site. But there is no third instruction between two instructions that
-//! does what one or the other does. So a change is a single step, and no thread must execute the site meanwhile ([`Demand::Unexecuted`]).
+//! Every state is one instruction, so no thread is ever inside of a site. But a site cannot pass through a third instruction on its way
+//! from one instruction to another. So a change is a single step, and no thread must execute the site meanwhile ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
 use crate::layout::OP;
@@ -24,26 +24,26 @@ pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// The operations in place of an instruction set.
 pub trait Op: Jump {
-    /// Bytes of a site that change.
+    /// How many bytes of a site change.
     const BYTES: usize = <Self as Jump>::BYTES;
 
     /// Whether `bytes` can be the instruction of a site.
     ///
     /// # Errors
-    /// A rule that the instruction breaks.
+    /// The rule that the instruction breaks.
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         if bytes.len() == <Self as Op>::BYTES { Ok(()) } else { Err(Fault::Length) }
     }
 
-    /// The bytes that change at a site at `to`, so that the site does what an instruction at `from` does.
+    /// What the bytes that change must be at a site at `to`, so that the site does what an instruction at `from` does.
     fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Arms;
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -51,7 +51,7 @@ pub trait Op: Jump {
         Leads::Anywhere
     }
 
-    /// The jump. (The instruction is in the entry.)
+    /// The jump. (The instruction that the other state holds is in the entry.)
     fn encode(_state: State, displacement: i32) -> Code {
         <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
     }
@@ -66,7 +66,7 @@ pub trait Op: Jump {
         State::BY_STUB
     }
 
-    /// The state of a site that leads somewhere.
+    /// The state of a site that holds a jump.
     fn emitted(_goal: usize) -> State {
         State::BY_STUB
     }
@@ -96,7 +96,7 @@ pub trait Op: Jump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It does not have the length that a site needs, or it is not exactly one instruction, or it is not known.
+    /// It does not have the length that a site needs, or it is not exactly one instruction, or the decoder does not know it.
     Length,
     /// It jumps, calls, returns, or enters the kernel. In a stub, it would do so from another place.
     Jumps,

@@ -17,15 +17,15 @@ pub(crate) const NAMES: &[&str] = &["locked", "unlocked"];
 const DS: Code = Code::new(PREFIX, &[0x3e]);
 const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 
-/// The lock prefixes of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). A site leads to itself.
+/// The lock prefixes of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). An entry's target is the site.
 pub trait Prefix: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 1;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -62,7 +62,7 @@ pub trait Prefix: Arch {
 
     /// Writes the one byte, in the last step.
     #[doc(hidden)]
-    #[inline(never)] // Rare; so below.
+    #[inline(never)] // Rare, as `undo` is.
     fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
         (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }

@@ -1,11 +1,11 @@
-//! The kind of a short check, on x86: two bytes, whose jump reaches 127 bytes. Otherwise it is like a check of five bytes (Intel SDM volume
-//! 2, `JMP`, `TEST`, `NOP`).
+//! The kind of a short check, on x86: its site has two bytes, and its jump reaches 127 bytes. Otherwise it is like a check of five bytes
+//! (Intel SDM volume 2, `JMP`, `TEST`, `NOP`).
 //!
 //! ```text
 //!  nop       66 90     xchg ax, ax      what `jumplabel link` writes if the first state falls through
 //!  test      a8 rel8   test al, imm8    falls through; the displacement sits in the immediate
-//!  priming   a8 90     test al, 0x90    between the two
-//!  jump      eb rel8   jmp rel8         what the assembler emits, in either case
+//!  priming   a8 90     test al, 0x90    a state between nop and test
+//!  jump      eb rel8   jmp rel8         what the assembler emits, whether the first state jumps or falls through
 //! ```
 
 use crate::layout::SHORT;
@@ -41,10 +41,10 @@ pub trait Short: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 2;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.
@@ -80,7 +80,7 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state to go to: a state that jumps if `action` is not 0. It is `from` itself if that does `action` already.
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,
@@ -94,7 +94,7 @@ pub trait Short: Arch {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
 
-    /// The action of a site in this state: 1 if it jumps, 2 if nobody can want this state.
+    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
     fn action(state: State) -> usize {
         match state {
             State::SHORT_JUMP => 1,
@@ -103,7 +103,7 @@ pub trait Short: Arch {
         }
     }
 
-    /// The steps of a site of five bytes, with another `test` instruction in between.
+    /// The steps of a site of five bytes. Here the site passes through `test al, imm8`.
     #[doc(hidden)]
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)

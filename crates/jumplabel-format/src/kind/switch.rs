@@ -1,5 +1,5 @@
-//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, a thread falls
-//! through while the displacement changes. It then comes to a stub that looks at the mode.
+//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls
+//! through while the displacement changes. A thread then comes to a stub that looks at the mode.
 
 use super::jump::Jump;
 use crate::layout::{JUMP, SWITCH};
@@ -21,10 +21,10 @@ pub trait Switch: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// The contents of the place that an entry has as its target.
+    /// What lies at the target of an entry of this kind.
     const TARGET: Target = Target::Arms;
 
-    /// The states whose instruction does not itself lead to a target.
+    /// The states that a site can have although its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
     /// Where a site at this address can lead.

@@ -13,7 +13,7 @@ pub struct Place {
     pub guarded: bool,
 }
 
-/// How many segments are kept apart. A linker makes four or five.
+/// How many segments of an object an [`Image`] tells apart. Objects usually have four or five.
 pub const SEGMENTS: usize = 8;
 
 /// The bounds of an object.
@@ -21,11 +21,11 @@ pub const SEGMENTS: usize = 8;
 pub struct Image {
     /// From the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
-    /// Its segments, and whether each is executable. If there are too many, the rest counts as one.
+    /// The object's segments, and whether each is executable. If there are too many, the last one here joins all that are left.
     segments: [((usize, usize), bool); SEGMENTS],
-    /// Code that was freed.
+    /// Where freed code begins and ends.
     freed: (usize, usize),
-    /// Of the code below this address, a copy runs, which lies at this address or above. 0 if there are no copies.
+    /// The code below this address is not run: copies of it run, which lie at this address or above. 0 if there are no copies.
     copies: usize,
 }
 

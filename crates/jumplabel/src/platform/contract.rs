@@ -14,22 +14,22 @@ use crate::format::Runtime;
 /// What [`Platform::lock`] passes to [`Platform::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
-/// The functions by which a platform tells the library something. It gets them from [`Platform::start`].
+/// The functions by which a platform tells the library something. The platform gets them from [`Platform::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
     /// This process was forked from another. `in_mid_flip`: a thread of that process was possibly flipping at that moment.
     pub forked: fn(in_mid_flip: bool),
     /// The process ends, while other threads go on. The function calls `keep` for each object that could be unloaded, with the address of
-    /// its record. `keep` keeps the object loaded, and returns whether it could.
+    /// the object's record. `keep` keeps the object loaded, and returns whether it could.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
-/// For the `Held` of the platform.
+/// Marks the [`Held`] of the platform.
 #[derive(Clone, Copy, Debug)]
 pub enum PlatformState {}
-/// For the [`Held`] of the layer of sites.
+/// Marks the [`Held`] of the layer of sites.
 pub(crate) enum Objects {}
-/// For the [`Held`] of the layer of transactions.
+/// Marks the [`Held`] of the layer of transactions.
 pub(crate) enum Patch {}
 
 /// Shows that this thread holds the lock. It is also the only right to what the lock guards for the layer `Of`.
@@ -94,8 +94,8 @@ pub unsafe trait Platform: Sync {
     /// `token` is from this thread's last call of `lock` or `lock_anyway`.
     unsafe fn unlock(&self, token: Token);
 
-    /// Returns zeroed memory, aligned to a page. Its code must have no sites, so it cannot be the program's allocator. Called with and
-    /// without the lock.
+    /// Returns zeroed memory, aligned to a page. The code that allocates it must have no sites, so it cannot be the program's allocator.
+    /// Called with and without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
     /// As [`allocate`](Self::allocate). In addition, the memory is zero again in a process that is forked from this one, if the system can
@@ -110,10 +110,10 @@ pub unsafe trait Platform: Sync {
     /// The memory is from `allocate` or `allocate_wiped`, with the same size.
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize);
 
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     fn page_size(&self) -> usize;
 
-    /// A clock, for [`Outcome::time`](crate::Outcome::time).
+    /// A clock, for [`Outcome::time`](crate::Outcome::time) and for deferred keys.
     fn now(&self) -> Duration;
 
     /// The writers to try for a transaction with this summary, in order.
@@ -121,7 +121,7 @@ pub unsafe trait Platform: Sync {
 
     /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the pages. What `body` wrote
     /// counts only once this function has returned `Ok`: a writer is allowed to write to copies, and to put them in the place of the code
-    /// after `body` has returned. If this function itself fails, no site has changed.
+    /// after `body` has returned. If this function fails for another reason than `body`, no site has changed.
     ///
     /// # Errors
     /// The function says what was refused.
@@ -136,8 +136,8 @@ pub unsafe trait Platform: Sync {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure>;
 
-    /// Tries to give opened pages their protection back, if that was refused before. Returns whether some page still could not get it back.
-    /// [`open`](Self::open) reports the same if it succeeds.
+    /// Tries to give opened pages their protection back, if that was refused before. Returns whether a page still could not get it back. If
+    /// [`open`](Self::open) succeeds, it does the same, and its report has the answer.
     fn left_writable(&self, _held: &mut Held) -> bool {
         false
     }
@@ -173,9 +173,9 @@ pub unsafe trait Platform: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// Starts the platform, because the first object of this instance of the library is loaded. The object's constructor calls this,
-    /// without the lock. It is called again if an object is loaded after the last one was unloaded. A platform that is set later is started
-    /// when it is set.
+    /// Starts the platform, because the first object of this instance of the library is loaded. `in_program`: this object is the program or
+    /// the kernel. The object's constructor calls this, without the lock. It is called again if an object is loaded after the last one was
+    /// unloaded. A platform that is set later is started when it is set.
     ///
     /// # Safety
     /// `callbacks` are the library's. So only the library calls this, or a platform that passes the call on.
@@ -208,9 +208,9 @@ pub unsafe trait Platform: Sync {
         true
     }
 
-    /// The range of addresses around `address` that can be read. Code is mapped at `address`. The range is empty if `address` cannot be
-    /// read. The library asks before it reads code, because a load that faults would end the program. `far`: the library asks often in this
-    /// transaction, so the platform should look for a longer range, even if that costs more. Called with the lock held.
+    /// The range of addresses around `address` that can be read. It is empty if `address` cannot be read. The library asks only about
+    /// addresses at which code is mapped, before it reads that code, because a load that faults would end the program. `far`: the library
+    /// asks often in this transaction, so the platform should look for a longer range, even if that costs more. Called with the lock held.
     fn readable(&self, _address: usize, _far: bool) -> Range<usize> {
         0..usize::MAX
     }

@@ -1,4 +1,4 @@
-//! Values that belong to whoever holds the lock. Only through a [`Held`] can one be reached.
+//! Values that belong to whoever holds the lock. Such a value can be reached only through a [`Held`].
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;

@@ -7,9 +7,9 @@
 //!                       Object ──► Object ──► ...      the record of each object, which its constructor has linked in
 //! ```
 //!
-//! The macros emit one record in each object (a COMDAT group), and a constructor. The constructor links the record into a list: that of the
-//! instance of this library with which the object was linked. Instances find each other through the platform. So a flip reaches all
-//! objects, whichever instance they belong to.
+//! The macros emit one record in each object (a COMDAT group), and a constructor. Each instance has a list of records. The constructor
+//! links the object's record into the list of the instance with which the object was linked. Instances find each other through the
+//! platform. So a flip reaches all objects, whichever instance they belong to.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -67,7 +67,7 @@ impl Runtime {
         self.recover.store(recover as *mut (), Ordering::Relaxed);
     }
 
-    /// Undoes or finishes the transaction that the instance has begun. The lock is held.
+    /// Undoes or finishes the transaction that the instance has begun. The caller holds the lock.
     pub(crate) fn recover(&self) {
         let recover = self.recover.load(Ordering::Relaxed);
         if !recover.is_null() {
@@ -83,7 +83,7 @@ impl Runtime {
     }
 
     /// Tells this instance that the object at `start..end` is about to be unloaded. If both are 0, tells it to bring all sites to the
-    /// states of their patchables: the process was forked, or an object was loaded. The lock is held.
+    /// states of their patchables, because the process was forked or an object was loaded. The caller holds the lock.
     #[cfg(jumplabel_sites)]
     pub(crate) fn tell(&self, start: usize, end: usize) {
         let tell = self.tell.load(Ordering::Relaxed);
@@ -93,8 +93,8 @@ impl Runtime {
         }
     }
 
-    /// Changes the membership of this instance to `to` if it is `from`. Returns whether it was. (Kernels have only one instance, so they do
-    /// not need this.)
+    /// Changes the membership of this instance to `to` if it is `from`. Returns whether it was `from`. (Kernels have only one instance, so
+    /// they do not need this.)
     #[cfg(jumplabel_linux)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from

@@ -1,5 +1,5 @@
 //! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists. It cannot use the program's
-//! allocator, which can have sites of its own, or locks that a signal handler must not take.
+//! allocator: that can have sites of its own, or locks that a signal handler must not take.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -21,7 +21,7 @@ pub(crate) struct List<T: Copy> {
 // SAFETY: the list owns its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// A list of entries of any type. So the program has this code once, and not once for each type.
+/// The part of a list that does not depend on the type of its entries. So the program has this code once, and not once for each type.
 struct Raw {
     /// [`NOWHERE`] if there is no memory yet.
     memory: NonNull<u8>,
@@ -60,7 +60,7 @@ impl Raw {
         Ok(())
     }
 
-    /// The place for the next entry, of `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
+    /// The address for the next entry, of `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
     #[inline(never)]
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
@@ -107,7 +107,7 @@ impl<T: Copy> List<T> {
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
         let Raw { memory, capacity, len: before } = self.raw;
-        // The length is counted in a local variable, which is in a register. What is done for each entry must not cost more than the entry.
+        // The length is counted in a local variable, so that it stays in a register: a store to memory for each entry would cost too much.
         let mut len = before;
         while len < capacity
             && let Some(entry) = next()
@@ -123,7 +123,7 @@ impl<T: Copy> List<T> {
         self.raw.len = self.raw.len.min(len);
     }
 
-    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is the entries that were kept before.
+    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is a slice of the entries that were kept before.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
         self.raw.len = retain(self.as_mut_slice(), keep);
     }
@@ -165,8 +165,8 @@ impl<T: Copy> Drop for Owned<T> {
     }
 }
 
-/// Moves the entries for which `keep` returns true to the front, and returns how many they are. The second argument of `keep` is the
-/// entries that were kept before.
+/// Moves the entries for which `keep` returns true to the front, and returns how many they are. The second argument of `keep` is a slice of
+/// the entries that were kept before.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;
     for at in 0..entries.len() {

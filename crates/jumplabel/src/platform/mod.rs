@@ -53,7 +53,7 @@ pub(crate) fn platform() -> &'static dyn Platform {
 }
 
 /// Picks the writer for all flips from now on. `None` goes back to the automatic choice, and so does `Custom`. The environment variable
-/// `JUMPLABEL_WRITER` does the same; the library ignores that variable in a program with raised privileges.
+/// `JUMPLABEL_WRITER` picks a writer, too; the library ignores that variable in a program with raised privileges.
 ///
 /// This is for tests and measurements. It is also for programs in which a page must never be modified while it is executed: they pick
 /// [`WriterKind::Remap`].

@@ -16,8 +16,8 @@ pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) 
 
 const FREE: usize = 0;
 
-/// A number that names the calling thread, if there is a way to get one. If not, all threads share one number, and a thread that waits for
-/// itself is not recognised.
+/// A number that names the calling thread, if there is a way to get one. If not, all threads share one number, and the lock does not
+/// recognise a thread that holds it already.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -28,7 +28,7 @@ const fn thread() -> usize {
     1
 }
 
-/// The time since the first call. Deferred keys use it to wait.
+/// The time since the first call. Flips use it to say how long they took, and deferred keys use it to wait.
 #[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
 fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
@@ -40,8 +40,8 @@ const fn now() -> Duration {
     Duration::ZERO
 }
 
-/// The layout for the program's allocator, which can be used here because it has no sites in such a build. A page is one byte here, so that
-/// `allocate` and `release` get the same number of bytes.
+/// The layout of memory from the program's allocator. That allocator can be used here, because it has no sites in such a build. A page is
+/// one byte here, so that `allocate` and `release` get the same number of bytes.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
     // SAFETY: the alignment is a power of two. No list is nearly as large as the largest size that is allowed.

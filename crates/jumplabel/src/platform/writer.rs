@@ -2,18 +2,18 @@
 //!
 //! ```text
 //!   SiteChange    one site, and its bytes before and after               patch/site_change.rs
-//!      │ steps    each step writes some of its bytes: StepBytes          arch, patch/hand_over.rs
+//!      │          each step of the change writes some bytes: StepBytes   arch, patch/hand_over.rs
 //!      ▼
 //!   Write         an address and bytes, but not what they mean           this file
 //!      │          Extent: the pages that must be open for writes
 //!      ▼
-//!   Writer        Platform::open opens it for extents, while a Body of work runs; it stores, and does core sync
-//!      │          WriterKind: which one it is; WriterList: which to try, in order, for a transaction with this Summary
+//!   Writer        stores the bytes, and does core sync; Platform::open opens it for extents, while a Body of work runs
+//!      │          WriterKind: its name; WriterList: the writers to try, in order, for a transaction with this Summary
 //!      ▼
-//!   pwrite, mprotect and stores, mremap: a system's own                  platform/linux/write/procmem.rs, mprotect.rs, remap.rs
+//!   the system    pwrite; mprotect and stores; or mremap                 platform/linux/write/procmem.rs, mprotect.rs, remap.rs
 //!      │
 //!      ▼
-//!   WriteReport   when other threads see it, and what went wrong; or a Failure
+//!   WriteReport   when other threads see the change, and what went wrong; or a Failure
 //! ```
 
 use crate::error::{Error, Refusal, WriterKind};
@@ -28,7 +28,7 @@ pub struct Write {
     words: [u64; 2],
 }
 
-/// The place of the tag. The tag is the length and, in the highest bit, whether the bytes must be written by one store.
+/// The offset of the tag. The tag is the length and, in the highest bit, whether the bytes must be written by one store.
 const TAG: usize = 15;
 const SINGLE_STORE: u8 = 0x80;
 
@@ -64,14 +64,14 @@ impl Write {
         write
     }
 
-    /// A write of the first `len` of eight bytes. It is made without a loop, because each site takes one.
+    /// A write of the first `len` of eight bytes. Each site needs such a write, so this function has no loop.
     #[inline]
     pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, single_store: bool) -> Write {
         let tag = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, len | if single_store { SINGLE_STORE } else { 0 }]);
         Write { address, words: [u64::from_ne_bytes(bytes), tag] }
     }
 
-    /// The same bytes, `address` bytes higher.
+    /// A write of the same bytes at an address that is higher by `address`.
     #[inline]
     pub(crate) fn at(self, address: usize) -> Write {
         Write { address: self.address.wrapping_add(address), ..self }
@@ -122,8 +122,8 @@ pub struct Extent {
 
 /// When other threads see a flip.
 ///
-/// A change that needs no flip reports what the last flip of the key reported, until a core sync has succeeded. So each change that takes
-/// the lock tries a core sync. An `inc` that does not need the lock tries one only if the last core sync succeeded.
+/// After a flip without core sync, a change of the same key that needs no flip reports `Eventual`, too, until a core sync has succeeded. So
+/// each change that takes the lock tries a core sync. An `inc` that does not need the lock tries one only if the last core sync succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// At once: every check that starts after the flip returned takes the new arm.
@@ -154,7 +154,7 @@ pub struct WriteReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites are in a state between two
-    /// steps, in which they do the same as before.
+    /// steps, in which they do what they did before.
     Refused(Refusal),
     /// Core sync was refused between two steps. The sites are as after `Refused`.
     Unsynced(Refusal),
@@ -203,7 +203,7 @@ impl WriterList {
         WriterList { kinds: [None; 3], unknown: true }
     }
 
-    /// The error if there is no writer in the list.
+    /// The error of a flip if the list is empty.
     pub(crate) const fn none(&self) -> Error {
         if self.unknown { Error::UnknownWriter } else { Error::NoWriter }
     }
@@ -222,7 +222,7 @@ impl WriterList {
         (0..).map_while(move |at| writers.number(at))
     }
 
-    #[inline(never)] // So that what is done for each of them is in the program once.
+    #[inline(never)] // Otherwise the compiler would unroll the loops over a list.
     fn number(&self, at: usize) -> Option<WriterKind> {
         *self.kinds.get(at)?
     }
@@ -230,15 +230,15 @@ impl WriterList {
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Carries `writes` out, in order, and does what caches need. If a write is refused, returns its place and why. The writes before that
-    /// place have been carried out. (If a part of the refused write was written, it counts as carried out, so that it will be undone: then
-    /// the place of the next write is returned.)
+    /// Carries `writes` out, in order, and does what caches need. If a write is refused, returns its place in `writes`, and why. The writes
+    /// before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so that it will be
+    /// undone: then the place of the next write is returned.)
     ///
     /// # Safety
     /// `writes` lie in the extents that the writer was opened for.
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)>;
 
-    /// Makes every processor that runs this code serialise: after that, it executes nothing that it fetched before.
+    /// Makes every processor that runs this code serialise: after that, the processor executes nothing that it fetched before.
     ///
     /// # Errors
     /// The system refuses. Then another thread can go on running what it fetched before.

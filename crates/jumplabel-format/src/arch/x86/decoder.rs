@@ -63,14 +63,14 @@ impl Instruction {
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
             Memory(immediate) => reader.memory(opcode, immediate, fault),
-            // If the operand is short, processors differ.
+            // Processors disagree about the displacement of a jump with the prefix for short operands.
             Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
     }
 
-    /// Adjusts the displacement in `bytes`: the instruction then means the same at a place that is lower by `by`. False if the displacement
-    /// cannot hold the new distance; within one object it always can.
+    /// Adjusts the displacement in `bytes`, so that the instruction means the same at an address that is lower by `by`. False if the
+    /// displacement cannot hold the new distance; within one object it always can.
     pub fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
         let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
         let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
@@ -118,7 +118,7 @@ impl<'bytes> Reader<'bytes> {
         Ok(byte)
     }
 
-    /// A field of the next byte, which is a ModRM byte. The field names a register, or holds three more bits of the opcode.
+    /// The field `reg` of the next byte, which must be a ModRM byte. The field names a register, or holds three more bits of the opcode.
     fn reg(&self) -> Result<u8, Fault> {
         self.peek().map(|modrm| modrm >> 3 & 7)
     }
@@ -136,7 +136,7 @@ impl<'bytes> Reader<'bytes> {
             0xff if matches!(self.reg()?, 2..=5) => jumps(Memory(0)),
             0xff if self.reg()? == 6 => stack(Memory(0)),
             0xff if self.reg()? == 7 => stack(Unknown),
-            // These have the stack pointer in the opcode's lowest bits.
+            // The lowest bits of these opcodes name the stack pointer.
             0x94 if self.rex & 1 == 0 => stack(Plain(0)),
             0xbc if self.rex & 1 == 0 => stack(Plain(if self.is_wide { 8 } else { word })),
             0xb8..=0xbf if self.is_wide => fit(Plain(8)),
@@ -185,7 +185,7 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// EVEX, in the same way as VEX. Maps 5 and 6 have no immediate operands; map 4 is not known.
+    /// EVEX. Its inverted bits are put into `rex`, too. Maps 5 and 6 have no immediate operands; map 4 is not known.
     fn evex(&mut self) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         self.rex = (first ^ 0xe0) >> 5 & 7;
@@ -231,7 +231,7 @@ impl<'bytes> Reader<'bytes> {
     }
 }
 
-/// Whether a ModRM byte names the stack pointer as an operand. This is possible only for opcodes of one byte whose operands are words.
+/// Whether a ModRM byte names the stack pointer as an operand. Looks only at opcodes of one byte whose operands are words.
 fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
     let names_stack =
         |register: u8, bit: u8| (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0;

@@ -10,7 +10,7 @@
 //!  true      b8 01 00 00 00   mov eax, 1
 //!
 //!  direct    e9 rel32         jmp rel32          a static call's trampoline; after it, a jump through the slot
-//!   indirect  a9 any           test eax, imm32    falls through to that jump
+//!  indirect  a9 any           test eax, imm32    falls through to that jump
 //! ```
 //!
 //! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`pass`): the
@@ -71,7 +71,7 @@ impl Code {
     }
 }
 
-/// `opcode`, and the displacement or number after it.
+/// `opcode`, and the displacement or immediate after it.
 const fn with_tail(kind: u8, opcode: u8, tail: i32) -> Code {
     Code::of_parts(kind, 5, (tail.cast_unsigned() as u64) << 8 | opcode as u64)
 }
@@ -107,7 +107,7 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// Decodes sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages one of which lost its
+/// Decodes sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages of which one lost its
 /// changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {

@@ -1,5 +1,5 @@
 //! Instructions of the program on x86-64, at the sites of operations and alternatives: whether an instruction can be at a site, and which
-//! bytes it has at another place.
+//! bytes it has at another address.
 
 use super::X86;
 use super::decoder::{Instruction, MAX};
@@ -45,7 +45,7 @@ impl<const BITS: u32> Alternative for X86<BITS> {
             place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
             instruction.shift(place, from.wrapping_sub(to)).then_some(())?;
             next += instruction.len;
-            // A short jump stays right if it leads to a place in the sequence.
+            // A short jump is not changed. So it must lead into the sequence, and the site must hold all of the sequence.
             if let Some(distance) = instruction.short {
                 let leads_to = next.checked_add_signed(distance.into());
                 leads_to.filter(|&leads_to| leads_to <= bytes.len() && size >= bytes.len())?;

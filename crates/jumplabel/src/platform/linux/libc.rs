@@ -74,8 +74,8 @@ pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
-/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: the function came with glibc 2.18, and Rust links programs with
-/// 2.17. Does nothing if there is no such function.
+/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has the function since 2.18, but programs in Rust must
+/// run with 2.17, too. Does nothing if there is no such function.
 ///
 /// # Safety
 /// `function` can be called with a null pointer at the end of this thread. `object` is an address in the object that has the function.
@@ -114,7 +114,7 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Phdr` or `Elf64_Phdr`. They differ in the place of the flags.
+/// `Elf32_Phdr` or `Elf64_Phdr`. The flags are at another place in each.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
@@ -164,8 +164,8 @@ pub(super) fn this_thread() -> usize {
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another. `rustix` is not used for this: where it calls the C library, it passes `MAP_FIXED` in place of
-/// `MREMAP_FIXED` (1.1.6). Leaves `errno` as it is, because the caller can be in a signal handler.
+/// Moves a mapping over another. `rustix` is not used for this: where it calls the C library, `rustix` 1.1.6 passes `MAP_FIXED` in place of
+/// `MREMAP_FIXED`. Leaves `errno` as it is, because the caller can be in a signal handler.
 ///
 /// # Safety
 /// As for `mremap`.

@@ -122,7 +122,7 @@ unsafe impl Platform for Linux {
     }
 
     /// Finds other instances of the library. If none of them has the handlers of fork and exit, this instance registers its own. Makes no
-    /// system call if this instance is the only one.
+    /// system call if the program's instance is the only one.
     unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         instance::set_callbacks(callbacks);
         if RUNTIME.stays() {
@@ -190,7 +190,7 @@ unsafe impl Platform for Linux {
     }
 }
 
-/// Takes the lock. Forgets what could be read before, because it can have been unmapped since.
+/// Takes the lock. Forgets which addresses could be read before, because they can have been unmapped since.
 #[inline(never)]
 fn lock(anyway: bool) -> Result<Token, Error> {
     let token = instance::lock(anyway)?;

@@ -69,8 +69,8 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 /// `memory` is from [`allocate`], with the same size, and is not in use.
 #[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses. It can only fail if a mapping would have
-    // to be split, and the limit on mappings forbids that. Then the memory stays.
+    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses. `munmap` can fail only if a mapping would
+    // have to be split, and the limit on mappings forbids that. Then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 

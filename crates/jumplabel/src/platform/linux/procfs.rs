@@ -20,8 +20,8 @@ pub(super) fn open_at(directory: impl AsFd, name: &CStr, flags: OFlags) -> rusti
     above_standard(rustix::fs::openat(directory, name, flags | ALWAYS, Mode::empty())?)
 }
 
-/// The same file, with a number that is not that of standard input, output or error. If the program has closed one of these, the system
-/// gives its number to the next file that is opened. What a thread then writes to the standard output must not go into this file.
+/// The same file, under a descriptor number above those of standard input, output and error. If the program has closed one of these, the
+/// system gives its number to the next file that is opened. What a thread then writes to the standard output must not go into this file.
 fn above_standard(file: OwnedFd) -> rustix::io::Result<OwnedFd> {
     const FIRST: i32 = 3;
     if file.as_raw_fd() >= FIRST { Ok(file) } else { rustix::io::fcntl_dupfd_cloexec(&file, FIRST) }

@@ -19,7 +19,7 @@ pub(super) fn disable() -> c_int {
     before
 }
 
-/// Goes back to the state from before. Called when the thread does not have the lock: a thread that is cancelled asynchronously ends here.
+/// Goes back to the state from before. The thread must not have the lock: a thread that is cancelled asynchronously ends here.
 pub(super) fn restore(before: c_int) {
     let mut now = 0;
     // SAFETY: the call writes a number to a local variable.

@@ -5,14 +5,16 @@
 //! A destructor cannot tell whether the process ends or its object is being unloaded. So the instance that is never unloaded asks the C
 //! library to call it before the destructors. When it is called, it asks the loader to keep each object that is registered.
 //!
+//! The order in a program with glibc:
+//!
 //! ```text
-//!   glibc starts a program: constructors of its libraries; __cxa_atexit(destructors); constructors of the program; main
-//!                      exit: if the first thread ends the process, what is called at that thread's end; then what __cxa_atexit was told,
-//!                            the last one first
+//!   start   constructors of its libraries; __cxa_atexit(destructors); constructors of the program; main
+//!   exit    if the first thread ends the process, what was registered for the end of that thread;
+//!           then the functions that were given to __cxa_atexit, the last one first
 //! ```
 //!
-//! If the program is linked with a library, the library's constructors run before glibc registers the destructors, so `__cxa_atexit` would
-//! call the instance of that library only after the destructors. So such an instance asks to be called at the end of the first thread, too.
+//! If the program is linked with a library, the library's constructors run before glibc registers the destructors. What they give to
+//! `__cxa_atexit` is called after the destructors. So an instance in a library asks to be called at the end of the first thread, too.
 
 use core::ffi::c_void;
 
@@ -25,13 +27,14 @@ pub(crate) fn register(in_program: bool) {
     // SAFETY: this instance is never unloaded. The call names no object, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
     if !in_program && rustix::process::getpid() == rustix::thread::gettid() {
-        // SAFETY: this instance is never unloaded. The call names it as the object, because glibc 2.36 crashes if no object is named.
+        // SAFETY: this instance is never unloaded. The call names this instance as the object, because glibc 2.36 crashes if no object is
+        // named.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };
     }
 }
 
-/// Keeps all objects that are loaded from being unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
-/// taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
+/// Makes sure that no object that is loaded now will be unloaded. An object that is loaded later is unloaded like any other. If the lock
+/// cannot be taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
 ///
 /// Does nothing in a child of fork that has one thread. If another thread of the parent was loading an object at the time of the fork, the
 /// child has a copy of the loader's unfinished state, and glibc ends a process that loads anything in that state. There is no need either:

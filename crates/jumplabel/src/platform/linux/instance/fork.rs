@@ -21,8 +21,8 @@ pub(super) fn is_child() -> bool {
 }
 
 pub(crate) fn register() {
-    // There can be too little memory for the handlers, and a constructor cannot report that. A child then finds out by itself that it has
-    // to put its sites right.
+    // The registration fails if there is too little memory, and a constructor cannot report that. A child then finds out by itself that it
+    // has to put its sites right.
     // SAFETY: this instance is never unloaded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }

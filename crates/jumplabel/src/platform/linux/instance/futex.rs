@@ -1,5 +1,5 @@
-//! Sleeps on a word, and wakes who sleeps. [`mutex`](super::mutex) is built from these functions; the model check puts its own in their
-//! place.
+//! Functions that sleep on a word, and wake a thread that sleeps. [`mutex`](super::mutex) is built from them; the model check replaces them
+//! by its own.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,11 +15,11 @@ use crate::platform::linux::libc;
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
-/// Sleeps until somebody wakes this thread, if `word` is `expected`; if not, returns at once. Can also return for no reason. False if
-/// nobody woke the thread for [`LONGEST`].
+/// Sleeps until somebody wakes this thread, if `word` is `expected`; if not, returns at once. Can also return for no reason. False if the
+/// sleep took as long as [`LONGEST`], and nobody woke the thread.
 ///
-/// A signal's handler does not end the sleep. If it did, and a timer sent a signal more often than each [`LONGEST`], no sleep would ever
-/// last that long.
+/// A signal's handler does not end the sleep. If it did, and a timer sent signals at shorter intervals than [`LONGEST`], no sleep would
+/// ever last that long.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     const SECOND: u32 = 1_000_000_000;
     let now = libc::now();
@@ -34,12 +34,12 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
-/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie has ended, too: that can be the first thread
-/// of a process whose other threads go on, or a child for which nobody has waited.
+/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended: the first thread of a process
+/// whose other threads go on, or a child for which nobody has waited.
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
-        // An emulator whose byte order is not the system's asks about another thread. To recognise that, the calling thread is asked about,
-        // too: such an emulator does not find it.
+        // If an emulator's byte order is not the system's, the system is asked about a wrong thread. To recognise that, the calling thread
+        // is asked about, too: under such an emulator, the system does not find it.
         Err(Errno::SRCH) if wait_for_owner(gettid().as_raw_nonzero().get() as u32) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,

@@ -31,7 +31,7 @@ fn callbacks() -> Option<&'static Callbacks> {
     unsafe { CALLBACKS.load(Ordering::Acquire).as_ref() }
 }
 
-/// From now on, calls these functions at a fork and at the end of the process.
+/// Sets the functions that this instance calls at a fork and at the end of the process.
 pub(super) fn set_callbacks(callbacks: &'static Callbacks) {
     CALLBACKS.store(core::ptr::from_ref(callbacks).cast_mut(), Ordering::Release);
 }

@@ -10,7 +10,7 @@
 //! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A thread that waits blocks signals only for
 //! each try, and sleeps with the mask that it had before. If the system refuses to block signals, a flip does not get the lock. Work that
 //! must be done (an object is unloaded, the process forks) takes the lock all the same. The owner can try to take the lock again in another
-//! way than by a signal (a fault in the patcher, an atfork handler after ours). Then it is recognised by its number, and refused.
+//! way than by a signal (a fault in the patcher, an atfork handler after ours). Then the lock recognises its number, and refuses.
 //!
 //! No sleep is for ever. If nobody wakes the waiter for some time, it judges the owner. It can take the lock over in two cases: if the
 //! owner does not exist any more, and if the owner is a fork that takes too long (see [`fork`](super::fork)).
@@ -71,7 +71,7 @@ impl Lock {
     /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns,
     /// signals are blocked if the thread has the lock, and unblocked if not.
     pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
-        // A thread that has slept sets the mark with its own name, because others possibly sleep, too.
+        // A thread that has slept sets `WAITERS` when it takes the lock, because other threads possibly still sleep.
         let mut mine = me;
         let mut expected = FREE;
         loop {
@@ -87,7 +87,7 @@ impl Lock {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;
-            // The mark tells the owner to wake a thread. To set it twice does no harm.
+            // `WAITERS` tells the owner to wake a thread. To set it twice does no harm.
             let marked = now | WAITERS;
             if now == FREE || self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;

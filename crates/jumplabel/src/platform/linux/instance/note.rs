@@ -8,7 +8,7 @@
 //!
 //! A tool can have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the first
 //! word leads nowhere. But the two words together still say how far `HERE` is from the header with which the linker began the object. That
-//! header began a page. The page is still one of the first of the object, but perhaps not the very first.
+//! header began a page. The page still is one of the first pages of the object, but perhaps not the very first.
 //!
 //! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. In
 //! the end it must find the magic of a [`Runtime`]; if not, the note leads nowhere.
@@ -21,7 +21,7 @@ use crate::platform::instances::RUNTIME;
 use crate::platform::linux::libc;
 use crate::platform::linux::loader::segments::{PT_NOTE, Segments};
 
-/// The pointer to which the note leads. The note does not lead to [`RUNTIME`] itself, because a Rust `dylib` exports it, and then its
+/// The pointer to which the note leads. The note does not lead to [`RUNTIME`] directly: a Rust `dylib` exports `RUNTIME`, and then its
 /// address is not known at link time.
 #[cfg(jumplabel_sites)]
 static HERE: &Runtime = &RUNTIME;
@@ -49,7 +49,7 @@ const OURS: [u32; 6] = head(DESCRIPTION as u32);
 const fn head(description: u32) -> [u32; 6] {
     [10, description, VERSION, name_at(0), name_at(4), name_at(8)]
 }
-/// `WORDS` is the number of bytes before the name. `HEAD` is that number with the name.
+/// The number of bytes before the name. `HEAD` is the number of bytes up to the end of the name.
 const WORDS: u64 = 12;
 const HEAD: usize = size_of_val(&OURS);
 
@@ -59,12 +59,12 @@ const fn name_at(at: usize) -> u32 {
 
 /// The number of bytes after the head of a note of this library.
 const DESCRIPTION: usize = 8;
-/// A header can be at any multiple of this. The size of a page is a multiple of it on every system.
+/// The ELF header can be at any multiple of this. The size of a page is a multiple of it on every system.
 const PAGE: usize = 4 << 10;
-/// How many pages the reader searches for the header. A tool puts at most a copy of the dynamic symbols in front of it.
+/// How many pages the reader searches for the ELF header. A tool puts at most a copy of the dynamic symbols in front of it.
 const PAGES: usize = 4000;
 
-/// An instance other than this one: the one to which the first such note leads. Calls the dynamic loader.
+/// The first instance other than this one to which a note leads. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
     let mut other: *const Runtime = core::ptr::null();
     // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
@@ -117,8 +117,8 @@ fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
         // Notes in a segment that is 8-aligned are padded to 8 bytes.
         let alignment = if header.p_align == 8 { 8 } else { 4_u64 };
-        // If GNU strip or objcopy remove the first section of a segment, they lose the address of the segment, but not its place in the
-        // file.
+        // If GNU strip or objcopy remove the first section of a segment, the segment's address in its program header is lost, but not its
+        // offset in the file.
         let in_file = segments.address_of(header.p_offset).unwrap_or(start);
         let mut start = start;
         loop {
@@ -160,7 +160,7 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     if let Some(runtime) = runtime_at(segments, here) {
         return Some(runtime);
     }
-    // The note was moved, or leads nowhere. So all places are tried at which the header could be.
+    // The note was moved, or leads nowhere. So each address is tried at which the header could be.
     let distance = here.wrapping_sub(header);
     let (start, end) = segments.bounds()?;
     let mut header = start & !(PAGE - 1);
@@ -178,8 +178,8 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
 // `runtime_at` looks for the magic and the version at these offsets.
 const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
-/// The runtime to which the pointer at `here` leads. It must be in the object that has the note. A runtime in another object is found by
-/// the other object's note.
+/// The runtime to which the pointer at `here` leads. The runtime must be in the object that has the note. A runtime in another object is
+/// found by the other object's note.
 #[inline(never)]
 fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   first instance            second instance, later
-//!   Runtime.process_state ─┐  finds the note, makes or takes over the `ProcessState`, and puts its address into both
+//!   Runtime.process_state ─┐  finds the note, makes a `ProcessState` if there is none, stores its address in both Runtimes
 //!                          ▼
 //!   anonymous pages: │ lock (wiped on fork) │ list of instances │     they belong to no object, and are never freed
 //! ```
@@ -52,7 +52,7 @@ struct Fork {
     /// The `pthread_self` of the thread that forks. It is the same in the child. 0 if no thread forks.
     thread: AtomicUsize,
     token: [AtomicU64; 2],
-    /// [`ProcessState::takeovers`] before that thread took the lock. One less if the sites did not agree with their keys.
+    /// [`ProcessState::takeovers`] before that thread took the lock; one less than that if the sites did not agree with their keys.
     takeovers: AtomicU32,
 }
 
@@ -78,7 +78,8 @@ impl ProcessState {
         let mut waiting = Waiting::new(role, anyway);
         self.wiped().lock.acquire(me, &mut waiting)?;
         if waiting.took_over() {
-            // This is counted after the takeover. So a fork that comes between the judgement and the takeover sees this count, too.
+            // The takeover is counted after it has happened. If it were counted before, a fork could read the new count first, and would
+            // then not notice that it loses the lock.
             self.takeovers.fetch_add(1, Ordering::AcqRel);
         }
         let (mask, cancellable) = waiting.before();
@@ -92,10 +93,10 @@ impl ProcessState {
         go_back(token);
     }
 
-    /// Takes the lock for a fork of this thread. Goes on without the lock if another fork has it, or if waiting takes too long. In that
-    /// case, the child has to look at its sites.
+    /// Takes the lock for a fork of this thread. Goes on without the lock if another fork has it, or if waiting takes too long. In both
+    /// cases, the child has to look at its sites.
     pub(super) fn before_fork(&self) {
-        // This is read before this thread takes the lock, because another thread can take the lock over before this one goes on.
+        // The count is read before this thread takes the lock, because another thread can take the lock over before this one goes on.
         let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take(FORKING, true) else { return };
         let Fork { thread, token: kept, takeovers } = &self.fork;
@@ -103,7 +104,7 @@ impl ProcessState {
             return self.release(token); // Another thread forks: the lock was taken over from it.
         }
         kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        // If a tool was killed while it changed this process, the sites do not agree with their keys. Then the child has as much to repair.
+        // If a tool was killed while it changed this process, its sites do not agree with their keys, and the child's do not either.
         let agree = self.wiped().consistent.load(Ordering::Relaxed);
         takeovers.store(count.wrapping_add(agree).wrapping_sub(1), Ordering::Relaxed);
     }
@@ -118,7 +119,7 @@ impl ProcessState {
     /// Called in the child after a fork: frees the lock, if fork has not wiped it. False if a thread of the parent was possibly flipping at
     /// the time of the fork.
     ///
-    /// There can be other threads, which earlier handlers have started, and one of them can have the lock.
+    /// Handlers that were called before can have started other threads, and one of these can have the lock.
     pub(super) fn after_fork_in_child(&self) -> bool {
         let Wiped { lock, consistent, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
@@ -182,7 +183,7 @@ impl ProcessState {
     fn make(runtime: &Runtime) -> Option<NonNull<ProcessState>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
-        // An old kernel refuses. Then a child of a raw clone in mid-flip does not find the lock free.
+        // An old kernel refuses. Then, in a child that a raw `clone` makes in mid-flip, the lock is not free.
         pages::wipe(wiped, pages::size());
         // SAFETY: the address is inside the two pages, and aligned to a page.
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
@@ -227,13 +228,13 @@ pub(crate) fn get() -> Option<&'static ProcessState> {
         return Some(state);
     }
     if cfg!(jumplabel_sites) && RUNTIME.is_empty() {
-        announce(); // A constructor that runs before ours flips.
+        announce(); // The caller is a constructor that runs before ours.
     }
     agree(&RUNTIME, None)
 }
 
-/// Gives `runtime` a state, if it has none: `with`, or a new one. If two threads or instances try at once, one wins, and both get the state
-/// of the winner. Returns the state of `runtime`.
+/// Gives `runtime` a state, if it has none: the state `with`, or a new one if that is `None`. If two threads or instances try at once, one
+/// wins, and both get the state of the winner. Returns the state of `runtime`.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
     let place = &runtime.process_state;
@@ -282,7 +283,7 @@ pub(crate) fn announce() -> bool {
     state.is_some_and(ProcessState::has_one_that_stays)
 }
 
-/// Takes this instance off the list, because its last object is being unloaded. The lock is held.
+/// Takes this instance off the list, because its last object is being unloaded. The caller holds the lock.
 pub(crate) fn unlist() {
     let Some(state) = get() else { return };
     let me = core::ptr::from_ref(&RUNTIME).cast_mut();

@@ -8,7 +8,7 @@ use core::mem::MaybeUninit;
 
 use crate::platform::linux::libc;
 
-/// [`block`] returns this if the system refuses, and [`restore`] then does nothing. It is no mask of any thread, because SIGKILL is in it.
+/// [`block`] returns this if the system refuses, and [`restore`] then does nothing. No thread has this mask, because SIGKILL is in it.
 pub(super) const REFUSED: u64 = 1 << 8;
 
 /// Blocks the signals. Returns the mask from before, or [`REFUSED`].

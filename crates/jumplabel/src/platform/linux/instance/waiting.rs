@@ -1,9 +1,10 @@
-//! Waits for the lock. A thread that waits still takes its signals, and never waits for an owner that does not exist.
+//! Waits for the lock. A thread that waits still takes its signals, and never waits for an owner that does not exist. What a thread does if
+//! nobody has woken it from a sleep depends on the owner of the lock:
 //!
 //! ```text
-//!   the owner                         a flip that slept in vain         a fork that slept in vain
-//!   flips, or holds a Lock            waits                             gives up after a second
-//!   is about to fork                  takes the lock over               gives up after a second
+//!   the owner                         a thread that wants to flip       a thread that wants to fork
+//!   flips, or holds a Lock            sleeps again                      sleeps again, but gives up after a second
+//!   is about to fork                  takes the lock over               sleeps again, but gives up after a second
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
@@ -27,7 +28,7 @@ pub(super) struct Waiting {
     role: u32,
     /// The thread takes the lock even if the system refuses to block signals.
     anyway: bool,
-    /// The thread's mask of signals, and whether it could be cancelled, before it blocked signals.
+    /// The thread's mask of signals, and its state of cancellation, before it blocked signals and turned cancellation off.
     before: (u64, c_int),
     /// How often the thread slept and nobody woke it.
     sleeps: u32,
@@ -88,8 +89,8 @@ impl Waiter for Waiting {
 }
 
 /// Whether there is no such thread any more, or it has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
-/// `CONFIG_FUTEX_PI`, a filter), other questions are asked. They do not recognise all zombies: not the first thread of a process, and not a
-/// child of another process.
+/// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose
+/// other threads go on, and a child of another process.
 fn is_gone(thread: u32) -> bool {
     /// `__WALL`: all children, even those that do not send `SIGCHLD` when they end.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);

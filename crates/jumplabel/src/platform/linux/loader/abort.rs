@@ -23,7 +23,7 @@ impl Write for Line {
     }
 }
 
-/// Says why, and aborts. `object` is the address of the object's record.
+/// Writes the reason to standard error, and aborts. `object` is the address of the object's record.
 #[cold]
 pub(crate) fn abort(object: usize, error: Error) -> ! {
     let mut line = Line { text: [0; 1024], len: 0 };

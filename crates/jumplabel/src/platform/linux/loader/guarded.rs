@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(says(&both, size_of_val(&*both)), expected, "{kind:#x} {value}");
         }
         let words = note(0xc000_0000, 1);
-        // The note is cut off; then it is of another kind, name or size.
+        // First, notes that are cut off. Then notes in which the type, the name or a size is wrong.
         for bytes in 0..size_of_val(&*words) {
             assert!(!says(&words, bytes), "{bytes} bytes");
         }

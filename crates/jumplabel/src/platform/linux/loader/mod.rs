@@ -12,7 +12,8 @@ use crate::platform::Place;
 use crate::platform::linux::libc;
 use segments::Segments;
 
-/// Keeps the object at `address` loaded for ever, by loading it once more. The object is not the program. False if it cannot be kept.
+/// Keeps the object at `address` loaded for ever, by loading it once more. False if it cannot be kept. The caller ensures that the object
+/// is not the program.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) fn keep_loaded(address: usize) -> bool {
     use crate::platform::linux::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
@@ -78,7 +79,7 @@ pub(super) fn place(address: usize) -> Place {
             return 0;
         }
         // The C library lists the program first. In a namespace that was made by `dlmopen`, the first object is not the program. With
-        // glibc, the name tells: that of the program is empty, that of such an object is not.
+        // glibc, the name shows which it is: that of the program is empty, and that of the other object is not.
         // SAFETY: the name is a string, or null.
         let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
         let in_program = first && (cfg!(target_env = "musl") || nameless);

@@ -1,4 +1,4 @@
-//! Cache maintenance after stores to code, before the core sync; see [`arch::maintain`] for the order.
+//! Cache maintenance, which comes after stores to code and before the core sync; see [`arch::maintain`] for the order.
 //!
 //! A page that `remap` moves over the text needs no maintenance: the kernel makes caches agree when a page becomes executable for the first
 //! time. RISC-V needs none either, because core sync there is a system call that also maintains caches (see [`sync`](super::sync)). On

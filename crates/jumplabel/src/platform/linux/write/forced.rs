@@ -10,7 +10,7 @@ use crate::platform::linux::libc;
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
 const BAD: u8 = UNKNOWN - 1;
-/// The number of the writer that is asked for, or one of the three numbers above.
+/// The number of the writer that is asked for, or one of the three constants above.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// The number in [`FORCED`] for a writer, or for the automatic choice.
@@ -28,7 +28,7 @@ pub(super) fn writer() -> Option<WriterKind> {
     WriterKind::ALL.get(usize::from(FORCED.load(Ordering::Relaxed).checked_sub(1)?)).copied()
 }
 
-/// Forces `kind` from now on.
+/// Forces `kind` from now on. `None` and `Custom` stand for the automatic choice.
 pub(crate) fn set(kind: Option<WriterKind>) {
     FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
 }
@@ -40,8 +40,8 @@ pub(crate) fn read_environment() {
     }
 }
 
-/// The number that the environment asks for. It is read once, in the first constructor: in a program, no other thread can change the
-/// environment at that time.
+/// The number that the environment asks for. The environment is read once, in the first constructor. If that is the program's, no other
+/// thread can change the environment at that time.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
     // SAFETY: the calls only read the auxiliary vector and the environment, and this is called once.

@@ -1,5 +1,5 @@
 //! What the kernel knows of the mapping at an address: its bounds, protection, file. The kernel is asked by the `PROCMAP_QUERY` ioctl
-//! (Linux 6.11). If it does not know that, /proc/self/maps is read or, if the first thread has ended, /proc/thread-self/maps.
+//! (Linux 6.11). If the kernel does not have that ioctl, /proc/self/maps is read or, if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;
 
@@ -75,18 +75,18 @@ impl Maps {
                 .filter(|found| (found.start..found.end).contains(&address))
                 .ok_or(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // The text is read, from the other path if that can be opened: if the first thread has ended, older kernels still open
-            // /proc/self/maps, but it is empty.
+            // The text is read instead. It is read from the longer path, if that can be opened: if the first thread has ended, older
+            // kernels still open /proc/self/maps, but it is empty.
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
     }
 
-    /// As [`find`](Self::find), but reads the text. It is not inlined, because then its buffer would be on the stack of every flip that
-    /// asks the kernel, and a signal handler's stack can be small.
+    /// As [`find`](Self::find), but reads the text. This function is not inlined, because its buffer would then be on the stack of every
+    /// flip that asks the kernel, and a signal handler's stack can be small.
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
-        // This is checked only here: a file that answers the query is the kernel's, because no other file knows it.
+        // This is checked only here: a file that answers the query is the kernel's, because no other file does.
         if !is_procfs(rustix::fs::fstatfs(&self.0)) {
             return Err(NOT_PROCFS);
         }
@@ -166,7 +166,7 @@ impl Line {
             (2, b'w') => mapping.protection |= MprotectFlags::WRITE,
             (2, b'x') => mapping.protection |= MprotectFlags::EXEC,
             (2, b's') => mapping.shared = true,
-            (2, _) | (4, _) => {} // private, not; the device
+            (2, _) | (4, _) => {} // `p` or `-`; the device
             (0 | 1 | 3 | 5, _) => match digit(if *word == 5 { 10 } else { 16 }) {
                 Some(digit) => *number = number.wrapping_mul(if *word == 5 { 10 } else { 16 }).wrapping_add(digit),
                 None => *word = Line::BAD,

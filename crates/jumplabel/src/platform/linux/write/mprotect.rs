@@ -4,7 +4,7 @@
 //! ```text
 //!   extents    .   . ..            .      sorted by address
 //!   spans   [=========]        [====]     extents in one mapping, with no more than 16 pages between them, share a span
-//!   open    each span becomes rwx; if one is refused, those before it are closed, and nothing was written
+//!   open    each span becomes rwx; if the system refuses one, those before it are closed, and nothing was written
 //!   body    plain stores
 //!   close   each span gets its own protection back
 //! ```
@@ -13,8 +13,8 @@
 //! with their own protection. So a later span takes its protection from an open span, if it lies in one. A span never lies partly in an
 //! open span.
 //!
-//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. In the code
-//! below, such a mapping is *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would
+//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. The code below
+//! calls such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would
 //! never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts it
 //! differently from the rest. And if a part was ever written to, it has an `anon_vma` of its own, and Linux before 6.16 does not merge it
 //! with a part that has none (`is_mergeable_anon_vma`).
@@ -110,8 +110,8 @@ impl Span {
 
     #[inline(never)]
     fn open(&mut self) -> Result<(), Refusal> {
-        // This is noted before the call, because a child that is forked during the call has to close the span. The write is volatile,
-        // because the compiler believes that nobody else reads it.
+        // The flag is set before the call, because a child that is forked during the call has to close the span. The write is volatile,
+        // because the compiler believes that nobody else reads the flag.
         // SAFETY: the flag is a field of `self`.
         unsafe { (&raw mut self.open).write_volatile(true) };
         let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
@@ -126,7 +126,7 @@ impl Span {
     }
 }
 
-/// The spans of a transaction, after those that earlier transactions could not close.
+/// The spans of a transaction, preceded by those that earlier transactions could not close.
 struct Spans {
     list: List<Span>,
     opened: Opened,
@@ -191,7 +191,7 @@ impl Spans {
     }
 
     /// The largest part of `bounds` around `address` that lies in one open span, or in none. In an open span, the system does not show the
-    /// pages' own protection, but the span knows it, so it is taken from there.
+    /// pages' own protection. The span knows it, so this function takes it from the span.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {

@@ -24,7 +24,7 @@ impl Open for Procmem {
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let memory = memory(c"/proc/self/mem").or_else(|_| memory(THREADS)).map_err(Failure::Refused)?;
         let mut writer = Procmem { memory };
-        // If there is only one page, this is not needed, because its first write shows a refusal early enough.
+        // If there is only one page, `prepare` is not needed, because the first write to that page shows a refusal early enough.
         if extents.len() > 1 || extents.iter().any(|extent| extent.end > pages::floor(extent.first) + pages::size()) {
             writer.prepare(extents).map_err(Failure::Refused)?;
         }
@@ -80,7 +80,7 @@ impl Procmem {
             written = self.pwrite(address, bytes).map_err(nothing)?;
         }
         if written == bytes.len() {
-            // This file is perhaps not the one that passed the self-test, because a process can enter another root.
+            // The file is perhaps not the one that passed the self-test, because the process can have entered another root since.
             let there = bytes_at(address, written);
             return if there[..written] == *bytes { Ok(()) } else { Err(nothing(Refusal::NO_EFFECT)) };
         }

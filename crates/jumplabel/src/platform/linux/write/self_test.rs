@@ -4,8 +4,8 @@
 //! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes, but goes on running the old ones.
 //! A writer without effect is never tried again. A writer that the system refused is tried again at the next flip.
 //!
-//! If the emulator's addresses are not the system's, even the `pwrite` of the self-test would change other code. So before that, the file
-//! must show the bytes of the function.
+//! If the emulator's addresses are not the system's, even the `pwrite` of the self-test would change other code. So before that `pwrite`,
+//! the self-test checks that /proc/self/mem shows the bytes of the function.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -49,7 +49,7 @@ fn run(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     }
     let mut result = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
-        // The site is brought back in any case, unless the change before that was refused.
+        // The second change brings the site back. It is left out only if the system refused the first one.
         if matches!(result, Ok(()) | Err(Refusal::NO_EFFECT)) {
             let obeys = || if self_test::jumps() == jumps { Ok(()) } else { Err(Refusal::NO_EFFECT) };
             result = result.and(write(kind, state, held).and_then(|()| obeys()));
@@ -65,8 +65,8 @@ pub(super) fn doubt(kind: WriterKind, failure: Failure) {
     }
 }
 
-/// Brings the site to `state`, whatever it holds. Writes all of it at once, because no other thread runs it. For the same reason, a refused
-/// core sync does no harm here.
+/// Brings the site to `state`, whatever it holds. Writes all of it at once, which is safe because no other thread runs it. For the same
+/// reason, a refused core sync does no harm here.
 fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let target = self_test::target() as u64;
@@ -82,8 +82,8 @@ fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal>
     }
 }
 
-/// What the closure above does. It is a function, because the compiler can emit a closure that is called through a pointer several times,
-/// each time with everything that is inlined into it.
+/// The body of the closure above. It is a function of its own because the compiler can emit such a closure several times (it is called
+/// through a pointer), each time with everything that is inlined into it.
 #[inline(never)]
 fn put(write: &Write, writer: &mut dyn Writer) -> Result<(), Failure> {
     // SAFETY: the site belongs to the library, and lies in the extent.

@@ -111,8 +111,8 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 /// A handler for `signal` is installed, and calls [`core_sync_handler`]. Nothing else sends the signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
-    // `black_box` hides the value from the compiler. If the compiler knew that null and this are the only values, it would replace the
-    // pointer by a flag, and call the function directly, so that the linker could never drop it.
+    // `black_box` hides the value from the compiler. If the compiler knew that the pointer is either null or this value, it would replace
+    // the pointer by a flag, and call `signal_all` directly, so that the linker could never drop that function.
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
@@ -133,7 +133,7 @@ pub unsafe fn core_sync_handler() {
 /// Sends the signal to each other thread, and waits for all answers. After a round that fails, answers can still come, and would count for
 /// the next round. So a round that fails is the last one.
 fn signal_all(signal: i32) -> Result<(), Refusal> {
-    // The number begins at 1, so that it does not reach 0 before the signal was sent to all threads.
+    // `PENDING` begins at 1, so that it does not reach 0 before the signal was sent to all threads.
     PENDING.store(1, Ordering::Relaxed);
     let answered = send(signal).and_then(|()| {
         PENDING.fetch_sub(1, Ordering::AcqRel);
@@ -173,7 +173,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             }
         }
     }
-    // If /proc belongs to another pid namespace, its numbers are those of other threads.
+    // If /proc belongs to another pid namespace, its entries have the numbers of other threads.
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 

@@ -282,7 +282,7 @@ proptest! {
         assert!(found.iter().all(|&runtime| runtime == RUNTIME), "{found:x?}");
     }
 
-    /// The same, for any bytes in place of notes.
+    /// As `any_note`, but with any bytes in place of the note.
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4000), start in 0..HOLE.start, align in 0..9_usize) {
         let mut object = Object::new();
