@@ -21,7 +21,7 @@ use crate::switch::RawMode;
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Static calls and modes take part:
+/// A batch can also change static calls and modes:
 ///
 /// ```
 /// # use jumplabel::{Batch, static_call, static_key};
@@ -35,11 +35,11 @@ use crate::switch::RawMode;
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// On an error, nothing has changed. When `commit` returns `Ok`, every check takes the new arms. While `commit` runs, a thread can meet
-/// some sites in their new state and others in their old one. Costs one core sync for the whole batch, or three if pristine sites, static
-/// calls or modes are among the changes. If a key is named twice, the last change wins.
+/// On an error, nothing has changed. When `commit` returns `Ok`, every check that starts later takes its new arm. While `commit` runs, a
+/// thread can meet some sites in their new state and others in their old state. Costs one core sync for the whole batch, or three if it
+/// changes pristine sites, static calls or modes. If a key is named twice, the last change wins.
 ///
-/// A batch holds up to `N` changes in itself (32 by default): nothing is allocated. [`set_all`] takes any number.
+/// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes.
 #[derive(Debug)]
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
@@ -121,8 +121,8 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list of changes is made before the lock is taken. It is on the stack; from the 33rd key on, it is in memory of the platform, and not
-/// of the program's allocator. Safe in signal handlers, if the iterator is safe there.
+/// The list of changes is made before the lock is taken. A list of up to 32 keys is on the stack. A longer list is in memory that the
+/// platform gives: the program's allocator is never called. Safe in signal handlers, if the iterator is safe there.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if there is no memory for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
@@ -140,7 +140,7 @@ pub enum RawChange<'patchable> {
     Dec(&'patchable RawKey),
     Call(&'patchable RawCall, usize),
     Mode(&'patchable RawMode, usize),
-    /// A change of a key for a while, or its end. At the end, the key keeps a state that somebody else has set meanwhile.
+    /// A change of a key for a while, or the end of such a change. If somebody else has set the key meanwhile, the end changes nothing.
     For(Stay, &'patchable RawKey, bool),
     ModeFor(Stay, &'patchable RawMode, usize),
 }
@@ -168,7 +168,7 @@ impl Stay {
 /// As [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
 ///
 /// # Safety
-/// The number of a call is the address of a function of the call's type, or 0 for its default.
+/// The number beside a [`RawCall`] is the address of a function of the call's type, or 0 for the call's default.
 #[doc(hidden)]
 pub unsafe fn commit_all<'patchable, E: From<Error>>(
     changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
@@ -188,7 +188,7 @@ pub unsafe fn commit_all<'patchable, E: From<Error>>(
     }))
 }
 
-/// [`Ops::set`](crate::Ops::set) without types, for the C API. It changes the table's static calls, too, and calls no hooks.
+/// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with their targets. Calls no hooks.
 ///
 /// # Errors
 /// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.

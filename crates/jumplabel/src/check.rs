@@ -1,17 +1,17 @@
 //! Checks of keys. Each check is one instruction in line (6 bytes on x86-64) and one table entry of 16 bytes.
 //!
 //! ```text
-//!                        falls through (in line)     jumps (out of line)
-//!   likely               true                        false
-//!   unlikely             false                       true
+//!   check                yields, if it falls through (in line)     yields, if it jumps (out of line)
+//!   likely               true                                      false
+//!   unlikely             false                                     true
 //!
-//!   first instruction    jump where default != arm   (arm: the value if execution falls through)
+//!   The compiler emits a jump where default != arm. (arm: what the check yields if it falls through)
 //!                        default   arm     emitted
 //!                        false     false   nop          unlikely, starts off
 //!                        false     true    jmp          likely, starts off
 //!                        true      false   jmp          unlikely, starts on
 //!                        true      true    nop          likely, starts on
-//!   later                jump where enabled != arm
+//!   After a flip, the site holds a jump where enabled != arm.
 //! ```
 //!
 //! A site of a key declared `or_load` begins as a jump in each of these rows. It jumps to a stub that loads the key's count:
@@ -23,16 +23,17 @@ use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
-/// The number that the assembler gets for a check of `key`, if `key` is a whole static: the entry's meta word. Bit 7, which is 0 in the
-/// table, says whether the site's first instruction is a jump. All this is one number, because each constant costs the compiler as much as
-/// a function.
+/// The number that the assembler gets for a check of `key`, if `key` is a whole static. It is the entry's meta word, except that bit 7 says
+/// whether the site's first state is a jump. (The assembler does not copy this bit to the table.) All this is one number, because each
+/// constant costs the compiler as much as a function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
     word::<K>(arm, 0)
 }
 
-/// The same for a check of `key` if it lies in `symbol`. The key's offset is in the bits from 8 on, even if the meta word does not hold it.
+/// [`site_word`] for a `key` that lies in `symbol`. The bits from 8 on are the key's offset in `symbol`. (Only a `dylib` has this offset in
+/// its meta words, too.)
 ///
 /// # Safety
 /// `key` lies in `symbol`.
@@ -49,7 +50,7 @@ const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
     meta(arm, BRANCH, offset) as u64 | loads | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Accepts keys only: so the fallback refuses what is not a key. For builds without sites.
+/// Accepts only keys. Builds without sites call it, so that anything else does not compile.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
@@ -64,7 +65,7 @@ pub const fn is_key<K: Key>(_: &K) {}
 /// signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of the loop.
 #[macro_export]
 macro_rules! static_branch_likely {
-    // Most keys are plain names: this arm is a shorter way for the compiler.
+    // Most keys are plain names. For them, this arm gives the compiler less work than the next arm would.
     ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
@@ -73,7 +74,7 @@ macro_rules! static_branch_likely {
 /// [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
-    // Most keys are plain names: this arm is a shorter way for the compiler.
+    // Most keys are plain names. For them, this arm gives the compiler less work than the next arm would.
     ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
@@ -85,7 +86,7 @@ macro_rules! static_branch_maybe {
     ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
 }
 
-/// Splits a key into its static and its place in the static.
+/// Takes the user's expression for a key apart: the static that it names, and the place in that static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
@@ -99,7 +100,7 @@ macro_rules! __static_branch {
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::check::site_word]($key), let _ = &$key;) };
     ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
-    // Indexes that are literals.
+    // The next two arms are for indexes that are literals.
     ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
         $crate::__site_in!($arm, $key, ($key $([ $index ] $(. $field)*)+), const _: () = )
     };
@@ -113,9 +114,10 @@ macro_rules! __static_branch {
     ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a place in a static. For its messages, the compiler also looks at the place outside of the site: at an element in a constant.
-/// If the element's index is a literal, the constant is an item. `cargo check` evaluates items, and so finds an element that does not
-/// exist. Other indexes may use generic parameters, which no item can name; their constants are evaluated when the program is built.
+/// A check of a key that lies somewhere in a static. For the sake of the compiler's messages, the expression also stands outside of the
+/// site. If it has indexes, it stands in a constant there. If all indexes are literals, the constant is an item: `cargo check` evaluates
+/// items, and so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. Their constants
+/// are evaluated only when the program is built.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
@@ -132,7 +134,7 @@ macro_rules! __site {
     ($($site:tt)*) => { $crate::__site_options!($($site)*) };
 }
 
-/// The fallback: load, test, jump. It accepts the same places: a static, and constant places in it.
+/// The fallback: a load, a test, a jump. It accepts what a site accepts: a static, and constant places in a static.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! Lists keys from their records, and sites from the tables.
+//! Lists keys, static calls and modes from their records, and sites from the tables.
 
 use core::fmt;
 use core::ops::Range;
@@ -19,10 +19,11 @@ use crate::site::{index, object};
 use crate::switch::RawMode;
 use crate::switch::info::ModeInfo;
 
-/// Calls `visit` for each key that `static_key!` declared, of all loaded objects.
+/// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave
+/// records, and so do declarations in C.
 ///
-/// It collects the keys under the lock, and visits them after it has released the lock: `visit` can flip. Do not unload an object while its
-/// keys are visited, nor while you use anything that `visit` kept. Costs one binary search for each key and object.
+/// It collects the keys under the lock, and visits them after it has released the lock: so `visit` can flip. Do not unload an object while
+/// its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]. If the lock cannot be taken, as [`RawKey::seal`].
@@ -30,8 +31,8 @@ pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.declaration().count, visit).map(drop)
 }
 
-/// The key of that name, of all loaded objects: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array. These are
-/// the names that [`KeyInfo`] displays.
+/// The key that has the name `name`, in any loaded object: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array.
+/// These are the names that [`KeyInfo`] displays.
 ///
 /// Costs a comparison for each declaration. Do not unload the key's object while you use the result.
 ///
@@ -45,7 +46,7 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
-/// Calls `visit` for each static call of all loaded objects that `static_call!` declared and some code calls; otherwise as
+/// Calls `visit` for each static call that `static_call!` declared and that some code calls, in all loaded objects; otherwise as
 /// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so nothing is listed there.)
 ///
 /// # Errors
@@ -55,7 +56,8 @@ pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
     each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
 }
 
-/// Calls `visit` for each static mode of all loaded objects that `static_mode!` declared and some code sets; otherwise as [`for_each_key`].
+/// Calls `visit` for each static mode that `static_mode!` declared and that some code sets, in all loaded objects; otherwise as
+/// [`for_each_key`].
 ///
 /// # Errors
 /// As for [`for_each_key`].
@@ -64,7 +66,7 @@ pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
     each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
 }
 
-/// Takes each record for which `is` holds, makes an item of it with `info`, and visits the item.
+/// Computes the `info` of each record for which `is` holds, and calls `visit` with it.
 fn each_record<T: Copy>(
     is: fn(&Record) -> bool,
     info: impl Fn(&Record, usize) -> T,
@@ -111,7 +113,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
     collect(fill, visit)
 }
 
-/// Without sites, nothing has to be collected first: loading and unloading an object takes no lock.
+/// Without sites, this takes no lock. So it visits each key at once, and collects nothing.
 #[cfg(not(jumplabel_sites))]
 fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
     let mut count = 0;
@@ -129,7 +131,7 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// The address that the site jumps to when it jumps. For a naked key's function that does not jump, the site's own address.
+    /// The address that the site jumps to when it jumps. If the site never jumps (a naked key's on x86 and RISC-V), its own address.
     pub target: usize,
     /// The value of the check if execution falls through: true for `static_branch_likely`.
     pub arm: bool,
@@ -138,14 +140,14 @@ pub struct Site {
     /// Whether the site's jump leads to a stub that loads the key's count and goes on in the arm that the count says. True for keys
     /// declared `or_load`.
     pub loads: bool,
-    /// The bytes of the instruction now.
+    /// The bytes that the site holds now.
     pub bytes: Code,
-    /// Its state; `None` if something else wrote there.
+    /// The state of the site. `None` if something outside the library has written to the site.
     pub state: Option<State>,
 }
 
-/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. The state is `load` for a jump to a stub that loads. If something else wrote to the
-/// site, the bytes are shown instead of a state.
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. A jump to a stub that loads the count is shown as `load`. A site without a state
+/// ([`Site::state`] is `None`) is shown with its bytes.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Site { address, target, arm, naked, loads, bytes, state } = self;
@@ -177,7 +179,7 @@ impl Site {
         // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
         let bytes = unsafe { read_code(entry.kind(), address, entry.bytes()) };
         let displacement = Native::displacement(address as u64, entry.target() as u64);
-        // In a short site, the displacement counts from the site's end.
+        // `displacement` counts from the end of five bytes. A short site ends three bytes earlier, so its displacement is greater by 3.
         #[cfg(jumplabel_short_engine)]
         let displacement = displacement.map(|displacement| match entry.bytes() {
             2 => displacement.wrapping_add(3),
@@ -202,7 +204,7 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 }
 
 /// [`for_each_site`] for a mode: visits the mode's switches. For the mode of a table of operations ([`RawOps::mode`](crate::RawOps::mode)),
-/// it visits the operations in place. [`Site::target`] is then the table of arms, and [`Site::state`] is `None`.
+/// it visits the operations in place. For both, [`Site::target`] is the address of the arms' list, and [`Site::state`] is `None`.
 ///
 /// # Errors
 /// As for [`for_each_site`].
@@ -237,13 +239,13 @@ pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
 /// [`text_reserved`] for a caller that holds the lock.
 #[must_use]
 pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
-    // Nobody has checked the tables: an entry can lead anywhere.
+    // Nobody has checked the tables: an entry can lead anywhere, so the addition saturates.
     let end = |entry: &Entry| entry.code().saturating_add(entry.bytes());
     let overlaps = |entry: &Entry| entry.code() < range.end && range.start < end(entry) && !range.is_empty();
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// The bytes of all indexes now: memory that flips have taken and keep.
+/// How many bytes all indexes take now. Flips allocate this memory, and do not give it back.
 ///
 /// # Errors
 /// If the lock cannot be taken, as [`RawKey::seal`](RawKey::seal).
@@ -256,7 +258,7 @@ pub fn index_bytes() -> Result<usize, Error> {
 /// registered.
 ///
 /// # Errors
-/// As a flip.
+/// The errors of a flip.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(&Entry)) -> Result<(), Error> {

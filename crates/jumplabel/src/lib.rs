@@ -22,23 +22,23 @@
 //! | to | use |
 //! |---|---|
 //! | declare keys | [`static_key!`] |
-//! | check one | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
+//! | check a key | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
 //! | call a function that is chosen at run time | [`static_call!`], [`StaticCall::update`] |
 //! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
-//! | change how tiny operations are done, with the native instruction in place | [`ops!`], [`Ops::set`] |
+//! | choose how tiny operations are done; the native way is one instruction in line | [`ops!`], [`Ops::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
-//! | flip one | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
-//! | flip several, all or nothing | [`Batch`], [`set_all`] |
-//! | have one that works where the system refuses to patch code | [`OrLoadKey`] |
-//! | hold one in a state for a while | [`RawKey::scoped`] |
+//! | flip a key | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
+//! | flip several keys, all or nothing | [`Batch`], [`set_all`] |
+//! | have a key that works where the system refuses to patch code | [`OrLoadKey`] |
+//! | hold a key in a state for a while | [`RawKey::scoped`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | make the first flip as cheap as a later one | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
 //! | find a key by its name | [`find_key`] |
-//! | make keys that are fields or elements known by name | [`record_key!`] |
+//! | give a name to a key that is a field or an element | [`record_key!`] |
 //! | attach data to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
-//! | have instructions that depend on the processor's features | [`alternative!`], [`alternatives`] |
+//! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`platform::Platform`], [`set_platform`] |

@@ -10,7 +10,7 @@ use crate::key::flip::{change, change_locked};
 use crate::patch::{self, Outcome, Request};
 use crate::raw::count::Change;
 
-/// The keys that have a guard, and the threads that made them.
+/// The address of each key that has a guard, and the thread that made the guard.
 static GUARDED: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
 static GONE: Condvar = Condvar::new();
 
@@ -23,26 +23,26 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard {
     key: &'static RawKey,
-    /// The state to give back. `None` as long as there is none.
+    /// The state that the guard gives back. `None` if it gives nothing back.
     before: Option<bool>,
 }
 
 impl RawKey {
-    /// Turns the key on or off until the guard is dropped: for tests and tools. While one guard of a key is there, another thread that
-    /// asks for a guard of that key waits (in one process, in one instance of the library). So tests that need different states of a key
-    /// can run beside each other. `enable`, `inc` and the like do not wait for a guard. A program with guards of several keys must take
-    /// them in the same order on all threads: two threads that each wait for the other's key wait for ever.
+    /// Turns the key on or off until the guard is dropped: for tests and tools. While one guard of a key exists, another thread that
+    /// asks for a guard of that key waits. (Other processes, and other instances of the library, do not wait.) So tests that need different
+    /// states of a key can run beside each other. `enable`, `inc` and the like do not wait for a guard. A program with guards of several
+    /// keys must take them in one order on all threads: two threads that each wait for the other's key wait for ever.
     ///
     /// The guard knows its key by the address. So the key must be a static, or leaked: otherwise a forgotten guard could hold another key
     /// that later lies at the same address.
     ///
-    /// A deferred dec may be due: a user has left, and the count still includes it. Then the guard takes that user from the count first. So
-    /// the old state, which comes back when the guard is dropped, is without that user.
+    /// A deferred dec may be due: a user has left, and the count still includes that user. The guard does not count that user. So if the
+    /// key has no other user, the state that comes back when the guard is dropped is "off".
     ///
     /// A guard belongs to its thread. So in async code, do not keep a guard over an `await`: another task on that thread that asks for a
     /// guard of the same key is refused, and does not wait.
     ///
-    /// Costs a lock and an allocation of the program's allocator. At each end it also costs a flip, if the state differs from the old one.
+    /// Costs a lock and an allocation by the program's allocator. If the guard changes the state, that costs a flip, and so does its drop.
     /// Not safe in signal handlers. In a child of `fork`, nobody drops the guards of the parent's other threads.
     ///
     /// # Errors

@@ -1,17 +1,18 @@
 //! The assembler of an alternative.
 //!
 //! ```text
-//!    .subsection 2 8804: number of arms; for each arm: feature and length, place   8805:
-//!    .subsection 1 8840: new  8841: jmp 8803      for each feature, after the function
-//!  8802: old 8806: nops  8803:                    the site: as long as the longest arm, and at least 4 bytes
-//!    .subsection 1 8807: old  8808:               a copy of the old instructions, as they are in the file
+//!  .subsection 2   8804: count; of each arm: feature and length, address  8805:   the list of arms
+//!  .subsection 1   8840: new  8841: jmp 8803    the arm of a feature; it lies after the function
+//!  in line         8802: old  8806: nops  8803: the site: as long as the longest arm, and at least 4 bytes
+//!  .subsection 1   8807: old  8808:             the arm without a feature: a copy of the old instructions
 //! ```
 //!
-//! If a site or one of its arms has more than seven bytes, only the first five bytes of the site change: they become a jump to the arm.
+//! If an arm has more than seven bytes, the site is as long as the old instructions, and at least 5 bytes. Then only the first five bytes
+//! of the site change: they become a jump to the arm.
 
 /// Instructions, and other instructions that take their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"),
 /// ...)` (Linux: `ALTERNATIVE`). The processor executes the old instructions until [`alternatives::apply`](crate::alternatives::apply).
-/// From then on, it executes the instructions of the last named feature that it has.
+/// From then on, it executes the instructions of a named feature that it has; if it has several, those of the one that is named last.
 ///
 /// ```
 /// use jumplabel::{alternative, alternatives};
@@ -39,11 +40,11 @@
 /// ```
 ///
 /// All alternatives must do the same, with the operands of the one `asm!`. They may jump inside their own text, and call and jump to
-/// symbols. They must not jump from one alternative to another. Costs as many bytes of code as the longest alternative, at least 4, and 16
-/// bytes of table. Each alternative also costs 8 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`,
-/// `fsrm`).
+/// symbols. They must not jump from one alternative to another. Costs as many bytes in line as the longest alternative, at least 4 (if one
+/// is longer than 7: as many as the old instructions, at least 5), and 16 bytes of table. Each alternative also costs its instructions and
+/// at most 13 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`, `fsrm`).
 ///
-/// On other instruction sets than x86-64, and in the fallback, this is the old instructions.
+/// On other instruction sets than x86-64, and in the fallback, the macro yields the old instructions.
 #[cfg(jumplabel_alternatives)]
 #[macro_export]
 macro_rules! alternative {
@@ -56,7 +57,7 @@ macro_rules! alternative {
     };
 }
 
-/// Instructions, and other instructions that take their place if the processor has a feature. In this build, always the old instructions.
+/// Instructions, and other instructions that take their place if the processor has a feature. This build always has the old instructions.
 #[cfg(not(jumplabel_alternatives))]
 #[macro_export]
 macro_rules! alternative {
@@ -65,9 +66,9 @@ macro_rules! alternative {
     };
 }
 
-/// The part that an assembler file has once: the object's record and key, and the assembler's macros. Then the beginning of the list of
-/// arms. `jumplabel_longer` turns the length between two labels into a number by counting: a symbol whose value is a difference of labels
-/// gets its value too late.
+/// The part that an assembler file has once (the object's record and key, and the assembler's macros), and the beginning of the list of
+/// arms. `.if` needs a length as a number. A symbol that is set to the difference of two labels gets its value only after the `.if`. But
+/// `.rept` can use the difference at once: so `jumplabel_longer` lets `.rept` count the bytes.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]

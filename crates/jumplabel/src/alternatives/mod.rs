@@ -1,5 +1,5 @@
 //! Alternatives: instructions that are replaced by others if the processor has a feature. The program decides once, at its start (Linux:
-//! `ALTERNATIVE`, `apply_alternatives`). x86-64.
+//! `ALTERNATIVE`, `apply_alternatives`). They exist on x86-64 only.
 //!
 //! ```text
 //!   compiled                        apply(), on a processor with popcnt
@@ -35,8 +35,8 @@ pub fn apply() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// Whether this processor has a feature: `has("avx2")`. If the feature has registers, the system must keep them, too. False for a name that
-/// is not known, and in builds without alternatives. Async-signal-safe.
+/// Whether this processor has a feature: `has("avx2")`. If the feature has registers of its own, this also asks whether the system saves
+/// them for each thread. False for a name that is not known, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
     #[cfg(jumplabel_alternatives)]
@@ -48,7 +48,7 @@ pub fn has(feature: &str) -> bool {
     }
 }
 
-/// [`has`] for a feature's number, as an alternative's arm has it in a table.
+/// [`has`] by the feature's number. The arms of an alternative name their features by these numbers.
 #[doc(hidden)]
 #[must_use]
 pub fn has_number(feature: u32) -> bool {

@@ -1,20 +1,22 @@
 //! Cache maintenance: what must be done before a processor can fetch as code what was stored as data.
 //!
 //! ```text
-//!   store      the new instruction is in this processor's data cache
-//!   clean      ... and in the memory that instruction caches read       for each site, then wait
-//!   invalidate no instruction cache holds the old one               for each site, then wait
-//!   serialise  this processor has not fetched the old one ahead
-//!   core sync  ... nor has any other processor (see `platform`)
+//!   step       what is true afterwards
+//!   store      this processor's data cache has the new instruction
+//!   clean      the memory that instruction caches read has it, too      for each site, then wait
+//!   invalidate no instruction cache has the old instruction             for each site, then wait
+//!   serialise  this processor has not fetched the old instruction ahead
+//!   core sync  no other processor has fetched it ahead (see `platform`)
 //! ```
 //!
-//! The order is the same on all instruction sets, so it is here. The arch file says which parts an instruction set needs, and with which
-//! instructions. If it needs any, its sites never lie across two lines of a cache: one act on the site's address is enough.
+//! All instruction sets take these steps in this order, so the order is here. The arch file says which steps an instruction set needs, and
+//! with which instructions. If an instruction set needs any, its sites never lie across two lines of a cache: so one act on the site's
+//! address is enough.
 
 /// The acts that a processor needs before it can fetch what was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// No acts: fetches see stores.
+    /// No acts, because instruction fetches see stores.
     Coherent,
     /// The acts below.
     Acts {
@@ -40,7 +42,7 @@ pub enum Act {
     Serialise,
 }
 
-/// Carries out, through `act`, the acts that `caches` need after stores at `sites`.
+/// Calls `act` for each act that `caches` names, in the right order, after stores at `sites`.
 pub fn maintain(sites: impl Iterator<Item = usize> + Clone, caches: Caches, mut act: impl FnMut(Act)) {
     let Caches::Acts { clean, invalidate } = caches else { return };
     if clean {

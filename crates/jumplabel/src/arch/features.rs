@@ -7,7 +7,7 @@ const ECX: usize = 0;
 const EDX: usize = 1;
 const EBX: usize = 2;
 
-/// Writes the table of features, and a macro that turns a name into its number in an assembler text.
+/// Defines the table of features, and a macro that turns a feature's name into its number in the text of an `asm!`.
 macro_rules! features {
     ($($number:literal $name:ident: $leaf:literal $register:ident $bit:literal $keeps:literal,)*) => {
         /// The number of a feature, as an alternative's arm has it.
@@ -23,8 +23,8 @@ macro_rules! features {
     };
 }
 
-/// A feature: the place where `cpuid` reports it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that are set if the system keeps the
-/// feature's registers.
+/// A feature: the bit in which `cpuid` reports it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that are set if the system saves the
+/// feature's registers for each thread (`keeps`).
 struct Feature {
     number: u32,
     name: &'static str,
@@ -118,7 +118,7 @@ fn word(leaf: u32, register: usize) -> u32 {
     [found.ecx, found.edx, found.ebx][register]
 }
 
-/// The registers that the system keeps for each thread: XCR0, or 0 if it keeps nothing beyond SSE.
+/// XCR0: which registers the system saves for each thread. 0 if it saves none beyond SSE.
 #[allow(unused_unsafe)]
 fn state() -> u32 {
     const OSXSAVE: u32 = 27;
@@ -138,7 +138,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// For each name that the standard library knows, too, it says the same.
+    /// For each feature that the standard library also knows, `is_present` answers as the standard library does.
     #[test]
     fn as_std_says() {
         macro_rules! same {

@@ -10,6 +10,6 @@ pub trait Machine {
     /// Carries out one act.
     ///
     /// # Safety
-    /// Addresses are those of sites, mapped and readable.
+    /// The address in `act` is that of a site, which is mapped and readable.
     unsafe fn act(act: Act);
 }

@@ -1,4 +1,4 @@
-//! Text as memory: stores that the compiler does not see, reads, and hints for the caches.
+//! Access to code as memory: stores that the compiler does not see, reads, and hints for the caches.
 
 use jumplabel_format::Code;
 
@@ -50,8 +50,8 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// How many sites ahead a loop asks for lines of cache. The processors that execute the sites have these lines, so each access would be a
-/// miss.
+/// How many sites ahead a loop asks for lines of cache. The processors that execute the sites have these lines: without the hint, each
+/// access would be a miss.
 pub(crate) const AHEAD: usize = 16;
 
 /// Asks for the line at `address`, to read it. A hint: it changes nothing and is never refused.
@@ -91,8 +91,8 @@ pub(crate) fn prefetch_to_write(address: usize) {
 }
 
 /// Stores a word. On x86 it is done in assembler, because the word need not be aligned. It is also done in assembler on the instruction
-/// sets on which ThreadSanitizer is most used: the sanitizer records each store that the compiler knows of, and the process would die if it
-/// did that for a store to code.
+/// sets on which ThreadSanitizer is most used: the sanitizer records each store that the compiler knows of, and if it records a store to
+/// code, the process dies.
 unsafe fn store_word(address: usize, word: u32) {
     // SAFETY: `store` passes a word that is writable. It is aligned; on x86, it lies in eight aligned bytes.
     unsafe {
@@ -105,7 +105,7 @@ unsafe fn store_word(address: usize, word: u32) {
     }
 }
 
-/// Stores a byte, in the same way.
+/// Stores a byte. On x86-64 it is done in assembler, because of ThreadSanitizer: see `store_word`.
 unsafe fn store_byte(address: usize, byte: u8) {
     // SAFETY: `store` passes a byte that is writable.
     unsafe {

@@ -4,7 +4,7 @@
 //! ```text
 //!   asm        by instruction set: cache instructions, assembler macros
 //!   machine    the contract of a processor: what it needs after stores to code
-//!   caches     these acts, in their order
+//!   caches     the acts of cache maintenance, in their order
 //!   memory     stores to code, and reads of it
 //!   features   the features of the processor, by name
 //!   no_sites   stands for an instruction set in a build without sites
@@ -29,7 +29,7 @@ mod no_sites;
 #[doc(hidden)]
 pub use asm::x86::thunk::__op_thunk;
 pub use caches::{Act, Caches, maintain};
-#[allow(unused_imports)] // Some are for some instruction sets only.
+#[allow(unused_imports)] // Not every instruction set uses all of these.
 pub(crate) use jumplabel_format::{
     Alternative, Arch, Branch, CodeChange, Demand, Fault, Kind, Leads, Op, Sites, StepBytes, Target, Template,
 };

@@ -1,5 +1,5 @@
-//! No sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). The table is
-//! empty, so nobody ever asks this type to encode anything.
+//! Builds without sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). The
+//! table is empty, so nobody ever asks the type here to encode anything.
 
 use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
 

@@ -1,6 +1,6 @@
 //! `static_call!`, and what it makes: a static, a type that stands for the static's trampoline, and the trampoline.
 
-/// The results that a call with the default `return 0` can return.
+/// The types that the result of a static call with the default `return 0` can have.
 #[doc(hidden)]
 pub trait Zero {
     const ZERO: Self;
@@ -46,8 +46,8 @@ impl<T> Zero for *mut T {
 /// ```
 ///
 /// The type is any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its
-/// generic arguments. Any function that a pointer can lead to can be the default: a function that is `#[track_caller]`, which then gets its
-/// own place as the caller's place, or a method of a trait object.
+/// generic arguments. Any function that a pointer can lead to can be the default, also a method of a trait object, or a function that is
+/// `#[track_caller]` (it then gets its own location as that of the caller).
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -167,7 +167,7 @@ macro_rules! __static_call_of {
     };
 }
 
-/// The trampoline, which has no signature of its own.
+/// The trampoline. The assembler's function has no signature; the constant gives it the type of the call.
 #[cfg(jumplabel_trampolines)]
 #[doc(hidden)]
 #[macro_export]
@@ -203,7 +203,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// Without trampolines: the default itself.
+/// Without trampolines, the constant is the call's default function.
 #[cfg(not(jumplabel_trampolines))]
 #[doc(hidden)]
 #[macro_export]

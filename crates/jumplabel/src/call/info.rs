@@ -19,7 +19,7 @@ pub struct CallInfo {
     /// The line of the `static_call!` that declares it. If a macro of yours contains the `static_call!`, the line where your macro is
     /// invoked.
     pub line: u32,
-    /// Its column.
+    /// The column where the macro begins in that line.
     pub column: u32,
     /// The address of the function that the call leads to; `None` for its default.
     pub target: Option<usize>,

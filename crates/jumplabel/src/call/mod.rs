@@ -45,8 +45,8 @@ use crate::patch::{self, Lock, Outcome, Request, Settable};
 pub use crate::raw::call::RawCall;
 pub use declare::Zero;
 
-/// A static call of function pointers `T::Function`. Declare it with [`static_call!`](crate::static_call), and call it like a
-/// function.
+/// A static call whose targets have the type `T::Function`, a type of function pointers. Declare it with
+/// [`static_call!`](crate::static_call), and call it like a function.
 #[repr(transparent)]
 pub struct StaticCall<T> {
     raw: RawCall,
@@ -56,15 +56,15 @@ pub struct StaticCall<T> {
 /// The type that [`static_call!`](crate::static_call) makes for the trampoline of each call.
 ///
 /// # Safety
-/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. Its table entry names the one call with this type, and it goes
-/// to the default at first. Where there are no trampolines, `FUNCTION` is the default.
+/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. The trampoline's table entry names the one call with this type,
+/// and the trampoline leads to the default at first. Where there are no trampolines, `FUNCTION` is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
     const FUNCTION: &'static Self::Function;
     /// The type that `update` takes: a function. For a call that can lead nowhere, it is an `Option`.
     type Target: Copy;
-    /// `None` for the default.
+    /// The function of a target. `None` for the default.
     fn function(target: Self::Target) -> Option<Self::Function>;
     fn target(function: Option<Self::Function>) -> Self::Target;
 }
@@ -80,7 +80,7 @@ impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
         let target = Self::address(target);
-        // A target that is the default's own function is set as `reset` sets it.
+        // If the target is the function of the default, this sets the default, as `reset` does.
         let target = if target == Self::address(T::target(None)) { 0 } else { target };
         self.raw.request(target)
     }
@@ -183,7 +183,7 @@ impl RawCall {
         patch::commit(&mut [self.request(target)?])
     }
 
-    /// The request to lead the call to the function at `address`. If `address` is 0, to lead it to its default.
+    /// The request to lead the call to the function at `address`, or to the call's default if `address` is 0.
     pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
         if address == crate::raw::call::UNLOADED {
             return Err(Error::NotCode { address });

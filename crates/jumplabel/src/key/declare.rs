@@ -50,7 +50,7 @@
 #[macro_export]
 macro_rules! static_key {
     () => {};
-    // For a default that is a literal, the documentation of the user's crate shows the type without braces.
+    // The first three arms are for defaults that are literals: so the documentation of the user's crate shows the type without braces.
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]

@@ -2,25 +2,26 @@
 //! include/linux/jump_label_ratelimit.h).
 //!
 //! ```text
-//!                    dec_deferred             interval passed, or flush
-//!   n users ────────► n - 1 users      1 user ──────────────► 1 user, who has left ──────────────► off
+//!            dec_deferred                 dec_deferred                         interval passed, or flush
+//!   n users ─────────────► n - 1   1 user ─────────────► 1 user, who has left ──────────────────────────► off      (n > 1)
 //!
-//!   while a dec is due: m users, and one more is counted, who has left           count    afterwards
-//!     inc, dec             one user more, one less                               m + 1
-//!     dec_deferred         m > 0: one user less; m = 0: nothing                  m + 1
-//!     interval, flush      that one is counted off; it is the last: off          m        nothing is due
-//!     enable    m = 0      the caller takes its place: on                        1        nothing is due
-//!               m > 0      Counted                                               m + 1
-//!     disable   m = 0      at once: off                                          0        nothing is due
-//!               m > 0      Counted                                               m + 1
-//!     dec       m = 0      as disable: a dec without its inc                     0        nothing is due
-//!     seal                 that one is counted off, then sealed                  m        nothing is due
-//!     what is refused      nothing                                               m + 1    tried again after the interval
+//!   While a dec is due, the count is m + 1: m users, and one user who has left, whom we call L.
+//!     event                what happens                                          count    is the dec still due?
+//!     inc, dec             m grows or shrinks by one (dec: if m > 0)             m + 1    yes
+//!     dec_deferred         m > 0: m shrinks by one; m = 0: nothing               m + 1    yes
+//!     interval, flush      L is counted off; if m = 0, the key goes off          m        no
+//!     enable    m = 0      the caller takes L's place: the key stays on          1        no
+//!               m > 0      it is refused (`Counted`)                             m + 1    yes
+//!     disable   m = 0      the key goes off at once                              0        no
+//!               m > 0      it is refused (`Counted`)                             m + 1    yes
+//!     dec       m = 0      as disable: this is a dec without its inc             0        no
+//!     seal                 L is counted off, then the key is sealed              m        no
+//!     any, with an error   nothing                                               m + 1    yes: the worker tries after the interval
 //! ```
 //!
 //! So a dec that is due always counts off the user that has left, and no other user: a key that some user holds on stays on. A flag of the
-//! key says that a dec is due. The flag changes only under the lock, together with the count. (Linux's work item takes one from the count
-//! that it finds, whoever is counted by then.)
+//! key says that a dec is due. The flag changes only under the lock, together with the count. (Linux has no such flag: its work item counts
+//! off one user, whoever is counted by then.)
 //!
 //! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds the
 //! list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out the dec that is due with `flush`.
@@ -47,12 +48,12 @@ pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     timer: Timer,
 }
 
-/// `struct static_key_deferred` in C has the same fields.
+/// The part of a deferred key after the `RawKey`. C's `struct static_key_deferred` has these fields, too.
 #[repr(C)]
 struct Timer {
-    /// Nanoseconds.
+    /// The interval in nanoseconds.
     interval: u64,
-    /// When the dec is due: nanoseconds of the platform's clock. Changed under the lock.
+    /// When the worker carries the dec out: nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
     /// Whether the key is on the list of some instance of the library.
     listed: AtomicBool,
@@ -60,9 +61,9 @@ struct Timer {
 }
 
 impl Timer {
-    /// Under the lock: makes a dec due once the interval has passed.
+    /// Under the lock: sets the time when the worker carries the dec out: after the interval.
     fn defer(&self, lock: &Lock) {
-        // Waits at least this long, so that a dec that is refused again and again does not keep a processor busy.
+        // The shortest wait, so that a dec that is refused again and again does not keep a processor busy.
         const MOMENT: u64 = 1_000_000;
         self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
@@ -135,7 +136,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
     /// # Errors
     /// As [`RawKey::dec`]. If the lock cannot be taken, as [`RawKey::seal`]. After any error, the dec is still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
-        // The worker takes a dec off the list and carries it out in one go, under the lock.
+        // The worker holds the lock while it looks for a key and carries out the key's dec. So here, the dec is due or is carried out.
         let mut lock = Lock::take()?;
         let outcome = self.raw.carry_out(&mut lock)?;
         unload(&(self.address()..self.address() + 1), &lock);
@@ -267,7 +268,7 @@ pub(crate) mod worker {
             match next(&lock) {
                 Ok(key) => match key.raw.carry_out(&mut lock) {
                     Ok(_) => {}
-                    // This library never leaves such a dec due.
+                    // This library never leaves a dec due that ends in these errors.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
                     // The key stays on, which all users can live with. But the user that left must still be counted off, and no later dec
                     // would do that.

@@ -93,7 +93,7 @@ impl RawKey {
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
-        // A sealed key may lie in read-only memory.
+        // A sealed key may lie in read-only memory, where nobody could clear this flag later.
         self.set_lent(false);
         count::seal(self.word()).map_err(Error::from)
     }
@@ -164,8 +164,8 @@ fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     Outcome { visibility, ..Outcome::default() }
 }
 
-/// The visibility of a change of a key whose last flip had no core sync. A user that comes through `inc` relies on the key. If the last
-/// core sync of the process succeeded, another may succeed, too, for this key's flip.
+/// The visibility of a change of a key whose last flip had no core sync. Only for an `inc` is the core sync tried again, because its user
+/// relies on the key. It is tried only if the last core sync of the process succeeded: then another may succeed, too, for this key's flip.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !platform().is_synced() {

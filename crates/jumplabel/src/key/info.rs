@@ -20,27 +20,27 @@ pub struct KeyInfo {
     pub path: &'static str,
     /// The module of the declaration, with which the path begins. If a function declares the key, this is the module around the function.
     pub module: &'static str,
-    /// The element, for a key of an array.
+    /// The number of the element, for a key of an array.
     pub element: Option<u32>,
     /// Source file of the declaration.
     pub file: &'static str,
     /// The line of the `static_key!` that declares it. If a macro of yours contains the `static_key!`, the line where your macro is
     /// invoked.
     pub line: u32,
-    /// Its column.
+    /// The column where the macro begins in that line.
     pub column: u32,
-    /// Its default.
+    /// The key's default.
     pub default: bool,
-    /// Whether it is on.
+    /// Whether the key is on.
     pub enabled: bool,
-    /// Its count.
+    /// The key's count.
     pub count: i32,
     /// How many sites check the key. Damaged entries that name the key are counted.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
-    /// Its place among the keys that were found, for `drop_repeated`.
+    /// The key's position among the keys that were found, for `drop_repeated`.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     number: usize,
 }

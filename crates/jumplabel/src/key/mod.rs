@@ -95,7 +95,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
 pub unsafe trait Key {
     /// The state that the key starts in.
     const DEFAULT: bool;
-    /// Whether each check loads the count as long as it was not patched; see [`OrLoadKey`].
+    /// Whether each check loads the count until the check is patched; see [`OrLoadKey`].
     const OR_LOAD: bool = false;
 }
 

@@ -35,7 +35,7 @@
 //! | besides its code, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and a few of code |
 //! | a flip costs | more with the number of sites | the same for one check and for 10,000 |
 //! | while a flip is going on | some sites are new and others old | no thread finds a check old after it found one new |
-//! | a function that checks | stays a leaf | is aligned as one that calls (x86), saves the link register (aarch64) |
+//! | a function that checks | stays a leaf | aligns the stack as one that calls (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
 //! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` in any of these cases:
@@ -78,14 +78,14 @@ impl<F: Function> NakedKey<F> {
 
     /// Whether the key is on: the check.
     ///
-    /// Costs a call of the key's function, and no load. The call writes the register with the result and what each call writes, and no
-    /// flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
+    /// Costs a call of the key's function, and no load. The call writes the register of the result, and what any call instruction writes,
+    /// but no flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
     ///
     /// All checks change at one instant. When a check on this thread has yielded the new state of a flip, no later check on this thread
     /// yields the old state. When the flip has returned, no check on any thread yields the old state (see [`Visibility`](crate::Visibility)
     /// for the one exception). While the flip is going on, two threads can see different states.
     ///
-    /// [`is_enabled`](RawKey::is_enabled) loads the count instead. The count changes after the checks.
+    /// [`is_enabled`](RawKey::is_enabled) loads the count instead. In a flip, the count changes after the checks.
     #[must_use]
     #[inline(always)] // A call of `get` itself would double the cost.
     pub fn get(&self) -> bool {

@@ -1,11 +1,11 @@
-//! Keys whose checks load until they are patched. An unpatched check jumps to a stub after the function, and the stub tests the key's count
-//! ([`arch::asm`](crate::arch::asm) has the stub). To a transaction, such a site is like any other: it holds a jump, and the jump leads to
-//! the stub. If the system refuses to patch the site, the site keeps this jump, and goes on asking the count (`patch::plan`).
+//! Keys whose checks load the key's count until they are patched. An unpatched check jumps to a stub after the function, and the stub tests
+//! the count ([`arch::asm`](crate::arch::asm) has the stub). To a transaction, such a site is like any other: it holds a jump, and the jump
+//! leads to the stub. If the system refuses to patch the site, the jump stays, and the check goes on loading the count (`patch::plan`).
 
 use super::StaticKey;
 
-/// A key that works where the system lets nobody change code: until one of its checks is patched, that check loads the key's count. Declare
-/// it with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. It is meant for libraries, which cannot know whether the
+/// A key that works where the system lets nobody change code: each check loads the key's count until the check is patched. Declare the key
+/// with [`static_key!`](crate::static_key): `static TRACE: false, or_load;`. It is meant for libraries, which cannot know whether the
 /// program may change code.
 ///
 /// A check that was never patched costs a jump, a load, a test and a jump. So does a check that jumps, patched or not. A check that was

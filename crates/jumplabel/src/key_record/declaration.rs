@@ -12,9 +12,9 @@
 //!                                                └─────────────────────────────────────────┘
 //! ```
 //!
-//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses, and no number, because each
-//! operand costs the compiler as much as a function. Without sites there is no assembler: a constructor puts a node with the same three
-//! addresses on a list: see `key_record`.
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses: each number would be one more
+//! operand, which costs the compiler as much as a function. Without sites there is no assembler: a constructor puts a node on a list, and
+//! the node has the three addresses of the figure: see `key_record`.
 
 use crate::format::{Declaration, shape};
 
@@ -29,7 +29,7 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// The flags of the shape that tell calls and modes from keys. None for keys.
+    /// The flags of the shape that tell calls and modes from keys. For keys, no flag is set.
     const WHAT: u32 = 0;
 }
 
@@ -44,7 +44,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The texts of a static. The static lies in a module of the same name, and `path` is the path of that module.
+    /// The texts of a static. It lies in a module whose name is the name of the static, and `path` is the path of that module.
     #[must_use]
     pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
         let mut module_len = path.len();
@@ -61,7 +61,8 @@ impl Texts {
         Texts { path, module_len, name: "", file }
     }
 
-    /// The texts of `place`, as it is written. `inner` is the path of a module that stands in the module where `place` is written.
+    /// The texts of a key that lies somewhere in a static. `place` is the user's expression for the key. `inner` is the path of any module
+    /// that stands in the module where the user wrote the expression.
     #[must_use]
     pub const fn of_place(
         inner: &'static str,
@@ -91,8 +92,8 @@ impl Texts {
     }
 }
 
-/// Copies `part` to `text` from `at` on, with its spaces or without. Returns where the copy ends. If `text` is empty, only this is
-/// computed.
+/// Copies `part` to `text` from `at` on, with its spaces or without. Returns where the copy ends. If `text` is empty, this copies nothing,
+/// and only computes the end.
 const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> usize {
     let bytes = part.as_bytes();
     let mut from = 0;
@@ -167,16 +168,16 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
         $crate::__declaration!($keys, $offset, $texts);
-        // If an item is marked as used, the linker takes its object file, even if nobody uses anything else of that file. So this anchor is
-        // marked, and not the declaration itself: a Rust `dylib` shows marked items to other objects, and then the record, whose words are
-        // relative, could not lead to the declaration.
+        // If an item is marked as used, the linker takes its object file, even if nobody uses anything else of that file. The mark is on
+        // this anchor. It is not on the declaration, because a Rust `dylib` exports marked items, and a word of the record, which is a
+        // distance, cannot lead to an exported item.
         #[used]
         static __JUMPLABEL_ANCHOR: () = ();
         $crate::__key_meta!($symbol, $($meta)?);
     };
 }
 
-/// The constant part of a record.
+/// The part of a record that the compiler lays out: the declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declaration {
@@ -208,7 +209,8 @@ macro_rules! __key_link {
     };
 }
 
-/// The record again, for a function: it is linked if anybody uses the item that the function belongs to. The function gets no instruction.
+/// A record in `__jump_keys` from within a function: it is linked only if anybody uses the item that the function belongs to. The function
+/// gets no instruction from it.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]

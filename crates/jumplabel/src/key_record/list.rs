@@ -36,7 +36,7 @@ impl Node {
         Node { record, is_listed: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
     }
 
-    /// Puts the node on the list. A constructor calls this: no lock, no allocation.
+    /// Puts the node on the list. A constructor calls this, so it takes no lock and allocates nothing.
     pub fn link(&'static self) {
         if self.is_listed.swap(true, Ordering::Relaxed) {
             return;
@@ -80,7 +80,7 @@ impl Node {
 
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
-/// A node that declares nothing. It says that constructors were run.
+/// A node that declares nothing. If it is on the list, constructors were run.
 #[cfg(not(target_family = "wasm"))]
 mod first {
     use super::{Node, Record};
@@ -129,7 +129,7 @@ macro_rules! __constructor {
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
-        // These run before constructors that flip. Miri runs only constructors without a number.
+        // The number makes these run before constructors that flip. Miri runs only constructors without a number.
         #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
         #[cfg_attr(
             not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
@@ -145,7 +145,7 @@ macro_rules! __constructor {
     };
 }
 
-/// Takes the node off the list: this object can be unloaded while the list, which is in another object, stays.
+/// A destructor that takes the node off the list. The list may be in another object, which stays when the object of the node is unloaded.
 #[cfg(all(not(jumplabel_sites), not(target_family = "wasm"), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -164,7 +164,7 @@ macro_rules! __destructor {
     };
 }
 
-/// Does nothing: the list is in the same object, and is unloaded with it.
+/// No destructor, because the list is in the object of the node, and is unloaded together with the node.
 #[cfg(all(not(jumplabel_sites), not(target_family = "wasm"), not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]

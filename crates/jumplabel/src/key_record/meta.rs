@@ -1,7 +1,7 @@
 //! Data that declarations attach to keys: `static K: false, meta &META;`.
 //!
 //! The record leads to a function that returns the address of the data with the data's `TypeId`: no relocation, and no work at start-up.
-//! Only one instance of the library calls the function: the instance that was compiled with it, because a `TypeId` means nothing in another
+//! The function is called only by the instance of the library that was compiled with the function: a `TypeId` means nothing in another
 //! build.
 
 use core::alloc::Layout;
@@ -16,7 +16,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Whoever finds the key shares `meta`.
+    /// The data `meta`. They are `Sync`, because every thread that finds the key can use them.
     #[must_use]
     pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
         Meta { type_id: TypeId::of::<T>(), layout: Layout::new::<T>(), at: core::ptr::from_ref(meta).cast() }
@@ -32,7 +32,7 @@ impl Meta {
 /// Returns the data that a declaration attaches.
 pub type MetaFn = fn() -> Meta;
 
-/// The link to the declaration, and the function that returns the data that the declaration attaches.
+/// Emits the record, and, if the declaration attaches data, the function that returns them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_meta {

@@ -1,14 +1,14 @@
-//! Records of declarations, where a process finds them. With sites, they are in the section `__jump_keys` of each object; tools find them
-//! there, too, even in a stripped binary. Without sites, they are in a list.
+//! The records of declarations, and how a process finds them. In builds with sites, they are in the section `__jump_keys` of each object;
+//! tools find them there, too, even in a stripped binary. In builds without sites, they are in a list.
 //!
 //! ```text
 //!   with sites       object ──► __jump_keys: KeyRecord, KeyRecord, ...      no work at start
 //!   without          LIST ──► Node ──► Node ──► ...                         a constructor for each declaration
 //! ```
 //!
-//! Most targets without sites have no assembler that could write such a section, or do not know the bounds of sections. All of these
-//! targets but WebAssembly have constructors. WebAssembly has none, because a linker would make each exported function run them before it
-//! does anything else.
+//! Most targets without sites have no assembler that could write such a section, or no symbols for the bounds of a section. All of these
+//! targets but WebAssembly have constructors. On WebAssembly this crate uses none: the linker would change each exported function, so that
+//! it runs the constructors first.
 
 pub mod declaration;
 #[cfg(not(jumplabel_sites))]
@@ -61,7 +61,7 @@ impl Record {
         self.declaration().shape & (CALL | MODE) == 0
     }
 
-    /// The key with this number. For a static call or a mode, `element` is 0.
+    /// The key that is this element of the declared array. For a single key, a static call or a mode, `element` is 0.
     ///
     /// # Safety
     /// `T` is the type of what the record declares: a raw key, a raw call for a static call, or a raw mode for a mode.

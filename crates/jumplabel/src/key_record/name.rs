@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::Record;
 use crate::format::Declaration;
 
-/// The part of the shown name after the name itself: the element, and the place of the declaration.
+/// What is shown after a name: the number of the element, and the place of the declaration in the source.
 pub(crate) struct Tail {
     pub(crate) element: Option<u32>,
     pub(crate) place: Option<(&'static str, u32, u32)>,
@@ -29,8 +29,8 @@ impl fmt::Display for Number {
     }
 }
 
-/// A text that is compared with what is written to this. Each written part must be the beginning of the rest of the
-/// text, and is then taken off.
+/// The rest of a text that is compared with what is written to this value. Each part that is written must be the
+/// beginning of the rest, and is then taken off the rest.
 struct Expected<'a>(&'a str);
 
 impl fmt::Write for Expected<'_> {
@@ -40,8 +40,8 @@ impl fmt::Write for Expected<'_> {
     }
 }
 
-/// The element of `record` that is displayed as `wanted`, with the place of the declaration or without. Empty if no
-/// element is.
+/// The element of `record` that is displayed as `wanted`, with the place of the declaration or without. Empty if there
+/// is no such element.
 pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
     let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
     let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();

@@ -1,7 +1,7 @@
 //! `record_key!`: the record of a key that lies somewhere in a static.
 
-/// Lets keys be listed and found that `static_key!` did not declare: a key in a field of a static, a key in an element of a static, or an
-/// array of keys in a static.
+/// Leaves records for keys that `static_key!` did not declare, so that these keys can be listed and found: a key in a field of a static, a
+/// key in an element of a static, or an array of keys in a static.
 ///
 /// ```
 /// use jumplabel::{StaticKey, find_key, record_key};

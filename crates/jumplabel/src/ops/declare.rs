@@ -1,12 +1,13 @@
 //! `ops!`, and what it makes: a static and a type for the table, and a function or a static call for each operation.
 //!
 //! ```text
-//!   ops!             the table
-//!   __ops!           takes one operation after the other, and its name
-//!   __op!            the operands, their types and the result: of three kinds, `none`, `out R`, `inout a R`
-//!   __op_arms!       for each arm: the template for this instruction set, if it has one
-//!   __op_form!       in place if the first arm has a template, and, where an instruction is a word, all other arms have one;
-//!                    otherwise a static call
+//!   macro            what it does
+//!   ops!             declares the table
+//!   __ops!           goes through the operations, and collects their names
+//!   __op!            takes an operation apart: its arguments, their types, and its result (`none`, `out R` or `inout a R`)
+//!   __op_arms!       finds for each arm the template for this instruction set, if the arm has one
+//!   __op_form!       makes the operation in place if the first arm has a template (where an instruction is a word: if all arms
+//!                    have one), and a static call otherwise; `nothing` counts as a template
 //! ```
 
 /// Declares a table of operations: its backends, and what each backend does for each operation. The first backend is the native one.
@@ -105,7 +106,7 @@ macro_rules! __ops {
     };
 }
 
-/// Takes the operands of an operation apart.
+/// Takes an operation apart: its arguments, their types, and its result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op {
@@ -142,7 +143,7 @@ macro_rules! __op {
     };
 }
 
-/// Reduces each arm to `in "template" [call]`, `nothing`, or `out`.
+/// Reduces each arm to `in "template" [call]` (it has a template here), `nothing`, or `out` (its function is called).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_arms {
@@ -171,7 +172,7 @@ macro_rules! __op_arms {
     };
 }
 
-/// Used if the template is for this instruction set: keeps it.
+/// Used if the template is for this instruction set: keeps this template, and drops the arm's others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_here {
@@ -217,7 +218,8 @@ macro_rules! __op_call {
     };
 }
 
-/// The type of an operation. Each backend has an arm, and all arms are functions of one type. Also the request for the function of an arm.
+/// Implements `ops::Operation` for the type of an operation: the request for the function of a backend's arm. Does not compile if a backend
+/// has no arm, or if the arms are functions of different types.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operation {

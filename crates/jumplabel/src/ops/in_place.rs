@@ -119,7 +119,7 @@ macro_rules! __op_function_in_place {
     };
 }
 
-/// The assembler. An operand of the user's can have any name that does not begin like the names here.
+/// The assembler. Its own operands have names that begin with `__`, so that the user's arguments can have other names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_asm {

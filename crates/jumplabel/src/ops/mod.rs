@@ -105,7 +105,7 @@ operands! { i32 u32 i64 u64 isize usize }
 impl<T> Operand for *const T {}
 impl<T> Operand for *mut T {}
 
-/// Whether a template jumps to the call of its arm.
+/// Whether a template jumps to the call of its arm, `{call}`.
 #[doc(hidden)]
 #[must_use]
 pub const fn names_call(template: &str) -> bool {
@@ -227,7 +227,8 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
     }
 }
 
-/// A thread of which a backend was told; see [`Ops::thread`].
+/// Stands for a thread that a backend was told of: if this value is dropped, the backend is told that the thread ends. [`Ops::thread`]
+/// returns it.
 #[derive(Debug)]
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {

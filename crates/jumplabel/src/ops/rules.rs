@@ -1,6 +1,6 @@
 //! Uses of `ops!` that must not compile, and their messages.
 
-/// The code that this makes does not compile in these cases:
+/// The code that this macro yields does not compile in these cases:
 /// * an argument has a name that is taken;
 /// * a template has no `unsafe`, or unsafe code is forbidden;
 /// * a template is for an instruction set that has no templates;
@@ -25,7 +25,7 @@ macro_rules! __op_rules {
     };
 }
 
-/// The code is made of the user's own tokens, so that the compiler applies the user's crate's rules on unsafe code.
+/// Yields a constant that is made of the user's own tokens, so that the compiler applies the rules of the user's crate on unsafe code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_promise {
@@ -75,7 +75,7 @@ macro_rules! __op_arch {
     };
 }
 
-/// Does not compile if a template jumps to a call, and its arm has no call: the jump would go to another arm's call.
+/// Does not compile if a template jumps to `{call}`, and its arm has no `else call`: the jump would go to another arm's call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_slow_way {

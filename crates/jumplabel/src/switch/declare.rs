@@ -129,14 +129,14 @@ macro_rules! __static_mode {
 
         $($cfg)*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the number of one of the modes.
+        // SAFETY: `DEFAULT` is the number of one of the modes.
         unsafe impl $crate::switch::Declared for $name {
             type Modes = $modes;
             const DEFAULT: ::core::primitive::u8 = {
                 let __first: $modes = <$modes>::$default;
                 __first as ::core::primitive::u8
             };
-            #[inline(never)] // So a program has it once.
+            #[inline(never)] // So a program has the record once.
             fn record() {
                 $crate::__declaration!($name, 0, $crate::key_record::declaration::Texts::of_path(
                     [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
@@ -169,8 +169,8 @@ macro_rules! static_switch {
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
-        // The assembler would take any static of this name, so this line checks the type. It makes no reference: with `&`, a reference to a
-        // mode would be accepted as a mode.
+        // The assembler would take any static of this name, so this line checks the type. It uses `&raw const`: with `&`, the compiler
+        // would also accept a static that holds a reference to a mode.
         let _: *const $crate::StaticMode<$mode> = &raw const $mode;
         // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());

@@ -19,7 +19,7 @@ pub struct ModeInfo {
     /// The line of the `static_mode!` that declares it. If a macro of yours contains the `static_mode!`, the line where your macro is
     /// invoked.
     pub line: u32,
-    /// Its column.
+    /// The column where the macro begins in that line.
     pub column: u32,
     /// The number of the current mode.
     pub number: u8,
@@ -32,8 +32,8 @@ pub struct ModeInfo {
 }
 
 impl ModeInfo {
+    /// # Safety
     /// `record` is the record of a mode.
-    /// SAFETY: the caller passes the record of a mode.
     pub(crate) unsafe fn of(record: &Record, sites: usize) -> ModeInfo {
         // SAFETY: the caller passes the record of a mode.
         let mode: &'static RawMode = unsafe { record.patchable(0) };

@@ -5,7 +5,7 @@
 //!
 //!          site:  jmp a            ◄── set(Checked): jmp b
 //!                 jmp stub         x86 and s390x: where a thread goes while the jump changes
-//!          stub:  if MODE is Fast, jmp a; if it is Checked, jmp b; again
+//!          stub:  if MODE is Fast, jmp a; if MODE is Checked, jmp b; else jmp stub
 //! ```
 //!
 //! ```
@@ -69,7 +69,7 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
 pub unsafe trait Declared: 'static {
     type Modes: Modes;
     const DEFAULT: u8;
-    /// Leaves a record in `__jump_keys`. Has no instruction.
+    /// Does nothing. But the mode's record in `__jump_keys` belongs to this function, so a call of it has the record linked.
     fn record();
 }
 
@@ -109,7 +109,7 @@ impl<D> Keys for StaticMode<D> {
 }
 
 impl<D: Declared> StaticMode<D> {
-    /// A mode in its declared state, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
+    /// A static mode that holds its default, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
@@ -182,8 +182,8 @@ impl RawMode {
         patch::commit(&mut [self.change_to(mode, 0)])
     }
 
-    /// A change to the mode with this number. `stay` has bits that say how long the mode will stay ([`patch::LENT`]). No mode has the
-    /// number 255.
+    /// A change to the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number
+    /// that is too great becomes 255, which no mode has.
     pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
         Request::new(self, mode.min(u8::MAX.into()) | stay)
     }

@@ -1,11 +1,11 @@
 //! Counts readers in two words; new readers take the word whose turn it is.
 //!
 //! ```text
-//!   word    generation (32) │ count (32)       0 in a process that was forked: the system wipes the words there
+//!   word    generation (32 bits) │ count (32 bits)       0 after a fork in the child: the system wipes the words there
 //! ```
 //!
-//! A reader first counts itself, and then loads a list. A thread that has taken a list away looks at the two words until it has seen each
-//! of them at 0 once. Then it knows that nobody is in that list any more. The words take turns, so that new readers cannot keep both words
+//! A reader first counts itself, and then loads a list. A thread that has taken a list away looks at the two counts until it has seen each
+//! of them at 0 once. Then it knows that nobody is in that list any more. The words take turns, so that new readers cannot keep both counts
 //! above 0.
 //!
 //! A child of fork, or of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation, so it does
@@ -17,7 +17,7 @@ use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const GENERATION_SHIFT: u32 = 32;
 
-/// The number of readers inside. The word has a cache line of its own.
+/// The number of readers that are inside, and their generation. The word has a cache line of its own.
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
@@ -29,12 +29,12 @@ pub struct Readers {
     pub(super) turn: AtomicUsize,
 }
 
-/// The bits of both words.
+/// The result of [`Readers::empty`] if both counts are 0: a bit for each word.
 pub const BOTH: u8 = 3;
 
 impl Word {
-    /// Counts one reader in, and returns the generation in which the reader is counted. If nobody is inside, that is a new generation, from
-    /// `new_generation`.
+    /// Counts one reader in, and returns the generation in which the reader is counted. If the word is 0, this is a new generation, which
+    /// `new_generation` gives.
     ///
     /// One instruction both counts and looks at the generation, because a process may be forked between any two instructions.
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
@@ -71,7 +71,8 @@ impl Readers {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Under the lock: which of the words are 0 now. If the word that new readers do not take is 0, new readers take it from now on.
+    /// Under the lock: in which of the words the count is 0 now. If it is 0 in the word that new readers do not take, new readers take that
+    /// word from now on.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

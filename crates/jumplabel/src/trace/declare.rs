@@ -21,9 +21,9 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Group and name make the name that operators see. The name alone is the name of a static, a [`Tracepoint`](crate::Tracepoint), and the
-/// name of a type. All probes get the same arguments, so the type of each argument is `Copy`, as integers and `&` references are. Probes
-/// return nothing. Names in the arguments are looked up where the declaration stands. Type parameters are not allowed.
+/// Operators see the tracepoint as `group:name`. The name alone is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a
+/// type. All probes get the same arguments, so the type of each argument is `Copy`, as integers and `&` references are. Probes return
+/// nothing. Names in the arguments are looked up where the declaration stands. Type parameters are not allowed.
 ///
 /// Costs 56 bytes of data, a trampoline, and a function that walks the list. Also costs what the records of a key and of a static call
 /// cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std`.
@@ -94,7 +94,7 @@ macro_rules! __tracepoint_walk {
     };
     ($group:ident $name:ident [$(($parameter:ident: $type:ty))*] [] $more:tt) => {
         #[allow(clippy::too_many_arguments)]
-        #[inline(never)] // The function contains a record, which must be there once.
+        #[inline(never)] // The function contains a record, which a program must have only once.
         fn __walk($($parameter: $type),*) {
             $crate::__tracepoint_record!($group $name);
             $name.each(|__probe| __probe($($parameter),*))
@@ -105,7 +105,8 @@ macro_rules! __tracepoint_walk {
     };
 }
 
-/// The record of the key, in a function: a module, in which `record_key!` would stand, does not see a static of a function.
+/// The record of the tracepoint's key. It is in a function, and not in a module as with `record_key!`: if the tracepoint is declared in a
+/// function, a module there does not see the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_record {
@@ -129,9 +130,9 @@ macro_rules! __tracepoint_record {
 
 /// Calls the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
-/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. With one plain `fn`, it is a direct call
-/// of the `fn`, through a trampoline. With a closure, or with several probes, it calls a function that goes through them. Safe in signal
-/// handlers, if the probes are. Its type is `()`.
+/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, it
+/// calls the `fn` through a trampoline. With a closure, or with several probes, it calls a function that goes through the probes. Safe in
+/// signal handlers, if the probes are. Its type is `()`.
 ///
 /// If a probe panics, the panic arrives here, and the probes after it are not called.
 #[macro_export]

@@ -1,10 +1,10 @@
 //! Tracepoints: places in the code that probes can watch. While it has no probe, such a place is one instruction.
 //!
 //! ```text
-//!   emit!(packet, len(), port())      the site of a key; its arguments are evaluated if it is on
+//!   emit!(packet, len(), port())      the site of a key; the arguments are evaluated if the key is on
 //!        │ static call
-//!        ├──► probe                   one probe without data: a direct jump to its function
-//!        └──► walk ──► list ──► each  several probes, or a closure: a list that is loaded once
+//!        ├──► probe                   if there is only one probe, without data: a direct jump to its function
+//!        └──► walk ──► list ──► each  if there are several probes, or a closure: a list that is loaded once
 //! ```
 //!
 //! ```
@@ -33,24 +33,24 @@
 //! # Why no probe is called with another probe's data, and no code is called that is gone
 //!
 //! Linux changes a function and its data at two moments, and so a thread could call the function of one probe with the data of another.
-//! That happened when one probe took the place of another (1, 0, 1 probes), and when all probes but one were removed (N, 2, 1). Linux had
-//! to add waiting between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static call leads to two sorts of
-//! functions only:
+//! That happened when one probe took the place of another (from one probe to none to one), and when all probes but one were removed (from N
+//! to two to one). Linux had to add waiting between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static
+//! call leads to two sorts of functions only:
 //!
 //! * A plain `fn`, which has no data. A thread that comes late still calls it with the right arguments.
 //! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe and its data are one
 //!   object. A thread that comes late finds a later list, or none.
 //!
-//! So a call is right whatever the order of the steps. The order serves these other promises. To add a probe, one transaction changes key
-//! and call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is there, the walk
-//! goes through the old list, which has all probes that were added before. A removal takes the same steps. The removal of the last probe
-//! turns the key off.
+//! So a call is right whatever the order of the steps. The order serves other promises. To add a probe, one transaction changes key and
+//! call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the walk
+//! goes through the old list, which has all probes that were added before. A removal takes the same steps as an addition. The removal of
+//! the last probe turns the key off.
 //!
 //! # When data are freed
 //!
-//! Threads that walk count themselves (`readers`). A list that was replaced is retired. It is freed when no thread can be in it: by a later
-//! change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that it is in. If its drop panics, the
-//! panic comes out of the call that freed the list; if that call was adding a probe, the probe is not added.
+//! Threads that walk count themselves (`readers`). A list that was replaced is retired. Once no thread can be in a retired list, the next
+//! change of any tracepoint frees it, or [`synchronize_probes`] does. A closure is dropped with the last list that it is in. If its drop
+//! panics, the panic comes out of the call that freed the list; if that call was adding a probe, the probe is removed again.
 
 mod counting;
 mod declare;
@@ -119,7 +119,7 @@ impl<S: Signature> Tracepoint<S> {
         self.insert(S::closure(probe), Some(probe))
     }
 
-    /// Adds a probe with data. The data are dropped when the probe was removed and no thread is in it any more. Otherwise as
+    /// Adds a probe with data. The data are dropped after the probe was removed, once no thread is in the probe any more. Otherwise as
     /// [`add`](Self::add). With such a probe, an emission costs two atomic changes of a counter, and a call through a pointer for each
     /// probe.
     ///
@@ -180,7 +180,7 @@ impl<S: Signature> Tracepoint<S> {
         unsafe { self.probes.change(&edit, &led, &|probes, lock| self.lead(probes, lock)) }
     }
 
-    /// Sets the key and the call as these probes need them.
+    /// Turns the key on if there are probes, and leads the call to the only probe's function or to the walk.
     fn lead(&'static self, probes: &[Entry<S>], lock: &mut Lock) -> Result<Outcome, Error> {
         let call = match probes {
             [Entry { function: Some(function), .. }] => self.call.request(*function)?,

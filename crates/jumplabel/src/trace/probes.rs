@@ -2,8 +2,8 @@
 //! be in it any more.
 //!
 //! ```text
-//!   Probes ──► ProbeList: probe, probe, ...        who emits loads this once
-//!   RETIRED ──► ProbeList ──► ProbeList            each has seen which of the readers' words were 0 since it was retired
+//!   Probes ──► ProbeList: probe, probe, ...        an emission loads this pointer once
+//!   RETIRED ──► ProbeList ──► ProbeList            each notes which of the readers' counts were 0 since it was retired
 //! ```
 
 use core::ptr::null_mut;
@@ -18,7 +18,7 @@ use super::readers::{self, BOTH, Inside};
 use crate::error::Error;
 use crate::patch::{self, Lock, Outcome, Request};
 
-/// The list of a tracepoint, without the type of its entries.
+/// The pointer to the list of a tracepoint, without the type of the list's entries.
 #[repr(C)]
 pub struct Probes {
     list: AtomicPtr<Header>,
@@ -51,7 +51,7 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-/// Sets a key and a call as these probes need them.
+/// Sets the key and the call of a tracepoint as these probes need them.
 type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
 
 /// A box with exactly one list. `None` if the list is empty.
@@ -114,8 +114,8 @@ impl Probes {
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy. Before that, `lead` changes the key and the call for the new probes; `led` names the key and
-    /// the call. `edit` gets a copy with room for one more probe.
+    /// Replaces the list by an edited copy. Before that, `lead` changes the key and the call for the new probes; `led` names this key and
+    /// this call. `edit` gets a copy with room for one more probe.
     ///
     /// # Safety
     /// This belongs to a tracepoint with entries of type `E`.
@@ -127,8 +127,8 @@ impl Probes {
     ) -> Result<Outcome, X> {
         readers::make()?;
         loop {
-            // This thread stays counted until the copy is the list or is dropped. The copy may be the last that holds a closure, and then
-            // other threads wait until the closure is dropped.
+            // This thread stays counted until the copy has become the list, or is dropped. The copy may be the last list that holds a
+            // closure, and then other threads wait until the closure is dropped.
             let inside = readers::enter();
             // SAFETY: the caller says that the list has such entries. This thread is counted, so the list stays, and no other list gets its
             // address.
@@ -184,7 +184,7 @@ pub(super) struct Unused {
     _freeing: Option<Inside>,
 }
 
-/// Under the lock: the retired lists that nobody is in any more. `empty` says which of the readers' words were 0.
+/// Under the lock: the retired lists that nobody is in any more. `empty` says which of the readers' counts were 0.
 pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
     let mut at = RETIRED.load(Ordering::Relaxed);
     let (mut kept, mut unused) = (null_mut(), null_mut());
@@ -266,7 +266,7 @@ mod tests {
         early
     }
 
-    /// A copy may be made in vain, and be the last that holds a closure: `synchronize_probes` waits for the thread that drops such a copy.
+    /// A copy that never becomes the list may be the last that holds a closure: `synchronize_probes` waits for a thread that drops a copy.
     #[test]
     fn what_drops_a_copy_is_counted() {
         crate::tracepoint! { test, changed(); }

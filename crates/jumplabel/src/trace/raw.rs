@@ -3,12 +3,12 @@
 //! ```text
 //!   trace_packet(80)                       the site of a key
 //!        │ call
-//!        └──► counts itself ── static call ──► probe        the only one, if it has no data
-//!                                         └──► walk ──► list ──► each
+//!        └──► counts itself ── static call ──► probe                     if there is only one probe, without data
+//!                                         └──► walk ──► list ──► each    if there are several probes, or a probe with data
 //! ```
 //!
-//! Here each emission counts itself, with data or without. So code can know when no thread is in a removed probe any more, and can be
-//! unloaded then.
+//! Here each emission counts its thread, whether or not the probes have data. So the owner of a removed probe can wait until no thread is
+//! in the probe any more, and can then unload the probe's code.
 
 use core::ffi::{c_int, c_void};
 use std::vec::Vec;
@@ -40,7 +40,7 @@ pub struct RawProbe {
     pub priority: c_int,
 }
 
-/// The places where the static call of a tracepoint can lead.
+/// The static call of a tracepoint, and the functions to which it can lead besides a probe.
 pub struct Lead<'call> {
     /// The call.
     pub call: &'call RawCall,
@@ -51,7 +51,7 @@ pub struct Lead<'call> {
 }
 
 impl RawTracepoint {
-    /// Replaces the probes by an edited copy. `edit` gets a copy with room for one more.
+    /// Replaces the list of probes by an edited copy. `edit` gets a copy with room for one more probe.
     ///
     /// # Errors
     /// The errors of `edit`; otherwise as [`Tracepoint::add`](crate::Tracepoint::add). On an error, nothing has changed.
@@ -64,7 +64,7 @@ impl RawTracepoint {
         edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), X>,
     ) -> Result<Outcome, X> {
         let commit = |probes: &[RawProbe], lock: &mut _| {
-            // The static call passes null as data: so no thread can call a function with the data of another.
+            // The static call passes null as data: so no thread can call the function of one probe with the data of another.
             let target = match probes {
                 [RawProbe { function, data, .. }] if data.is_null() => *function,
                 _ => lead.walk,

@@ -17,7 +17,7 @@ struct Words {
     freeing: Word,
 }
 
-/// The words are made before the first list, and stay until this instance of the library is unloaded.
+/// The words are allocated before the first list, and stay until this instance of the library is unloaded.
 static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 
 /// The number of the last generation. A fork copies it with the process, so a child's next generation differs from all generations of its
@@ -36,7 +36,7 @@ fn words() -> Option<&'static Words> {
     unsafe { WORDS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Makes the words, if they are not there yet.
+/// Allocates the words, if that has not been done yet.
 pub(super) fn make() -> Result<(), Error> {
     crate::patch::demand_registered()?;
     if words().is_some() {
@@ -69,12 +69,12 @@ pub(super) fn is_inside() -> bool {
     DEPTH.get() != 0
 }
 
-/// A switch that makes a broken twin of this module, for a test: `empty` then says that nobody is in a list.
+/// For a test: if this is true, the module is its own broken twin, in which `empty` always says that nobody is in a list.
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Under the lock: which of the readers' words are 0 now. None, for a thread that is inside itself: if its process is a copy of another,
-/// the system may have wiped the words.
+/// Under the lock: which of the readers' counts are 0 now. If this thread itself is inside, it says that none is: in a process that is a
+/// copy of another, the system may have wiped the words, and they do not count this thread.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
@@ -100,9 +100,9 @@ fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
     unsafe { PROBE_CODE.load(Ordering::Acquire).as_ref() }.zip(words())
 }
 
-/// In a child of fork: the system has wiped the words. If this thread is inside, threads that the child starts must know that. (In builds
-/// without sites, and after a raw clone, nobody hears of the fork: a thread that goes on from there in a probe must not let others change
-/// lists.)
+/// In a child of fork: the system has wiped the words. If this thread is inside, this counts it again, for the threads that the child will
+/// start. (In builds without sites, and after a raw clone, the library does not hear of the fork. Then the child's other threads must not
+/// change lists while this thread is still in a probe.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
     if let Some((code, words)) = probe_code() {
@@ -110,7 +110,7 @@ pub(crate) fn forked() {
     }
 }
 
-/// This instance of the library is unloaded: nobody is inside, and nobody will come.
+/// Called when this instance of the library is unloaded: nobody is inside, and nobody will come.
 #[cfg(jumplabel_sites)]
 pub(crate) fn stop(platform: &dyn platform::Platform) {
     if let Some((code, words)) = probe_code() {
@@ -120,7 +120,7 @@ pub(crate) fn stop(platform: &dyn platform::Platform) {
     }
 }
 
-/// On the way to the first list: notes the code above.
+/// Puts the functions here into `PROBE_CODE`. Called before the first list is made.
 #[cfg(jumplabel_sites)]
 fn register() {
     static THESE: ProbeCode = ProbeCode {

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::sync::atomic::{self, Ordering};
 
-/// An instruction with a prefix, on a number of the given size. In `$text`, `p` is the place of the number, and `v` is a value.
+/// An instruction with a `lock` prefix, on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
 #[cfg(jumplabel_prefixes)]
 macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
@@ -27,8 +27,8 @@ fn barrier() {
     }
 }
 
-/// The methods that all these atomics have. `$size`, `$letter`, `$class` and `$result` are names in the assembler: of a number of this
-/// type, of a register of that size, of the class of such registers, and of the register that `cmpxchg` compares.
+/// The methods that all these atomics have. The other parameters are words of the assembler: `$size` is the size of the number, `$letter`
+/// selects registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
 macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
@@ -73,7 +73,7 @@ macro_rules! atomic {
                 self.0.swap(value, order)
             }
 
-            /// Stores `new` if the value is `current`. Then it returns the value before as `Ok`.
+            /// Stores `new` if the value is `current`. If it has stored `new`, it returns the value before as `Ok`.
             ///
             /// # Errors
             /// The value before, if it is not `current`.

@@ -1,5 +1,5 @@
-//! UP mode: a process with one thread does without `lock` prefixes. x86-64 and i686; elsewhere these types are the standard library's
-//! atomics.
+//! UP mode: a process with one thread does without `lock` prefixes. It exists on x86-64 and i686. Elsewhere, the types here always behave
+//! like the standard library's atomics.
 //!
 //! ```text
 //!   several threads                          ── enter() ──►     one thread
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. The instruction needs
-//! `lock` only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all of them out: a
-//! program that starts with one thread calls it first. [`leave`] puts them in again; it must be called *before* the second thread exists.
+//! `lock` only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all prefixes out: a
+//! program that starts with one thread calls it first. [`leave`] puts them in again; call it *before* you start the second thread.
 //! [`spawn`] calls `leave` before it starts the thread. In a program that never calls `enter`, these types are atomics like any other.
 //!
 //! ```
@@ -39,8 +39,8 @@
 //!   only reached through a pointer, so the types here cannot be made from a pointer.
 //! * Signal handlers need no care: one instruction is not interrupted in the middle.
 //!
-//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, even if several copies of
-//! this library are in the process.
+//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, even if the process has
+//! several instances of this library.
 
 #[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Labels of the record, once in an object.
 mod atomic;
@@ -70,7 +70,7 @@ pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
 
-/// Takes all `lock` prefixes out, also the prefixes of objects that were loaded since the last call. The caller must be the only thread.
+/// Takes all `lock` prefixes out, also those of objects that were loaded after the last call. The caller must be the only thread.
 ///
 /// Costs a flip. In a kernel, call it while only one processor runs.
 ///
@@ -82,13 +82,13 @@ pub fn leave() -> Result<Outcome, Error> {
 ///
 /// # Errors
 /// [`Error::MultiThreaded`] if there is another thread, or if the system does not tell (no `/proc`). A thread that was just joined can
-/// still count for some microseconds. Otherwise as [`leave`]. On any error nothing has changed: atomics lock.
+/// still count for some microseconds. Otherwise as [`leave`]. On any error nothing has changed.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the prefixes are out. False if there are none. Also false inside a flip, where the lock cannot be taken. Safe wherever a flip is
-/// safe.
+/// Whether the prefixes are taken out. False if there are no prefixes. Also false inside a flip, where the lock cannot be taken. Safe
+/// wherever a flip is safe.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()

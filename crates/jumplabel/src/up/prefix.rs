@@ -8,7 +8,7 @@
 //!
 //! Labels stand in macros of the assembler. Otherwise the compiler would take them for the user's labels.
 //!
-//! Each object has a key of its own for this, so that no entry leads to another object. A transaction changes all such keys together.
+//! Each object has its own key for its prefixes, so that no entry leads to another object. One transaction changes all these keys together.
 
 /// The meta word of the entries that `lock_prefix!` emits.
 #[cfg(jumplabel_prefixes)]
@@ -21,8 +21,8 @@ const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::K
 /// The prefix is for the instruction in the next line. That instruction is atomic for other processors, except in [UP mode](crate::up); the
 /// rules of UP mode apply to it. It must be an instruction that can have `lock` (`add`, `adc`, `and`, `btc`, `btr`, `bts`, `cmpxchg`,
 /// `cmpxchg8b`, `cmpxchg16b`, `dec`, `inc`, `neg`, `not`, `or`, `sbb`, `sub`, `xadd`, `xor`, with a destination in memory). Any other
-/// instruction faults, but not in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a
-/// prefix. Without sites, this is a plain `lock`.
+/// instruction faults, except in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a
+/// prefix. In builds without sites, the macro yields a plain `lock`.
 ///
 /// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, tell the compiler that the text can have labels:
 /// `#[allow(named_asm_labels)]`.

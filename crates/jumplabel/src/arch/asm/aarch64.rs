@@ -30,8 +30,8 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer. Its `.inst` is a
-/// cbnz of w16 over two instructions; where falling through means on, it is a cbz.
+/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none. Its `.inst` is a cbnz of
+/// w16 over two instructions, or a cbz if the check falls through when the key is on.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

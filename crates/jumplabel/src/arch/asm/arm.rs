@@ -4,12 +4,12 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// No program may maintain caches itself. There is the system call `cacheflush`.
+    /// No program may maintain caches itself. It asks the kernel by the system call `cacheflush`.
     fn caches() -> Caches {
         Caches::System
     }
 
-    /// Carries out one act of cache maintenance, if a program may do it.
+    /// Carries out the act `Serialise`. A program may do no other act.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
             // SAFETY: this only drops instructions that were fetched ahead.
@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its registers and the flags in the stack. It needs to step over nothing, because nothing lies below
-/// the stack pointer.
+/// The stub saves the registers that it uses on the stack, and the flags in r1. It steps over no red zone, because this
+/// ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

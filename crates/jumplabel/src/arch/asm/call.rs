@@ -3,12 +3,13 @@
 //! default leads to.
 //!
 //! ```text
+//!   where           operand  what the operand names
 //!   in naked_asm!   sym f    f itself. If f is #[track_caller], f takes one more argument than its type says.
 //!   in asm!         sym f    the function that `f as fn(..)` leads to: f, or the compiler's shim that adds that argument
 //! ```
 //!
-//! The compiler puts an `inline(always)` function into the object that mentions it. So both texts are in one file; otherwise the linker
-//! would miss a symbol. Nobody calls `__define`, and the linker drops it.
+//! The compiler puts an `inline(always)` function into the object file that mentions it. So the texts of `__define` and of the trampoline
+//! are in one object file; otherwise the linker would miss a symbol. Nobody calls `__define`, and the linker drops it.
 
 /// The trampoline `$function` of `$call`, with its table entry, and with `$record`, the record of the call's declaration.
 #[doc(hidden)]

@@ -27,7 +27,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer.
+/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -1,7 +1,7 @@
 //! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
 //! use.
 //!
-//! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs looks):
+//! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):
 //!
 //! | macro | meaning |
 //! |---|---|
@@ -13,18 +13,18 @@
 //! | `__naked_asm` | the function of a naked key: its site, after a label, and what it returns |
 //! | `__trampoline` | a static call's trampoline: its site after label 2, and the way by the slot |
 //! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is after the site |
-//! | `__naked_call` | the check of a naked key: calls that function |
+//! | `__naked_call` | the check of a naked key: calls the key's function |
 //!
-//! Code that is the same for all instruction sets is in files beside them:
+//! Code for all instruction sets is in files of its own:
 //! * a site and its table entry in `site` (for sites that are built as plain jumps, `x86/short.rs`),
 //! * the object's record in `object`,
 //! * the table entry of a naked key's function in `naked`,
 //! * the byte in front of a site in `x86/site_prefix.rs`,
 //! * the function of the self-test in `self_test`.
 //!
-//! Code that is the same for several instruction sets is there, too. `word` has the first three macros for instruction sets with a `nop`
-//! and a `b` of one word. `naked` has `__naked_asm` for instruction sets whose manual lets a program change nothing but a site's
-//! instructions.
+//! Some macros are the same for several instruction sets. `word` has `__nop_asm`, `__jump_asm` and `__switch_options` for instruction sets
+//! with a `nop` and a `b` of one word. `naked` has `__naked_asm` for instruction sets whose manual lets a program change only the nop and
+//! the jump of a site while other threads execute them.
 
 mod call;
 mod naked;

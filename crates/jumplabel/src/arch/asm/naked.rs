@@ -4,8 +4,8 @@
 /// A naked key's function, `$function`, with its table entry.
 ///
 /// The function's section has a relocation that only names the key. Without it, a linker that folds identical functions (`--icf`) would
-/// take two keys' functions for one. The function ends on a multiple of 8 bytes, and so begins on one if it has a section of its own. So
-/// the bytes that a flip writes never cross a line of cache.
+/// take two keys' functions for one. The `.balign 8` after the function also aligns the section. So a function that has a section of its
+/// own begins at a multiple of 8 bytes, and the bytes that a flip writes never cross a line of cache.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function_asm {
@@ -35,8 +35,8 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// A function whose site is a site like any other. A return is after the site (label 2), and another return is where the site jumps to
-/// (label 3). For all instruction sets without a function of their own.
+/// The function of a naked key, for instruction sets whose arch file does not define it. Its site (label 2) is a nop or a jump, like that
+/// of a check. After the site, the function returns 0. The site jumps to label 3, where the function returns 1.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
@@ -89,8 +89,8 @@ macro_rules! __naked_callee_asm {
     };
 }
 
-/// The operand that a check calls, if the function may be in another object. The call goes through the GOT. A lazily bound function would
-/// be called through code that writes more registers.
+/// The operand that a check calls, if the function may be in another object. The call goes through the GOT, and not through the PLT: the
+/// code that binds a function lazily would write more registers.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

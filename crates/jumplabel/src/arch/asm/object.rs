@@ -39,7 +39,7 @@ macro_rules! __object_asm {
             ".hidden __start___jump_foreign\n",
             ".weak __stop___jump_foreign\n",
             ".hidden __stop___jump_foreign\n",
-            // gold cannot link the bounds of a section that does not exist.
+            // gold cannot link the bounds of a section that does not exist: so these two sections always exist.
             ".pushsection __jump_keys, \"aR\", %progbits\n",
             ".popsection\n",
             ".pushsection __jump_foreign, \"aR\", %progbits\n",
@@ -90,8 +90,8 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// Demands the object's record for keys and sites. The library has the record in a file of its archive, and the linker takes this file
-/// because of the demand.
+/// Refers to the object's record, wherever there are keys or sites. The record is in one file of the library's archive, and the linker
+/// takes that file because of this reference.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -101,7 +101,7 @@ macro_rules! __once_asm {
     };
 }
 
-/// The record itself, because the library may be in another object.
+/// Emits the object's record, instead of a reference to it: in this build, the library may be in another object.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -111,8 +111,9 @@ macro_rules! __once_asm {
     };
 }
 
-/// A key that an object has once, for patch points that are changed together. Even an assembler file has it only once, however often this
-/// macro is there. The label is in a macro of the assembler, or the compiler would take it for the user's label.
+/// A key of which each object has one, for sites that are changed together: prefixes, or alternatives. An assembler file defines the key
+/// once, however often it uses this macro. The label stands in a macro of the assembler: otherwise the compiler would take it for the
+/// user's label.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]
@@ -176,7 +177,7 @@ macro_rules! __runtime_asm {
     };
 }
 
-/// Here the instance of this library may be in another object, a Rust `dylib`.
+/// Hides nothing, because the instance of this library may be in another object, a Rust `dylib`.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

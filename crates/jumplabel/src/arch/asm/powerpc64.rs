@@ -1,5 +1,5 @@
-//! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
-//! [`jumplabel_format::arch::powerpc64`].
+//! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is
+//! in [`jumplabel_format::arch::powerpc64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -27,8 +27,9 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves its registers, the condition and the link register. It saves them below the 288 bytes under the stack pointer that a leaf
-/// may use. It gets its own address from the link register, because r2 need not be this function's TOC.
+/// The stub saves r11, r12 and the link register on the stack. Under the stack pointer are 288 bytes that a leaf may use, and the stub
+/// saves below them. It saves the condition in r12. It gets its own address from the link register, because r2 may not be this function's
+/// TOC.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// `fence.i` works for one processor only. For all processors there is `riscv_flush_icache`.
+    /// `fence.i` works for one processor only. For all processors there is the system call `riscv_flush_icache`.
     fn caches() -> Caches {
         Caches::System
     }
@@ -20,7 +20,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register.
 ///
-/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer.
+/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -70,8 +70,8 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. The site jumps nowhere. It is not compressed, so that it is one word. The function
-/// returns through t0, so that its caller's own return address stays where it is.
+/// The function of a naked key: its site, after label 2. The site never jumps. It is not compressed, so that it is one word. The function
+/// returns through t0, so that the caller's own return address stays in ra.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {

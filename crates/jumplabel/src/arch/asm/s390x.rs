@@ -9,7 +9,7 @@ impl Machine for Native {
         Caches::Coherent
     }
 
-    /// Does nothing, except that it serialises (`bcr 15,0`).
+    /// Carries out the act `Serialise` (`bcr 15,0`). The other acts need nothing.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
             // SAFETY: this only drops instructions that were fetched ahead.
@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or the condition.
 ///
-/// The stub saves its register in the stack. It needs to step over nothing, because nothing lies below the stack pointer. None of its
-/// instructions sets the condition.
+/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none. None of its instructions
+/// sets the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -81,7 +81,7 @@ macro_rules! __trampoline {
 
 /// A switch. While the site has a mask of 0, execution goes on after the site, where a jump leads to the stub. The stub compares the mode
 /// with the number of each arm. If none is equal, it starts again, because the mode may have changed between two comparisons. The stub
-/// saves its register; the condition changes.
+/// saves the register that it uses, but it changes the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

@@ -1,5 +1,5 @@
-//! The function of the self-test: a C function of this library with one site. A writer changes this site to show that it works. The
-//! function returns 0 if the site falls through, and 1 if it jumps.
+//! The function of the self-test: a C function of this library with one site. A writer changes this site to show that the writer works.
+//! The function returns 0 if the site falls through, and 1 if it jumps.
 
 #[cfg(jumplabel_sites)]
 core::arch::global_asm!(
@@ -35,7 +35,7 @@ extern "C" fn __jumplabel_self_test_target() {}
 /// Runs the function. Returns whether its site jumped.
 #[must_use]
 pub(crate) fn jumps() -> bool {
-    #[allow(unused_unsafe)] // Without sites it is not a foreign function.
+    #[allow(unused_unsafe)] // Without sites, the function is not a foreign one.
     // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
     unsafe {
         __jumplabel_self_test() != 0

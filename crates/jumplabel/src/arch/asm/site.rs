@@ -1,8 +1,8 @@
 //! The assembler of a site, for all instruction sets: the instruction, its table entry, and the part that each assembler file has once. The
 //! instruction itself is in the arch file: `__site_options!`.
 //!
-//! Rust's inline assembly is LLVM's on every target, so the directives are the same: `%progbits` (`@` begins a comment on Arm), words
-//! relative to themselves, and a counter of the assembler for unique labels.
+//! Rust's inline assembly is LLVM's on every target, so one set of directives does for all. These are used: `%progbits` (`@` would begin a
+//! comment on Arm), words that hold the distance from their own address, and a counter of the assembler for unique labels.
 //!
 //! The compiler works through this text for each check in a program, so its work for one check matters. The work grows with the length of
 //! the text and its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the
@@ -37,14 +37,14 @@
 //!  .popsection
 //! ```
 //!
-//! * A stub is in the section of its site, so the linker keeps or drops it with the site. There it lies after all functions, so the
-//!   processor does not fetch it together with them. The stub keeps all registers: the compiler of the check does not know whether there is
-//!   a stub.
+//! * A stub is in the section of its site, so the linker keeps or drops it with the site. In this section it lies after all functions, so
+//!   the processor does not fetch it together with them. The stub preserves all registers, because the compiler does not know which checks
+//!   have a stub.
 //! * The entry's section is tied to the site's section (link order) through a label, which a counter makes unique.
 //! * The relocation changes no bytes. Without it, functions that check different keys could look alike to a linker that folds identical
 //!   code (`--icf`), and the linker would leave one site for both.
 //! * The macro mentions `{t}` only once. Each mention would be a label of its own, and an instrumented build (coverage) gives each label a
-//!   block of its own; so the jump and the table would name different places.
+//!   block of its own: with two mentions, the jump and the table would name two addresses.
 
 /// A site: one instruction, one table entry. `$arm` is the value of the check when execution falls through (likely: true). `$sym` is the
 /// static that the key is, or that it lies in. `[$word]`, a function, is called with references to each `$argument`; its result is the word
@@ -57,7 +57,7 @@ macro_rules! __site_text {
         ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // This is outside of the unsafe block, because the caller wrote the place.
+        // This is outside of the unsafe block, because it contains the user's own expression.
         $($outside)*
         // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
@@ -91,7 +91,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site in a build in which all keys are in this object. The object has its record from the library.
+/// A site in a build in which each object contains all keys of its sites, and the library, from which it gets its record.
 #[cfg(not(any(jumplabel_dylib, jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
@@ -105,7 +105,7 @@ macro_rules! __site_asm {
     };
 }
 
-/// A site whose key may be in another object: the key's word leads to the GOT, and its offset is in the entry's meta word.
+/// A site whose key may be in another object: the key's word leads to the GOT, and the key's offset is in the entry's meta word.
 #[cfg(all(jumplabel_dylib, not(jumplabel_short_sites)))]
 #[doc(hidden)]
 #[macro_export]
@@ -119,7 +119,7 @@ macro_rules! __site_asm {
     };
 }
 
-/// The table entry's word for the key, relative to itself. `$operand` is the operand that names the key.
+/// The table entry's word for the key: the distance from the word to the key. `$operand` is the operand that names the key.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -129,7 +129,8 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// The table entry's word for the key, through the GOT: with a `dylib`, another object's symbol may take precedence.
+/// The table entry's word for the key: the distance to the key's slot in the GOT. With a `dylib`, another object's symbol may take
+/// precedence.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -139,8 +140,8 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// Marks an object that uses keys in other objects, with a word in a section of its own: the library looks at the object's sites when the
-/// object is loaded.
+/// Marks an object that may use keys of other objects. The mark is a word in the section `__jump_foreign`. When the library registers such
+/// an object, it brings the object's sites to the state of their keys.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -16,10 +16,10 @@
 //!  key, meta
 //! ```
 //!
-//! The arms are in the section of their site, so the linker keeps or drops them with it. The rest is the same as for a check: see
+//! The arms are in the section of their site, so the linker keeps or drops them with the site. The rest is the same as for a check: see
 //! [`site`](super::site).
 
-/// A switch of `$mode`: yields one of `$arm`. `$default` is the first mode, and `$count` the number of modes. The arch file gives `$option`
+/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch file gives `$option`
 /// (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one test of the stub) and
 /// `$behind` (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
@@ -72,7 +72,7 @@ macro_rules! __switch_arm_asm {
     };
 }
 
-/// A switch in a build in which all modes are in this object.
+/// A switch in a build in which each object contains all modes of its switches.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

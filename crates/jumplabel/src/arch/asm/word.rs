@@ -1,5 +1,5 @@
-//! The assembler of sites of one word, for instruction sets whose assemblers call the two instructions `nop` and `b`. (A check is not here:
-//! each instruction set has both instructions in one line with a stub of its own.)
+//! The assembler of sites of one word, for instruction sets whose assemblers call the two instructions `nop` and `b`. (The macro of a check
+//! is not here, because it also contains the stub that loads, which differs between instruction sets.)
 
 /// A pristine site after `$label`.
 #[doc(hidden)]

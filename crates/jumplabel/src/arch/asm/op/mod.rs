@@ -2,17 +2,17 @@
 //! instructions are in `word`; for x86-64, they are in `x86/op.rs`.
 //!
 //! ```text
-//!  8802: native   8803:                     the site
-//!    .subsection 1                          after the function
-//!    8807: native  8808:                      a copy of the instruction: the site can hold it
-//!    8809: name                               of the operation
-//!    8811: a backend's body  jmp 8803         the backend's stub
-//!    .subsection 2                          after that
-//!    8804: how many; mode and place of each   the arms
+//!  8802: native   8803:                       the site, which holds the native instruction at first
+//!    .subsection 1                            after the function:
+//!    8807: native  8808:                        a copy of the native instruction
+//!    8809: name                                 the name of the operation
+//!    8811: a backend's body  jmp 8803           the backend's stub
+//!    .subsection 2                            after subsection 1:
+//!    8804: count; mode and address of each arm  the list of arms
 //! ```
 //!
-//! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and each of them as
-//! often as it is inlined.
+//! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and may inline one
+//! operation several times.
 
 #[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
 mod elsewhere;

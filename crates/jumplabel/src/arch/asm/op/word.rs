@@ -2,7 +2,7 @@
 //! none of them has a slow way, because these instruction sets have no stub that keeps registers and calls a function. If an arm has no
 //! template, the operation is a static call.
 
-/// Chooses between the tokens for a template of this instruction set and the tokens for another one.
+/// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -32,7 +32,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// In place if all other arms have a template, or are nothing.
+/// Makes an operation in place if each other arm has a template or is `nothing`. Otherwise makes a static call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_all_in_place {
@@ -94,7 +94,7 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// A nop as an instruction that the site can hold.
+/// An arm that does nothing: a nop, which the site can hold.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {

@@ -15,8 +15,8 @@ impl Machine for Native {
 
 /// A site. A jump changes no flags. A primed site changes flags, and so does a stub.
 ///
-/// The stub: `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then `jmp` after the site. Where falling through means on, it is
-/// `jz` instead of `jnz`.
+/// The stub has `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then a `jmp` to the address after the site. If the check
+/// falls through when the key is on, the stub has `jz` instead of `jnz`.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -28,7 +28,7 @@ macro_rules! __site_options {
     };
 }
 
-/// The same if the key may be in another object: the stub finds the key through the GOT, in a register that it saves below the red zone.
+/// A site whose key may be in another object. The stub loads the key's address from the GOT into rax, which it saves below the red zone.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -41,7 +41,7 @@ macro_rules! __site_options {
     };
 }
 
-/// The same for i686, where no address is relative to the instruction: the stub finds the address with a call.
+/// A site on i686, where no operand is relative to the instruction: the stub gets its own address by a call.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -111,7 +111,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. The site jumps nowhere.
+/// The function of a naked key: its site, after label 2. The site never jumps.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -162,7 +162,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// The same if the mode may be in another object.
+/// A switch whose mode may be in another object. Its stub loads the mode's address from the GOT.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -175,7 +175,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// The same for i686, where no address is relative to the instruction.
+/// A switch on i686, where no operand is relative to the instruction. Its stub gets its own address by a call.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]

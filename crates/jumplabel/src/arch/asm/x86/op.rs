@@ -1,6 +1,6 @@
 //! Operations in place on x86-64: stubs and their unwind information. If a backend is called, code in `thunk` keeps the registers.
 
-/// Chooses between the tokens for a template of this instruction set and the tokens for another one.
+/// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
@@ -8,8 +8,8 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// An operation is in place if its first arm has a template, or if its native form is nothing. If it is nothing, the site holds a nop that
-/// is long enough.
+/// An operation is in place if its first arm has a template, or if its first arm is `nothing`. If the first arm is `nothing`, the site
+/// holds a nop that is long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -66,7 +66,8 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that has a template: at most 64 bytes. If the assembler finds more, it reports the line with the remark.
+/// The stub of a backend that has a template: at most 64 bytes. If it is longer, the assembler reports the line of the `.org`, and so shows
+/// the remark on that line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {
@@ -82,8 +83,8 @@ macro_rules! __op_closed_asm {
     };
 }
 
-/// The stub of a backend that is called; it also has the label 8806. The stub steps over the red zone. It passes the contents of the site's
-/// registers to a function that keeps all other registers.
+/// The stub of a backend whose function is called; it also has the label 8806. The stub steps over the red zone. It passes the operands to
+/// `__op_thunk`, which calls the backend's function and preserves the other registers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_open_asm {

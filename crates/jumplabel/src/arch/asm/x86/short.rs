@@ -1,22 +1,22 @@
-//! x86: sites that are built as plain jumps, whose size the assembler chooses (`--cfg jumplabel_short`). Without this option, `site.rs` has
-//! a nop or a jump of five bytes in this place.
+//! x86: sites that are built as plain jumps, whose size the assembler chooses (`--cfg jumplabel_short`). Without this option, a site is
+//! built as a nop or a jump of five bytes (`site.rs`).
 //!
 //! ```text
 //!  2: .Ljump_site_\n: jmp \t       eb rel8 or e9 rel32, whatever the first state is
 //!  3:
-//!   meta: arm; kind 7 if 3b - 2b is 2; bit 7 if the first state falls through
+//!   meta word of the entry: the arm; kind 7 if 3b - 2b is 2; bit 7 if the first state falls through
 //! ```
 //!
-//! Only the size of a jump is chosen right by assemblers. If a nop were as long as a jump would be, the assembler would take the distance
-//! to the label for the length of the code before it. A word marks an object with such sites. So the object's constructor brings the sites
-//! to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key declared `or_load` has a jump to its
-//! stub. It begins with this jump, and has five bytes: the stub relies on that.
+//! Assemblers choose the right size for a jump, but not for a nop that shall be as long as a jump would be. So a site that falls through in
+//! its first state is built as a jump, too, and is wrong at first. A word marks an object with such sites. Because of this mark, the
+//! object's constructor brings the sites to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key
+//! declared `or_load` is a jump to a stub. This jump always has five bytes, because the stub jumps back to the address after five bytes.
 //!
 //! The kind is computed from the distance of two labels, which is known once the jump has its size: 28 is kind 7, above the two lowest
-//! bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). That makes a site of an unknown
-//! length, which the library never writes.
+//! bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). Then the site has neither length,
+//! and the library never writes to it.
 
-/// A site in a build in which all keys are in this object.
+/// A site in a build in which each object contains all keys of its sites.
 #[cfg(all(jumplabel_short_sites, not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -52,8 +52,8 @@ macro_rules! __site_asm {
     };
 }
 
-/// Marks an object that has such sites: [`TO_LINK`](crate::format::TO_LINK), in the section that also has the marks of objects with keys in
-/// other objects.
+/// Marks an object that has sites built as plain jumps: [`TO_LINK`](crate::format::TO_LINK), a word in the section `__jump_foreign`. (The
+/// mark of an object with keys in other objects is in this section, too.)
 #[cfg(jumplabel_short_sites)]
 #[doc(hidden)]
 #[macro_export]

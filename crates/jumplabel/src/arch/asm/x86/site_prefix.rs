@@ -1,5 +1,5 @@
-//! x86: a byte in front of a site, which the library never reads and never writes. It is a prefix of the site's instruction. It does not
-//! change the meaning of any instruction that the site can hold.
+//! x86: a byte in front of each site. The library never reads and never writes this byte. It is a prefix of the site's instruction. It does
+//! not change the meaning of any instruction that the site can hold.
 //!
 //! ```text
 //!   40   0f 1f 44 00 00   nop          a uprobe or a breakpoint at the site's instruction writes `cc` over the 40,
@@ -11,17 +11,17 @@
 //!
 //! Compilers like to put a check first in a function, and people put probes at the start of functions. Linux removes a uprobe by writing
 //! the bytes that the *file* has there: the first byte, or all five bytes if the uprobe was hit on a nop of five bytes (6.18). Without the
-//! prefix, a key that was on would be left with the nop. Or it would be left with one byte of the nop in front of a displacement, which is
-//! another instruction. docs/safety.md has the details for each version of the kernel.
+//! prefix, this would damage the site of a key that was turned on: it would hold the nop again, or the first byte of the nop and a
+//! displacement, which is another instruction. docs/safety.md has the details for each version of the kernel.
 //!
 //! | in front of | is | why not another |
 //! |---|---|---|
 //! | a check, a switch, in 64-bit mode | `40`, REX without bits | - |
-//! | a check that may be short, and all in 32-bit mode | `65`, gs, which matters to operands in memory alone | REX has to be the last prefix, and `66 90` has another; in 32-bit mode, `40` is `inc eax` |
+//! | a check that may be short; in 32-bit mode, each site | `65`, gs, which matters only to operands in memory | REX has to be the last prefix, and `66 90` has another; in 32-bit mode, `40` is `inc eax` |
 //! | an operation in place, an alternative | `2e`, cs, which is ignored in 64-bit mode | their instructions have prefixes and registers of their own, to which REX and gs matter. Linux refuses a uprobe there |
 //!
 //! (Intel SDM volume 2, 2.1.1 and 2.2.1. Compilers and Linux emit `2e` in front of branches, too: gcc's `-mindirect-branch-cs-prefix`.)
-//! None of these prefixes takes time: `jumplabel-bench site`. A site needs no prefix if it begins with a byte that is the same in all
+//! None of these prefixes takes time: `jumplabel-bench site`. A site needs no prefix if the byte that a probe takes is the same in all
 //! states: the function of a naked key (`b8`), the trampoline of a static call (`endbr64`; on i686 `e9`), a call that a table lists (`e8`).
 //!
 //! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The table, the library and the tools do not know whether there is a prefix.

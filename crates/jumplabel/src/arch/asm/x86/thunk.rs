@@ -1,6 +1,6 @@
-//! The code that keeps registers on x86-64 when an open arm calls its backend's function.
+//! The code that preserves registers on x86-64 when an open arm calls its backend's function.
 //!
-//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` keep all of these, and take some hundred cycles. Ordinary
+//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` preserve all of these, and take some hundred cycles. Ordinary
 //! instructions that move as many registers take a tenth of that. `xgetbv` with ecx = 1 tells which components are in use (XINUSE). A
 //! component that is not in use holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
 //!
@@ -33,14 +33,15 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// The components that are kept (0xe7), as far as the system has enabled them, and [`BY_HAND`]. Or [`NONE`]. Each instance of the library
-/// has 0 here until its first call. The processor is asked once, because a hypervisor answers slowly.
+/// How registers are kept: those components of 0xe7 that the system has enabled, with the bit [`BY_HAND`]; or only [`NONE`]. 0 until the
+/// first call in this instance of the library. The processor is asked once, because a hypervisor answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// A mark: the processor has no `xsave`.
 const NONE: u32 = 1 << 31;
 
-/// The number of a bit. The bit is set if XINUSE can be read, and if all of [`MOVED`] can be moved. `xsave` ignores this bit.
+/// The number of a bit of [`KEPT`]. The bit is set if XINUSE can be read, and ordinary instructions can move all of [`MOVED`]. `xsave`
+/// ignores this bit.
 const BY_HAND: u32 = 30;
 
 /// The components opmask and zmm16 to zmm31.
@@ -50,7 +51,7 @@ const WIDE: u32 = 1 << 5 | 1 << 7;
 /// in passing.
 const MOVED: u32 = 1 << 1 | WIDE | 1 << 9;
 
-/// The value in ebx if registers are kept by hand: the components that must be initial after the call.
+/// The value in ebx if registers are kept by hand: the bit `BY_HAND`, and the components that must be initial after the call.
 const NARROW: u32 = 1 << BY_HAND | 0xe7 & !(1 << 1);
 
 /// `$line` for each `i`, in three macros: for the opmask registers, for xmm0 to xmm15, and for zmm16 to zmm31.
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn __op_thunk() {
         "5: lea rsp,[rbp-72]",
         "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         ".cfi_remember_state\npop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_restore_state",
-        // Registers that are not kept by hand: before the call, and after it.
+        // If registers are not kept by hand: what happens before the call (labels 61, 62), and after it (71, 72).
         "61: mov eax,ebx\nxor edx,edx\nxsave64 [rsp]\njmp 4b\n62: fxsave64 [rsp]\njmp 4b",
         "71: mov eax,ebx\nxor edx,edx\nxrstor64 [rsp]\njmp 5b\n72: fxrstor64 [rsp]\njmp 5b",
         // The first call finds out whether the system has enabled `xsave` (OSXSAVE), and for which components; whether there is XGETBV1;
