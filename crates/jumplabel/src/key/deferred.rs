@@ -151,7 +151,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> Deref for DeferredKey<DEFAULT, OR
     }
 }
 
-impl<const DEFAULT: bool> core::fmt::Debug for DeferredKey<DEFAULT> {
+impl<const DEFAULT: bool, const OR_LOAD: bool> core::fmt::Debug for DeferredKey<DEFAULT, OR_LOAD> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.raw.fmt(f)
     }

@@ -48,7 +48,7 @@ pub(crate) fn entries_behind<'held>(
 ) -> Result<Entries<'held>, Error> {
     let numbers = numbers(place, object, key, held)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
-        refuse(object, key, held)?;
+        demand_sound(object, Some(key), held)?;
     }
     let entries = Entries { table: object.table(), numbers };
     match if readable::are_known(entries) { None } else { readable::first_hidden(entries) } {
@@ -134,38 +134,28 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Returns an error if an entry of `object` is damaged, or is of a kind that nobody knows. The caller has built the index of `object`.
-#[cfg(jumplabel_sites)]
-pub(crate) fn first_damaged(object: &Object) -> Result<(), Error> {
-    let entry = object.damaged.load(Ordering::Relaxed);
-    // SAFETY: the address is null, or that of an entry of the table. The caller keeps the table's object loaded.
-    match unsafe { (entry as *const Entry).as_ref() } {
-        Some(found) => found.known_kind().and(Err(Error::DamagedTable { entry })),
-        None => Ok(()),
-    }
-}
-
-/// Refuses a flip of the key at `key` if `object` has an entry of that key, or possibly of that key, on which a flip cannot rely.
+/// Returns an error if `object` has an entry on which the library cannot rely now, and which is an entry of the key at `key`, or possibly
+/// of that key. If `key` is `None`, all entries count.
 #[cold]
-fn refuse(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
+pub(crate) fn demand_sound(object: &Object, key: Option<usize>, held: &Held<Objects>) -> Result<(), Error> {
     let image = object.image(held);
     for entry in object.table() {
-        let concerns = match Verdict::of(entry, object, image.as_ref()) {
-            Verdict::Sound(_) | Verdict::Nobodys | Verdict::Freed => false,
-            Verdict::Copied(own) if own == key => return Err(Error::CopiedCode { address: entry.code() }),
-            Verdict::Copied(_) => false,
-            Verdict::Unknown(own) if own == key => return entry.known_kind().map(drop),
-            Verdict::Unknown(_) => false,
-            Verdict::Damaged(own) => own == key,
+        let verdict = Verdict::of(entry, object, image.as_ref());
+        let concerns = key.is_none_or(|key| match verdict {
             Verdict::Lost { anywhere } => anywhere || image.as_ref().is_some_and(|image| image.contains_key(key)),
-        };
-        if concerns {
-            let target = entry.target();
-            if image.as_ref().is_some_and(|image| image.contains_code(target, 1)) && !readable::can_read(target, 1) {
-                return Err(Error::Unreadable { address: target });
-            }
-            return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
+            _ => verdict.key() == Some(key),
+        });
+        match verdict {
+            Verdict::Copied(_) if concerns => return Err(Error::CopiedCode { address: entry.code() }),
+            Verdict::Unknown(_) if concerns => return entry.known_kind().map(drop),
+            Verdict::Damaged(_) | Verdict::Lost { .. } if concerns => {}
+            _ => continue,
         }
+        let target = entry.target();
+        if image.as_ref().is_some_and(|image| image.contains_code(target, 1)) && !readable::can_read(target, 1) {
+            return Err(Error::Unreadable { address: target });
+        }
+        return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
     }
     Ok(())
 }
