@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jumplabel_fail::{FailScenario, cfg, fail_point, list};
+use jumplabel_fail::{FailGuard, FailScenario, cfg, fail_point, list};
+use jumplabel_testing::scenario::Scenario;
 
 const SOON: Duration = Duration::from_millis(200);
 
@@ -60,4 +61,26 @@ fn scenarios() {
         panic!("a test failed");
     });
     FailScenario::setup().teardown();
+}
+
+/// If code cannot be written, `cfg` says so, and what was configured stays as it was.
+#[test]
+#[cfg_attr(jumplabel_fallback, ignore = "nothing is written")]
+fn refused() {
+    Scenario::new().env("JUMPLABEL_WRITER", "nonsense").passes(|| {
+        let f = |name: &str| {
+            fail_point!("refused", |_| 1);
+            fail_point!(name, |_| 2);
+            0
+        };
+        let error = cfg("refused", "return").unwrap_err();
+        assert!(
+            error.starts_with("the fail point cannot be turned on: ") && error.contains("JUMPLABEL_WRITER"),
+            "{error}"
+        );
+        assert!(FailGuard::with_callback("computed", || {}).is_err());
+        assert!(f("computed") == 0 && list().is_empty() && !is_on("refused") && !is_on(""));
+        jumplabel_fail::remove("refused");
+        FailScenario::setup().teardown();
+    });
 }
