@@ -89,7 +89,7 @@ pub trait Short: Arch {
         }
     }
 
-    /// The first state. If it jumps, the assembler emits it; if it does not jump, `jumplabel link` writes it.
+    /// The state that a site has at first. The assembler emits the state that jumps; `jumplabel link` writes the other one.
     fn emitted(action: usize) -> State {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }

@@ -108,7 +108,7 @@ pub struct Arm {
 pub(crate) const NAME: u32 = 0xff;
 
 impl Arm {
-    /// The number of the mode for which this arm is. In an alternative, it is the number of a feature, or 0 if the arm needs none.
+    /// The number of the mode that this arm is for. In an alternative: the number of the feature that the arm needs, or 0 if it needs none.
     #[must_use]
     pub fn mode(&self) -> u32 {
         self.mode & 0xff

@@ -173,8 +173,8 @@ const fn nanos(time: Duration) -> u64 {
 
 /// Under the lock: a key whose interval has passed. If there is none, how long until the first interval passes.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // A dec of a key on this list may be carried out elsewhere, and then another instance of the library may defer the key's next dec: so
-    // this list must not keep keys without a dec that is due.
+    // Another instance of the library can have carried out the dec of a key on this list, and can put the key on its own list at the next
+    // dec. A node is on one list only, so keys whose dec is done leave this one.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;

@@ -107,8 +107,8 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// Decodes sites that were never flipped, sites of a process that was forked in mid-flip, and sites on two pages of which one lost its
-/// changes.
+/// Decodes a site that was never flipped, a site of a process that was forked in mid-flip, and a site that lies across two pages, one of which
+/// has lost its changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
     // If a tail was only partly written, or partly lost, each of its bytes is the old one or the new one.

@@ -190,8 +190,8 @@ impl Spans {
         Ok(bounds)
     }
 
-    /// The largest part of `bounds` around `address` that lies in one open span, or in none. In an open span, the system does not show the
-    /// pages' own protection. The span knows it, so this function takes it from the span.
+    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with its own protection. Of pages in an
+    /// open span, the system does not show their own protection, so it is taken from the span.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {
