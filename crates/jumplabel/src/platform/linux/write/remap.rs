@@ -10,15 +10,13 @@
 //! Each site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
 //! new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
-//! Before the first move, the writer asks for everything that the system can refuse: both copies, their protection, and the four mappings
-//! that the kernel wants to have in reserve for the way back. The new pages do not have the old ones' locks in memory (`mlock`), nor their
-//! advice.
+//! Before the first move, the writer asks for everything that the system can refuse: both copies, and their protection. Before each move, it
+//! makes sure that there is room in the kernel's table of mappings: see [`demand_room`]. The new pages do not have the old ones' locks in
+//! memory (`mlock`), nor their advice.
 //!
 //! What becomes of uprobes meanwhile: [`page_run`].
 
 mod page_run;
-
-use core::ptr::NonNull;
 
 use rustix::mm::MprotectFlags;
 
@@ -94,13 +92,12 @@ impl Remap {
 
     /// Moves all forward copies over the text, or none.
     fn commit(&mut self) -> Result<(), Failure> {
-        let reserve = Reserve::take().map_err(Failure::Refused)?;
         self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
         for (at, run) in self.runs().iter_mut().enumerate() {
-            match run.demand_unchanged().and_then(|()| run.move_over(run.forward)) {
+            let ready = demand_room().and_then(|()| run.demand_unchanged());
+            match ready.and_then(|()| run.move_over(run.forward)) {
                 Ok(()) => run.forward = 0,
                 Err(refusal) => {
-                    drop(reserve);
                     self.take_back(at, refusal)?;
                     return Err(Failure::Refused(refusal));
                 }
@@ -171,29 +168,21 @@ impl Writer for Remap {
     }
 }
 
-/// Mappings that are held while runs are moved, so that the way back finds room in the kernel's table of mappings.
-struct Reserve(NonNull<u8>);
-
-impl Reserve {
+/// Refuses if the kernel's table of mappings is nearly full (`vm.max_map_count`). For a move, the kernel looks for room, then waits for its
+/// lock, unmaps the text, and looks for room again (`check_mremap_params` and `prep_move_vma` in mm/mremap.c). If other threads have taken the
+/// room meanwhile, the text is gone until it is taken back, and whoever runs it dies. So there has to be more room than the kernel asks for:
+/// it is taken, and given back. The way back needs it, too.
+#[inline(never)]
+fn demand_room() -> Result<()> {
     const PAGES: usize = 9;
-
-    fn take() -> Result<Reserve> {
-        let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
-        let reserve = Reserve(memory);
-        // Every other page gets another protection, so that neighbours do not merge into one mapping.
-        for page in (1..Self::PAGES).step_by(2) {
-            let address = memory.as_ptr() as usize + page * pages::size();
-            // SAFETY: this is one page of the mapping made above.
-            unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
-        }
-        Ok(reserve)
-    }
-}
-
-impl Drop for Reserve {
-    #[inline(never)]
-    fn drop(&mut self) {
-        // SAFETY: the memory is from `take`.
-        unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
-    }
+    let size = pages::size();
+    let memory = pages::allocate(PAGES * size).ok_or(rustix::io::Errno::NOMEM)?;
+    // Every other page gets another protection, so that neighbours do not merge into one mapping.
+    let room = (1..PAGES).step_by(2).try_for_each(|page| {
+        // SAFETY: this is one page of the mapping made above.
+        unsafe { pages::protect(memory.as_ptr() as usize + page * size, size, MprotectFlags::empty()) }
+    });
+    // SAFETY: the same pages, which nobody uses.
+    unsafe { pages::release(memory, PAGES * size) };
+    room
 }
