@@ -11,12 +11,14 @@
 //! new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
 //! Before the first move, the writer asks for everything that the system can refuse: both copies, and their protection. Before each move, it
-//! makes sure that there is room in the kernel's table of mappings: see [`demand_room`]. The new pages do not have the old ones' locks in
+//! makes sure that there is room in the kernel's table of mappings: see [`Reserve`]. The new pages do not have the old ones' locks in
 //! memory (`mlock`), nor their advice.
 //!
 //! What becomes of uprobes meanwhile: [`page_run`].
 
 mod page_run;
+
+use core::ptr::NonNull;
 
 use rustix::mm::MprotectFlags;
 
@@ -92,12 +94,14 @@ impl Remap {
 
     /// Moves all forward copies over the text, or none.
     fn commit(&mut self) -> Result<(), Failure> {
+        let reserve = Reserve::take().map_err(Failure::Refused)?;
         self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
         for (at, run) in self.runs().iter_mut().enumerate() {
-            let ready = demand_room().and_then(|()| run.demand_unchanged());
+            let ready = Reserve::take().map(drop).and_then(|()| run.demand_unchanged());
             match ready.and_then(|()| run.move_over(run.forward)) {
                 Ok(()) => run.forward = 0,
                 Err(refusal) => {
+                    drop(reserve);
                     self.take_back(at, refusal)?;
                     return Err(Failure::Refused(refusal));
                 }
@@ -168,21 +172,34 @@ impl Writer for Remap {
     }
 }
 
-/// Refuses if the kernel's table of mappings is nearly full (`vm.max_map_count`). For a move, the kernel looks for room, then waits for its
-/// lock, unmaps the text, and looks for room again (`check_mremap_params` and `prep_move_vma` in mm/mremap.c). If other threads have taken the
-/// room meanwhile, the text is gone until it is taken back, and whoever runs it dies. So there has to be more room than the kernel asks for:
-/// it is taken, and given back. The way back needs it, too.
-#[inline(never)]
-fn demand_room() -> Result<()> {
+/// Mappings that are there for nothing but to be given back, so that there is room in the kernel's table of mappings (`vm.max_map_count`).
+///
+/// One reserve is held for the way back. Another one is taken before each move, and given back: for a move, the kernel looks for room, then
+/// waits for its lock, unmaps the text, and looks for room again (`check_mremap_params` and `prep_move_vma` in mm/mremap.c). If other threads
+/// have taken the room meanwhile, the text is gone until it is taken back, and whoever runs it dies.
+struct Reserve(NonNull<u8>);
+
+impl Reserve {
     const PAGES: usize = 9;
-    let size = pages::size();
-    let memory = pages::allocate(PAGES * size).ok_or(rustix::io::Errno::NOMEM)?;
-    // Every other page gets another protection, so that neighbours do not merge into one mapping.
-    let room = (1..PAGES).step_by(2).try_for_each(|page| {
-        // SAFETY: this is one page of the mapping made above.
-        unsafe { pages::protect(memory.as_ptr() as usize + page * size, size, MprotectFlags::empty()) }
-    });
-    // SAFETY: the same pages, which nobody uses.
-    unsafe { pages::release(memory, PAGES * size) };
-    room
+
+    #[inline(never)]
+    fn take() -> Result<Reserve> {
+        let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
+        let reserve = Reserve(memory);
+        // Every other page gets another protection, so that neighbours do not merge into one mapping.
+        for page in (1..Self::PAGES).step_by(2) {
+            let address = memory.as_ptr() as usize + page * pages::size();
+            // SAFETY: this is one page of the mapping made above.
+            unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
+        }
+        Ok(reserve)
+    }
+}
+
+impl Drop for Reserve {
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: the memory is from `take`.
+        unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
+    }
 }
