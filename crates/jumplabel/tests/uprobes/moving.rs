@@ -94,7 +94,8 @@ fn refused_while_it_is_set() {
                 );
                 drop(probe);
                 assert!(check.is(!on));
-                change().unwrap();
+                // The other test's probe can be on the same page.
+                while change().is_err() {}
                 assert!(check.is(on));
             }
         }

@@ -10,9 +10,9 @@
 //! Each site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
 //! new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
-//! Before the first move, the writer asks for everything that the system can refuse: both copies, and their protection. Before each move, it
-//! makes sure that there is room in the kernel's table of mappings: see [`Reserve`]. The new pages do not have the old ones' locks in
-//! memory (`mlock`), nor their advice.
+//! Before the first move, the writer asks for everything that the system can refuse: both copies, their protection, and the four mappings
+//! that the kernel wants to have in reserve for the way back. The new pages do not have the old ones' locks in memory (`mlock`), nor their
+//! advice.
 //!
 //! What becomes of uprobes meanwhile: [`page_run`].
 
@@ -97,8 +97,7 @@ impl Remap {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
         self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
         for (at, run) in self.runs().iter_mut().enumerate() {
-            let ready = Reserve::take().map(drop).and_then(|()| run.demand_unchanged());
-            match ready.and_then(|()| run.move_over(run.forward)) {
+            match run.demand_unchanged().and_then(|()| run.move_over(run.forward)) {
                 Ok(()) => run.forward = 0,
                 Err(refusal) => {
                     drop(reserve);
@@ -172,17 +171,12 @@ impl Writer for Remap {
     }
 }
 
-/// Mappings that are there for nothing but to be given back, so that there is room in the kernel's table of mappings (`vm.max_map_count`).
-///
-/// One reserve is held for the way back. Another one is taken before each move, and given back: for a move, the kernel looks for room, then
-/// waits for its lock, unmaps the text, and looks for room again (`check_mremap_params` and `prep_move_vma` in mm/mremap.c). If other threads
-/// have taken the room meanwhile, the text is gone until it is taken back, and whoever runs it dies.
+/// Mappings that are held while runs are moved, so that the way back finds room in the kernel's table of mappings.
 struct Reserve(NonNull<u8>);
 
 impl Reserve {
     const PAGES: usize = 9;
 
-    #[inline(never)]
     fn take() -> Result<Reserve> {
         let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
         let reserve = Reserve(memory);
