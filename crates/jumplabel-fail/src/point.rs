@@ -5,47 +5,39 @@ use std::time::Instant;
 
 use crate::action::{Action, Task};
 
-/// What is configured for a name.
-#[derive(Default)]
+/// What is configured for a name. If something else is configured, that is another `Point`.
 pub struct Point {
-    actions: Mutex<Actions>,
-    /// The actions were replaced.
-    replaced: Condvar,
-}
-
-#[derive(Default)]
-struct Actions {
-    text: String,
-    list: Vec<Action>,
-    /// How often they were replaced.
-    generation: u64,
+    pub text: String,
+    /// Whether it does nothing, so that its key stays off.
+    pub is_off: bool,
+    /// `None` once it has ended.
+    actions: Mutex<Option<Vec<Action>>>,
+    ended: Condvar,
 }
 
 impl Point {
+    pub fn new(text: &str, actions: Vec<Action>) -> Point {
+        let is_off = actions.first().is_some_and(Action::is_off);
+        Point { text: text.to_owned(), is_off, actions: Mutex::new(Some(actions)), ended: Condvar::new() }
+    }
+
     /// No code of the program runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Actions> {
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Action>>> {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the actions. Threads that pause go on.
-    pub fn replace(&self, text: &str, list: Vec<Action>) {
-        let mut actions = self.lock();
-        *actions = Actions { text: text.to_owned(), list, generation: actions.generation + 1 };
-        self.replaced.notify_all();
-    }
-
-    /// The text of the actions.
-    pub fn text(&self) -> String {
-        self.lock().text.clone()
+    /// It is not configured any more. Threads that pause go on.
+    pub fn end(&self) {
+        *self.lock() = None;
+        self.ended.notify_all();
     }
 
     /// Does the first action whose turn it is. Returns the argument of a `return`.
     pub fn reach(&self, name: &str) -> Option<Option<String>> {
         let mut actions = self.lock();
-        let task = actions.list.iter_mut().find_map(Action::take)?;
+        let task = actions.as_mut()?.iter_mut().find_map(Action::take)?;
         if let Task::Pause = task {
-            let generation = actions.generation;
-            drop(self.replaced.wait_while(actions, |actions| actions.generation == generation));
+            drop(self.ended.wait_while(actions, |actions| actions.is_some()));
             return None;
         }
         drop(actions);

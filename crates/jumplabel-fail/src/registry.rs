@@ -30,14 +30,7 @@ static_key! {
 }
 
 /// The points that are configured, by name.
-pub type Points = HashMap<String, Configured>;
-
-/// What is configured for a name.
-pub struct Configured {
-    point: Arc<Point>,
-    /// Whether it does nothing, so that its key stays off.
-    is_off: bool,
-}
+type Points = HashMap<String, Arc<Point>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
@@ -56,33 +49,30 @@ fn set_keys(points: &Points) -> Result<(), Error> {
     jumplabel::for_each_key(|key| {
         let is_own = key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER));
         if let Some(name) = key.name.strip_prefix("fail:").filter(|_| is_own) {
-            keys.push((key.key, points.get(name).is_some_and(|configured| !configured.is_off)));
+            keys.push((key.key, points.get(name).is_some_and(|point| !point.is_off)));
         }
     })?;
     jumplabel::set_all(keys).map(drop)
 }
 
-/// Configures a point. If its key cannot be turned on, the configuration is as before.
-fn configure(points: &mut Points, name: String, text: &str, actions: Vec<Action>) -> Result<(), String> {
-    let is_off = actions.first().is_some_and(Action::is_off);
-    let old = points.get(&name).map(|old| (old.point.clone(), old.is_off));
-    let point = old.as_ref().map_or_else(Arc::default, |(point, _)| point.clone());
-    points.insert(name.clone(), Configured { point: point.clone(), is_off });
-    if let Err(error) = set_keys(points) {
-        match old {
-            Some((point, is_off)) => drop(points.insert(name, Configured { point, is_off })),
-            None => drop(points.remove(&name)),
-        }
-        return Err(format!("the fail point cannot be turned on: {error}"));
-    }
-    // A thread that comes between finds the old actions, or none.
-    point.replace(text, actions);
+/// Configures points, in one batch. If a key cannot be turned on, all is as before.
+fn configure(points: &mut Points, new: Points) -> Result<(), String> {
+    let mut all = points.clone();
+    let old: Vec<Arc<Point>> = new.into_iter().filter_map(|(name, point)| all.insert(name, point)).collect();
+    set_keys(&all).map_err(|error| format!("the fail point cannot be turned on: {error}"))?;
+    *points = all;
+    old.iter().for_each(|point| point.end());
     Ok(())
+}
+
+/// Configures one point.
+fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(), String> {
+    configure(&mut write(), Points::from([(name, Arc::new(Point::new(text, actions)))]))
 }
 
 /// Takes out all points. Threads that pause at one go on.
 fn clear(points: &mut Points) {
-    points.drain().for_each(|(_, configured)| configured.point.replace("", Vec::new()));
+    points.drain().for_each(|(_, point)| point.end());
     // If a key stays on, because the system refuses to turn it off, its point finds nothing to do.
     let _ = set_keys(points);
 }
@@ -109,7 +99,7 @@ fn clear(points: &mut Points) {
 /// What is wrong with the text, or why the point's key cannot be turned on. Nothing is changed then.
 pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
     let list = Action::parse_all(actions)?;
-    configure(&mut write(), name.into(), actions, list)
+    configure_one(name.into(), actions, list)
 }
 
 /// Has the point `name` call `callback`, outside all locks: it can configure points.
@@ -121,14 +111,14 @@ where
     S: Into<String>,
     F: Fn() + Send + Sync + 'static,
 {
-    configure(&mut write(), name.into(), "callback", vec![Action::callback(callback)])
+    configure_one(name.into(), "callback", vec![Action::callback(callback)])
 }
 
 /// Takes away what is configured for the point `name`, if anything is. Threads that pause there go on.
 pub fn remove<S: AsRef<str>>(name: S) {
     let points = &mut write();
-    if let Some(configured) = points.remove(name.as_ref()) {
-        configured.point.replace("", Vec::new());
+    if let Some(point) = points.remove(name.as_ref()) {
+        point.end();
         // As in `clear`.
         let _ = set_keys(points);
     }
@@ -137,7 +127,7 @@ pub fn remove<S: AsRef<str>>(name: S) {
 /// The points that are configured: names, and the texts of their actions.
 #[must_use]
 pub fn list() -> Vec<(String, String)> {
-    read().iter().map(|(name, configured)| (name.clone(), configured.point.text())).collect()
+    read().iter().map(|(name, point)| (name.clone(), point.text.clone())).collect()
 }
 
 /// Turns the points of objects that were loaded meanwhile on or off. Call it after `dlopen`.
@@ -153,7 +143,7 @@ pub fn sync() -> Result<(), Error> {
 #[cold]
 #[inline(never)]
 pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Option<R> {
-    let point = read().get(name)?.point.clone();
+    let point = read().get(name)?.clone();
     point.reach(name).map(function)
 }
 
@@ -164,12 +154,15 @@ pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Optio
 pub fn start(text: &str) {
     let points = &mut write();
     clear(points);
+    let mut new = Points::new();
     for part in text.trim().split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let Some((name, actions)) = part.split_once('=') else { panic!("invalid failpoint: {part:?}") };
-        let configured = Action::parse_all(actions).and_then(|list| configure(points, name.to_owned(), actions, list));
-        if let Err(error) = configured {
-            panic!("unable to configure failpoint \"{name}\": {error}");
-        }
+        let list = Action::parse_all(actions)
+            .unwrap_or_else(|error| panic!("unable to configure failpoint \"{name}\": {error}"));
+        new.insert(name.to_owned(), Arc::new(Point::new(actions, list)));
+    }
+    if let Err(error) = configure(points, new) {
+        panic!("unable to configure FAILPOINTS: {error}");
     }
 }
 
