@@ -16,6 +16,7 @@ pub mod headers;
 pub mod pages;
 pub mod programs;
 pub mod scenario;
+pub mod stop;
 pub mod switch;
 #[cfg(jumplabel_sites)]
 pub mod twin;

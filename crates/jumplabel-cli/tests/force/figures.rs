@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use jumplabel_agent::protocol::Answer;
 use jumplabel_testing::cargo::Build;
+use jumplabel_testing::stop::Stop;
 
 use super::busy::tool;
 
@@ -74,15 +75,6 @@ fn field(file: &Path, name: &str) -> u64 {
     let text = std::fs::read_to_string(file).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
-/// Ends another thread, even if this one fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Nothing but sites is written. Meanwhile the system can set or remove a uprobe beside a site: here this process changes such a byte. If the

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jumplabel::{Error, Refusal, WriterKind, set_writer, static_branch_unlikely, static_key};
 use jumplabel_testing::scenario::{passes, rounds};
+use jumplabel_testing::stop::Stop;
 
 use super::probe::{self, By, Probe, bytes};
 use super::{Check, PREFIX};
@@ -14,15 +15,6 @@ static_key! { static MOVED: false; }
 
 /// A probe is there, or comes or goes just now.
 const BUSY: [Refusal; 2] = [Refusal::errno(libc::EBUSY), Refusal::errno(libc::EAGAIN)];
-
-/// Ends the other threads, even if this one fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
-    }
-}
 
 /// The kernel sets a probe and removes it, while the page is moved as fast as this goes and another thread executes the check. Nobody dies of
 /// a breakpoint that stayed. A flip that meets the probe is refused.

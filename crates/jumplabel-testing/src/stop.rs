@@ -1,0 +1,12 @@
+//! A flag that ends the other threads of a test.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Sets the flag when it is dropped, so that the threads that look at it end even if this one fails.
+pub struct Stop<'a>(pub &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
