@@ -18,7 +18,7 @@ check: cargo
 	cargo test --quiet -p jumplabel --lib $(QUICK:%=--test %)
 	cargo test --quiet -p xtask --test layers
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
-QUICK := alternatives calls call_sites contract format keys naked ops or_load plan records retargets scoped strayed switches threads tracepoints
+QUICK := alternatives calls call_sites contract format keys lists naked ops or_load plan records retargets scoped strayed switches threads tracepoints
 
 # What shows that it works on this machine, in ten minutes on two processors. Incremental builds cost more than they save where all is
 # compiled once.
@@ -120,7 +120,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
+	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
@@ -131,7 +131,7 @@ model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 
 miri:
-	RUSTFLAGS="--cfg jumplabel_portable_tests" cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test switches --test scoped --test threads --test tracepoints
+	RUSTFLAGS="--cfg jumplabel_portable_tests" cargo +nightly miri test --target-dir target/miri -p jumplabel --lib --test keys --test naked --test records --test lists --test switches --test scoped --test threads --test tracepoints
 
 fuzz:
 	cargo xtask fuzz 15

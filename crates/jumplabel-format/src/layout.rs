@@ -10,9 +10,11 @@ pub const TABLE_SECTION: &str = "__jump_table";
 pub const KEYS_SECTION: &str = "__jump_keys";
 /// The section of an object's marks, a word each. A mark of 0 says that sites of the object can belong to keys in other objects.
 pub const FOREIGN_SECTION: &str = "__jump_foreign";
-/// A mark in that section: the object has entries with the flag [`UNLINKED`].
+/// The section of the elements of lists.
+pub const LISTS_SECTION: &str = "__jump_lists";
+/// A mark in `__jump_foreign`: the object has entries with the flag [`UNLINKED`].
 pub const TO_LINK: u32 = 1;
-/// A mark in that section that was [`TO_LINK`] until `jumplabel link` changed the sites. It means nothing any more.
+/// A mark in `__jump_foreign` that was [`TO_LINK`] until `jumplabel link` changed the sites. It means nothing any more.
 pub const LINKED: u32 = 2;
 /// The section of the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";

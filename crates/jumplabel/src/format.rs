@@ -9,6 +9,7 @@
 //!   .rodata           Declaration, one for each KeyRecord                 never
 //!   __jump_foreign    marks, a word each: there are sites of keys in
 //!                     other objects, or sites to be linked                never
+//!   __jump_lists      Listed, one for each element of a list              never
 //!   .note.jumplabel   the way to this instance's Runtime                  never
 //!   .data             Object, one in each executable or shared library    linked into a list at start-up; index: by the first flip
 //! ```
@@ -88,6 +89,34 @@ pub struct Declaration<const TEXT: usize> {
     pub(crate) text: [u8; TEXT],
 }
 
+/// An element of a [`List`](crate::List), as an object carries it.
+#[repr(C, align(4))]
+pub struct Listed {
+    /// Leads to the list, or to the slot that holds the list's address.
+    list: i32,
+    /// Leads to the element, or to the slot that holds the element's address.
+    element: i32,
+}
+
+#[cfg(jumplabel_sites)]
+impl Listed {
+    /// The address of the list.
+    pub(crate) fn list(&self) -> usize {
+        Listed::follow(&raw const self.list)
+    }
+
+    /// The address of the element.
+    pub(crate) fn element(&self) -> usize {
+        Listed::follow(&raw const self.element)
+    }
+
+    fn follow(word: *const i32) -> usize {
+        let there = relative(word);
+        // SAFETY: in this build, the words of elements lead to slots of the object's GOT, which the loader has filled.
+        if cfg!(jumplabel_dylib) { unsafe { (there as *const usize).read() } } else { there }
+    }
+}
+
 /// The record of one object: an executable or shared library.
 #[repr(C)]
 pub struct Object {
@@ -105,6 +134,8 @@ pub struct Object {
     keys_stop: i32,
     foreign_start: i32,
     foreign_stop: i32,
+    lists_start: i32,
+    lists_stop: i32,
     pub(crate) flags: AtomicU32,
     pub(crate) version: u32,
 }
@@ -135,6 +166,13 @@ impl Object {
     pub fn keys(&self) -> &[KeyRecord] {
         // SAFETY: the words stand for the section bounds that the linker gives.
         unsafe { section(&raw const self.keys_start, &raw const self.keys_stop) }
+    }
+
+    /// The elements of lists that the object carries.
+    #[cfg(jumplabel_sites)]
+    pub(crate) fn listed(&self) -> &[Listed] {
+        // SAFETY: the words stand for the section bounds that the linker gives.
+        unsafe { section(&raw const self.lists_start, &raw const self.lists_stop) }
     }
 
     /// Whether the object's linker gave bounds to its table and to its key records, and all these bounds lie in `addresses`. The linker
@@ -226,4 +264,4 @@ pub struct Runtime {
 // The macros emit this version into the record, and rely on these sizes.
 const _: () = assert!(VERSION == 1);
 const _: () = assert!(size_of::<Entry>() == 16 && size_of::<KeyRecord>() == 12 && size_of::<Declaration<0>>() == 28);
-const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 32);
+const _: () = assert!(size_of::<Object>() == 7 * size_of::<usize>() + 40);

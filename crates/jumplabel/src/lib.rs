@@ -38,6 +38,7 @@
 //! | give a name to a key that is a field or an element | [`record_key!`] |
 //! | attach data to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
+//! | find the statics that a macro makes inside functions | [`list!`], [`list_element!`], [`List`] |
 //! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
@@ -63,6 +64,9 @@ pub mod arch;
 mod batch;
 #[doc(hidden)] // Public for the macros.
 pub mod call;
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)] // Public for the macros.
+pub mod chain;
 #[doc(hidden)] // Public for the macros.
 pub mod check;
 mod error;
@@ -71,6 +75,8 @@ mod inspect;
 pub mod key;
 #[doc(hidden)] // Public for the macros.
 pub mod key_record;
+#[doc(hidden)] // Public for the macros.
+pub mod list;
 mod load;
 #[doc(hidden)] // Public for the macros.
 pub mod ops;
@@ -107,6 +113,7 @@ pub use key::flip::restore_pristine;
 pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
+pub use list::{List, ObjectChange};
 pub use load::set_platform;
 pub use ops::{Ops, RawOps};
 pub use patch::{Lock, Outcome, Settable, prepare, probe, verify};

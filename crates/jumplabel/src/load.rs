@@ -14,6 +14,7 @@ use crate::platform::{Platform, custom};
 #[cfg(jumplabel_sites)]
 use {
     crate::format::{IN_PROGRAM, Object, STAYS, VERSION},
+    crate::list::{self, ObjectChange},
     crate::patch::{self, Lock},
     crate::platform::{Callbacks, instances::RUNTIME, platform},
     crate::site::{index, object},
@@ -43,8 +44,9 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
 static CALLBACKS: Callbacks = Callbacks { forked, ending };
 
 /// Links `object` into the list. The object's constructor calls this. It allocates nothing, takes no lock and makes no system call, with
-/// one exception: if the object has sites of keys in other objects, or if anybody has flipped before, it takes the lock and brings the
-/// object's sites to the state of their keys before any thread can run them.
+/// two exceptions: if the object has sites of keys in other objects, or if anybody has flipped before, it takes the lock and brings the
+/// object's sites to the state of their keys before any thread can run them. And if the object has elements of a list with a hook, it
+/// calls the hook.
 ///
 /// # Safety
 /// `object` is the record of a loaded object.
@@ -65,8 +67,15 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         unsafe { platform().start(record.has(IN_PROGRAM), &CALLBACKS) };
     }
     if !flipped && !record.has_foreign_keys() {
-        return link(object, record);
+        link(object, record);
+    } else {
+        link_and_catch_up(object, record);
     }
+    list::tell(record, ObjectChange::Loaded);
+}
+
+#[cfg(jumplabel_sites)]
+fn link_and_catch_up(object: *mut Object, record: &Object) {
     // The object is linked under the lock. So a flip either comes later, and finds the object, or came before, and this constructor sees
     // the flipped keys. A constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
     let lock = Lock::take_anyway();
@@ -115,6 +124,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     if record.has(IN_PROGRAM | STAYS) {
         return; // The process is ending. The object stays in the list, because threads and destructors can still flip.
     }
+    list::tell(record, ObjectChange::Unloading);
     // If the lock cannot be taken, then either this thread holds it already, or the process never made one. In both cases no other thread
     // walks the list.
     let lock = Lock::take_anyway();

@@ -5,7 +5,8 @@
 use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
 use jumplabel_format::layout::{
     ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
-    LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED, VERSION,
+    LISTS_SECTION, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED,
+    VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -132,7 +133,7 @@ fn checks() -> Vec<Check> {
     if cfg!(target_pointer_width = "64") {
         checks.push(document(format!("## Object record, {} bytes", size_of::<Object>())));
     }
-    for section in [TABLE_SECTION, KEYS_SECTION, FOREIGN_SECTION] {
+    for section in [TABLE_SECTION, KEYS_SECTION, FOREIGN_SECTION, LISTS_SECTION] {
         checks.push(header(format!("JUMPLABEL_BOUNDS_(\"{section}\")")));
         checks.push(document(format!("`{section}`")));
         checks.push(("asm/object.rs", OBJECT, format!(".long __start_{section} - .")));

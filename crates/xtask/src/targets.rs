@@ -58,7 +58,8 @@ pub struct Guest {
     pub threads: &'static str,
 }
 
-const PORTABLE: &str = "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads";
+const PORTABLE: &str =
+    "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads";
 
 /// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
 /// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.
@@ -66,7 +67,7 @@ pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread timer_
                                 broken_twin_does_not_prime _handler";
 
 /// What needs a kernel of the instruction set's own.
-pub const OF_GUESTS: &str = "reach keys naked records or_load calls switches tracepoints ops up alternatives plan threads \
+pub const OF_GUESTS: &str = "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads \
                              process refusals objects";
 
 const GUEST: Guest =
@@ -209,7 +210,7 @@ pub const TARGETS: &[Target] = &[
         compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
         emulator: Some("qemu-ppc64"),
         // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
-        sets: &["keys naked records or_load switches ops up plan threads"],
+        sets: &["keys naked records lists or_load switches ops up plan threads"],
         c: None,
         measures: false,
         guest: None,

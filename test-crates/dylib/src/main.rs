@@ -6,11 +6,12 @@
 mod seccomp;
 
 use std::ffi::{CStr, CString, c_void};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jumplabel::{
-    Batch, Error, RawKey, WriterKind, for_each_site, set_writer, static_branch_likely, static_branch_unlikely,
-    static_key,
+    Batch, Error, ObjectChange, RawKey, WriterKind, for_each_site, set_writer, static_branch_likely,
+    static_branch_unlikely, static_key,
 };
 use seccomp::{Fault, Faults};
 
@@ -59,6 +60,12 @@ impl Late {
         // SAFETY: as the library declares it; so below.
         let check: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.symbol(c"late_check")) };
         check()
+    }
+
+    fn places(&self) -> u32 {
+        // SAFETY: as declared.
+        let places: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.symbol(c"late_places")) };
+        places()
     }
 
     fn key(&self) -> &'static RawKey {
@@ -149,6 +156,46 @@ fn serve() {
     }
 }
 
+/// What the hook of the list was called with.
+static TOLD: Mutex<Vec<(ObjectChange, String)>> = Mutex::new(Vec::new());
+
+/// Turns the places on whose name ends in `second`.
+fn told(change: ObjectChange, places: &[&'static shared::Place]) {
+    let mut names: Vec<_> = places.iter().map(|place| place.name).collect();
+    names.sort_unstable();
+    TOLD.lock().unwrap().push((change, names.join(" ")));
+    let second = places.iter().filter(|place| place.name.ends_with("second"));
+    jumplabel::set_all(second.map(|place| (place.key.raw(), change == ObjectChange::Loaded))).unwrap();
+}
+
+/// A list has elements in the library that declares it, in the program, and in a library that comes and goes.
+fn lists() {
+    let names = || {
+        let mut names = Vec::new();
+        shared::PLACES.for_each(|place| names.push(place.name)).unwrap();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!((shared::placed(), shared::place!("program"), names()), (false, false, vec!["program", "shared"]));
+    // Without a hook.
+    let late = Late::load();
+    assert_eq!((late.places(), names()), (0, vec!["late.first", "late.second", "program", "shared"]));
+    late.unload();
+    shared::PLACES.on_change(told);
+    for _ in 0..10 {
+        let late = Late::load();
+        assert_eq!(late.places(), 2, "the hook was not called, or too late");
+        assert_eq!(names().len(), 4);
+        late.unload();
+        assert_eq!(names(), ["program", "shared"]);
+        let told = std::mem::take(&mut *TOLD.lock().unwrap());
+        let expected =
+            [ObjectChange::Loaded, ObjectChange::Unloading].map(|change| (change, "late.first late.second".to_owned()));
+        assert_eq!(told, expected);
+    }
+    shared::PLACES.on_change(|_, _| ());
+}
+
 /// Before all constructors.
 extern "C" fn show_key() {
     shared::PROGRAM_KEY.store((&raw const *PROGRAM.raw()).cast_mut(), Ordering::Relaxed);
@@ -204,6 +251,7 @@ fn main() {
         shared::PLAIN.inc().unwrap();
         shared::PLAIN.dec().unwrap();
     }
+    lists();
     let faults = Faults::new(&[libc::SYS_pwrite64, libc::SYS_mprotect]);
     unloaded_before_it_is_restored(faults);
     unloaded_before_it_is_closed(faults);

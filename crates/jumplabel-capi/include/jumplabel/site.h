@@ -124,8 +124,10 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	JUMPLABEL_BOUNDS_("__jump_table")                                                                              \
 	JUMPLABEL_BOUNDS_("__jump_keys")                                                                               \
 	JUMPLABEL_BOUNDS_("__jump_foreign")                                                                            \
+	JUMPLABEL_BOUNDS_("__jump_lists")                                                                              \
 	JUMPLABEL_PIECE_("__jump_keys")                                                                                \
 	JUMPLABEL_PIECE_("__jump_foreign")                                                                             \
+	JUMPLABEL_PIECE_("__jump_lists")                                                                               \
 	".balign 8\n"                                                                                                  \
 	"__jumplabel_object:\n"                                                                                        \
 	JUMPLABEL_POINTERS_("0, 0, 0, 0, 0, 0, 0")                                                                     \
@@ -135,6 +137,8 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".long __stop___jump_keys - .\n"                                                                               \
 	".long __start___jump_foreign - .\n"                                                                           \
 	".long __stop___jump_foreign - .\n"                                                                            \
+	".long __start___jump_lists - .\n"                                                                             \
+	".long __stop___jump_lists - .\n"                                                                              \
 	".long 0\n"                                                                                                    \
 	".long 1\n" /* the version of the layouts */                                                                   \
 	".size __jumplabel_object, . - __jumplabel_object\n"                                                           \

@@ -189,7 +189,10 @@ macro_rules! __static_call_function {
 #[macro_export]
 macro_rules! __static_call_node {
     ($name:ident) => {
-        $crate::__constructor!($crate::key_record::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[]));
+        $crate::__constructor!(
+            $crate::key_record::Record,
+            $crate::chain::Node::new(&$name, &__JUMPLABEL_DECLARATION, &[])
+        );
     };
 }
 

@@ -251,7 +251,7 @@ macro_rules! __key_record_asm {
 #[macro_export]
 macro_rules! __key_link {
     ($symbol:path, [$($meta:ident)?]) => {
-        $crate::__constructor!($crate::key_record::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
+        $crate::__constructor!($crate::key_record::Record, $crate::chain::Node::new(&$symbol, &__JUMPLABEL_DECLARATION, &[$($meta)?]));
     };
 }
 

@@ -30,7 +30,7 @@ use meta::MetaFn;
 
 /// A record of a declaration. The things that it points to live as long as the object that declares the keys is loaded.
 #[derive(Clone, Copy)]
-pub(crate) struct Record {
+pub struct Record {
     /// The address of the static that is declared.
     key: *const u8,
     /// The constants of the declaration. The texts follow them in memory.
@@ -139,6 +139,4 @@ impl Record {
 }
 
 #[cfg(not(jumplabel_sites))]
-pub use list::Node;
-#[cfg(not(jumplabel_sites))]
-pub(crate) use list::all;
+pub(crate) use list::{all, demand_constructors};

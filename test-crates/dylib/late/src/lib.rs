@@ -17,6 +17,13 @@ pub extern "C" fn late_check() -> u32 {
     sites | u32::from(static_branch_likely!(OWN)) << 3 | naked
 }
 
+/// Two places. The hook of their list turns the second one on when the library is loaded.
+#[inline(never)]
+#[unsafe(no_mangle)]
+pub extern "C" fn late_places() -> u32 {
+    u32::from(shared::place!("late.first")) | u32::from(shared::place!("late.second")) << 1
+}
+
 /// The library's key.
 #[unsafe(no_mangle)]
 pub extern "C" fn late_key() -> &'static RawKey {

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use jumplabel::{Error, RawKey, StaticKeyTrue, naked_key, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{
+    Error, RawKey, StaticKeyFalse, StaticKeyTrue, list, naked_key, static_branch_likely, static_branch_unlikely,
+    static_key,
+};
 
 static_key! {
     pub static PLAIN: false;
@@ -38,6 +41,30 @@ extern "C" fn constructor() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = constructor;
+
+/// What the macro of a layer makes: a place in the code, with a key.
+pub struct Place {
+    pub name: &'static str,
+    pub key: StaticKeyFalse,
+}
+
+list! { pub static PLACES: [Place]; }
+
+/// Whether a place is on.
+#[macro_export]
+macro_rules! place {
+    ($name:literal) => {{
+        static PLACE: $crate::Place = $crate::Place { name: $name, key: jumplabel::StaticKeyFalse::new() };
+        jumplabel::list_element!($crate::PLACES, PLACE);
+        jumplabel::static_branch_unlikely!(PLACE.key)
+    }};
+}
+
+/// A place in the library itself.
+#[inline(never)]
+pub fn placed() -> bool {
+    place!("shared")
+}
 
 /// Sites in the library itself.
 #[inline(never)]

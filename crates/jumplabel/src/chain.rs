@@ -1,0 +1,144 @@
+//! Chains of records in a program without sites: the nodes, and the constructors that link them.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// A record that can be in a chain.
+pub trait Record: Sync + Sized + 'static {
+    /// The first node of the chain that this record belongs to.
+    fn first(&self) -> &AtomicPtr<Node<Self>>;
+}
+
+/// A record, and a pointer to the next node.
+#[derive(Debug)]
+pub struct Node<R: 'static> {
+    record: R,
+    is_linked: AtomicBool,
+    next: AtomicPtr<Node<R>>,
+}
+
+impl<R: Record> Node<R> {
+    /// A node that is not in a chain yet.
+    #[must_use]
+    pub const fn of(record: R) -> Self {
+        Node { record, is_linked: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Puts the node into its chain. A constructor calls this, so it takes no lock and allocates nothing.
+    pub fn link(&'static self) {
+        if self.is_linked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let chain = self.record.first();
+        let mut first = chain.load(Ordering::Relaxed);
+        loop {
+            self.next.store(first, Ordering::Relaxed);
+            let node = core::ptr::from_ref(self).cast_mut();
+            match chain.compare_exchange_weak(first, node, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// Takes the node out of its chain. Called by a destructor of an object that can be unloaded while the chain stays.
+    #[cfg(jumplabel_dylib)]
+    pub fn unlink(&'static self) {
+        // If the lock is refused, this thread holds it already. Either way nobody else takes nodes out.
+        let _lock = crate::patch::Lock::take_anyway();
+        let node = core::ptr::from_ref(self).cast_mut();
+        let first = self.record.first();
+        let mut link = first;
+        loop {
+            let at = link.load(Ordering::Acquire);
+            if at == node {
+                // Only one thing can get in the way: a constructor may have put a new head on the chain.
+                match link.compare_exchange(at, self.next.load(Ordering::Acquire), Ordering::AcqRel, Ordering::Acquire)
+                {
+                    Ok(_) => return,
+                    Err(_) => link = first,
+                }
+            } else if at.is_null() {
+                return;
+            } else {
+                // SAFETY: a node in the chain, which is not null.
+                link = unsafe { &(*at).next };
+            }
+        }
+    }
+}
+
+/// The records of a chain, from `first` on.
+pub(crate) fn records<R: Record>(first: &AtomicPtr<Node<R>>) -> impl Iterator<Item = &'static R> + use<R> {
+    let mut at = first.load(Ordering::Acquire);
+    core::iter::from_fn(move || {
+        // SAFETY: null, or a node of an object that is loaded.
+        let node: &'static Node<R> = unsafe { at.as_ref() }?;
+        at = node.next.load(Ordering::Acquire);
+        Some(&node.record)
+    })
+}
+
+/// A node, with the constructor that puts it into its chain.
+#[cfg(not(target_family = "wasm"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constructor {
+    ($Record:ty, $node:expr) => {
+        static __JUMPLABEL_NODE: $crate::chain::Node<$Record> = $node;
+        #[used]
+        #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+        #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
+        // The number makes these run before constructors that flip. Miri runs only constructors without a number.
+        #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
+        #[cfg_attr(
+            not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
+            unsafe(link_section = ".init_array")
+        )]
+        static __JUMPLABEL_CONSTRUCTOR: extern "C" fn() = {
+            extern "C" fn construct() {
+                __JUMPLABEL_NODE.link();
+            }
+            construct
+        };
+        $crate::__destructor!();
+    };
+}
+
+/// A destructor that takes the node out of its chain. The chain may be in another object, which stays when the object of the node is unloaded.
+#[cfg(all(not(target_family = "wasm"), jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __destructor {
+    () => {
+        #[used]
+        #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_term_func"))]
+        #[cfg_attr(windows, unsafe(link_section = ".CRT$XTU"))]
+        #[cfg_attr(not(any(target_vendor = "apple", windows)), unsafe(link_section = ".fini_array"))]
+        static __JUMPLABEL_DESTRUCTOR: extern "C" fn() = {
+            extern "C" fn destruct() {
+                __JUMPLABEL_NODE.unlink();
+            }
+            destruct
+        };
+    };
+}
+
+/// No destructor, because the chain is in the object of the node, and is unloaded together with the node.
+#[cfg(all(not(target_family = "wasm"), not(jumplabel_dylib)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __destructor {
+    () => {};
+}
+
+/// Without constructors, there is no node. The code below only uses the names of the declaration, so that they do not
+/// look unused.
+#[cfg(target_family = "wasm")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constructor {
+    ($Record:ty, $node:expr) => {
+        const _: fn() -> $crate::chain::Node<$Record> = || $node;
+    };
+}

@@ -1,0 +1,85 @@
+//! The macros: `list!` and `list_element!`.
+
+/// Declares a [`List`](crate::List): `list! { pub static CALLSITES: [Callsite]; }`. The elements' type is `Sync`.
+#[macro_export]
+macro_rules! list {
+    () => {};
+    ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$element:ty]; $($rest:tt)*) => {
+        $(#[$($attr)*])*
+        $vis static $name: $crate::List<$element> = $crate::List::new();
+        $crate::list! { $($rest)* }
+    };
+    ($($other:tt)*) => {
+        compile_error!("expected lists, each with `;` behind it: `pub static NAME: [Type];`");
+    };
+}
+
+/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Stands in a function, as a statement. The static is on the
+/// list as long as the function is in the program: if the linker drops the function, it drops the element.
+///
+/// Takes names of statics, with or without a path. Makes no instruction, and costs 8 bytes for each copy of the code.
+#[macro_export]
+macro_rules! list_element {
+    ($list:path, $element:path) => {{
+        const _: fn() = || $crate::list::demand(&$list, &$element);
+        $crate::__list_link!($list, $element);
+    }};
+}
+
+/// An element in `__jump_lists`, in a section that is tied to the function.
+#[cfg(jumplabel_sites)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __list_link {
+    ($list:path, $element:path) => {
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        // SAFETY: no instruction.
+        unsafe {
+            ::core::arch::asm!(
+                ".ifndef .Ljump_listed;.set .Ljump_listed,0",
+                $crate::__once_asm!(),
+                $crate::__listed_asm!(),
+                ".endif;.set .Ljump_listed,.Ljump_listed+1;.altmacro;jumplabel_listed %.Ljump_listed,{l},{e};.noaltmacro",
+                l = sym $list,
+                e = sym $element,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// The assembler's macro for an element: its number, the list, the element. The relocation keeps functions with different elements apart for
+/// a linker that folds identical code.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_asm {
+    () => {
+        ".macro jumplabel_listed n,l,e\n.Ljump_listed_\\n:\n.reloc .Ljump_listed_\\n,BFD_RELOC_NONE,.Ljump_element_\\n\n\
+         .pushsection __jump_lists,\"ao?\",%progbits,.Ljump_listed_\\n\n.balign 4\n.Ljump_element_\\n: .long \\l-.,\\e-.\n.popsection\n.endm"
+    };
+}
+
+/// In this build the list, or the element, may be in another object: the words lead to the GOT.
+#[cfg(jumplabel_dylib)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_asm {
+    () => {
+        ".macro jumplabel_listed n,l,e\n.Ljump_listed_\\n:\n.reloc .Ljump_listed_\\n,BFD_RELOC_NONE,.Ljump_element_\\n\n\
+         .pushsection __jump_lists,\"ao?\",%progbits,.Ljump_listed_\\n\n.balign 4\n.Ljump_element_\\n: .long \\l\\()@GOTPCREL,\\e\\()@GOTPCREL\n\
+         .popsection\n.endm"
+    };
+}
+
+/// A node of the list, and the constructor that links it.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __list_link {
+    ($list:path, $element:path) => {
+        const _: () = {
+            $crate::__constructor!($crate::list::Element, $crate::chain::Node::element(&$list, &$element));
+        };
+    };
+}

@@ -1,0 +1,246 @@
+//! Lists whose elements macros make inside of functions: the callsites of a logging library, the points of a fault injector.
+//!
+//! ```text
+//!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops it with the function
+//!   without          List ──► Node ──► Node ──► ...                    a constructor for each element
+//! ```
+
+mod declare;
+
+use core::marker::PhantomData;
+#[cfg(jumplabel_sites)]
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::error::Error;
+use crate::platform::list::Owned;
+use crate::platform::platform;
+use crate::sort::sort_unstable_by;
+#[cfg(not(jumplabel_sites))]
+use crate::{
+    chain::{self, Node},
+    key_record::demand_constructors,
+};
+#[cfg(jumplabel_sites)]
+use crate::{
+    format::{Listed, Object},
+    patch::Lock,
+    platform::instances::RUNTIME,
+};
+
+/// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and
+/// [`list_element!`](crate::list_element!) puts a static on it. A list spans all loaded objects, those that are loaded later included.
+///
+/// A layer over keys needs such a list. Its macro makes a static with a key wherever a user calls the macro, and the layer later has to find
+/// all these statics:
+///
+/// ```
+/// use jumplabel::{StaticKeyFalse, list, list_element, static_branch_unlikely};
+///
+/// pub struct Assertion { pub key: StaticKeyFalse, pub line: u32 }
+///
+/// list! { pub static ASSERTIONS: [Assertion]; }
+///
+/// macro_rules! maybe_assert {
+///     ($what:expr) => {{
+///         static ASSERTION: Assertion = Assertion { key: StaticKeyFalse::new(), line: line!() };
+///         list_element!(ASSERTIONS, ASSERTION);
+///         if static_branch_unlikely!(ASSERTION.key) { assert!($what); }
+///     }};
+/// }
+///
+/// fn halve(x: u32) -> u32 {
+///     maybe_assert!(x % 2 == 0);
+///     x / 2
+/// }
+///
+/// assert_eq!(halve(3), 1);
+/// let mut keys = Vec::new();
+/// ASSERTIONS.for_each(|assertion| keys.push((assertion.key.raw(), true)))?;
+/// jumplabel::set_all(keys)?;
+/// assert!(std::panic::catch_unwind(|| halve(3)).is_err());
+/// # Ok::<(), jumplabel::Error>(())
+/// ```
+///
+/// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor, no instruction. If the linker drops
+/// the function, it drops the element. In the fallback, an element costs a node of data and a constructor.
+#[derive(Debug)]
+#[repr(C)]
+pub struct List<T: 'static> {
+    /// An `fn(ObjectChange, &[&'static T])`, or null.
+    hook: AtomicPtr<()>,
+    #[cfg(not(jumplabel_sites))]
+    first: AtomicPtr<Node<Element>>,
+    elements: PhantomData<&'static [T]>,
+}
+
+// SAFETY: a list hands out shared references to statics.
+unsafe impl<T: Sync> Sync for List<T> {}
+
+/// What happens to an object that has elements of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectChange {
+    /// The object was loaded. No code of it runs but constructors.
+    Loaded,
+    /// The object is about to be unloaded.
+    Unloading,
+}
+
+impl<T: Sync + 'static> List<T> {
+    /// An empty list. Only for [`list!`](crate::list!).
+    #[doc(hidden)]
+    #[must_use]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        List {
+            hook: AtomicPtr::new(core::ptr::null_mut()),
+            #[cfg(not(jumplabel_sites))]
+            first: AtomicPtr::new(core::ptr::null_mut()),
+            elements: PhantomData,
+        }
+    }
+
+    /// Calls `visit` for each element, in the order of addresses, once for each.
+    ///
+    /// It collects the elements under the lock, and visits them after it has released the lock: so `visit` can flip. Do not unload an object
+    /// while its elements are visited, nor while you use anything that `visit` stored. Costs a look at the elements of all lists, and a sort.
+    /// Allocates from the platform. Safe in signal handlers, if `visit` is.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; if the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal). In the fallback [`Error::NoRecords`] if
+    /// no constructors were run. Then nothing was visited.
+    pub fn for_each(&'static self, visit: impl FnMut(&'static T)) -> Result<(), Error> {
+        self.elements()?.list.iter().copied().for_each(visit);
+        Ok(())
+    }
+
+    /// Has `hook` called each time an object with elements of this list is loaded or is about to be unloaded, with these elements: once for
+    /// each copy of their code. Replaces the hook before it. Objects that are loaded already are not reported; ask
+    /// [`for_each`](Self::for_each).
+    ///
+    /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its
+    /// lock. The library's lock is not held: `hook` can flip. If it panics, the process aborts. In the fallback, no hook is called.
+    #[cfg(jumplabel_sites)]
+    pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
+        self.hook.store(hook as *mut (), Ordering::Release);
+        HOOKED.store(true, Ordering::Release);
+    }
+
+    /// Does nothing in the fallback: no hook is called.
+    #[cfg(not(jumplabel_sites))]
+    pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
+        self.hook.store(hook as *mut (), Ordering::Release);
+    }
+}
+
+#[cfg(jumplabel_sites)]
+impl<T> List<T> {
+    /// All elements.
+    fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
+        let lock = Lock::take()?;
+        let listed = RUNTIME.objects().flat_map(|object| object.listed());
+        // SAFETY: `list_element!` made these elements, and it takes only elements of the list's type. Their objects are loaded.
+        let found = unsafe { of_list(listed, core::ptr::from_ref(self) as usize) };
+        drop(lock);
+        found
+    }
+}
+
+/// These elements, in the order of addresses, each once.
+///
+/// # Safety
+/// Each pointer leads to a `T` that stays there.
+unsafe fn collect<T>(elements: impl Iterator<Item = *const T>) -> Result<Owned<&'static T>, Error> {
+    let mut found = Owned::new(platform());
+    for element in elements {
+        // SAFETY: the caller says so.
+        found.push(unsafe { &*element })?;
+    }
+    let address = |element: &&'static T| core::ptr::from_ref(*element) as usize;
+    sort_unstable_by(found.list.as_mut_slice(), |a, b| address(a) < address(b));
+    found.list.retain(|element, kept| kept.last().is_none_or(|last| address(last) != address(element)));
+    Ok(found)
+}
+
+/// The elements of the list at `list` among `listed`.
+///
+/// # Safety
+/// The elements of that list are `T`s, and stay where they are.
+#[cfg(jumplabel_sites)]
+unsafe fn of_list<'a, T>(listed: impl Iterator<Item = &'a Listed>, list: usize) -> Result<Owned<&'static T>, Error> {
+    // SAFETY: the caller says so.
+    unsafe { collect(listed.filter(|one| one.list() == list).map(|one| one.element() as *const T)) }
+}
+
+/// Whether any list has a hook. As long as none has, objects come and go without a look at their elements.
+#[cfg(jumplabel_sites)]
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Calls the hooks of the lists that `object` has elements of. The lock is not held.
+#[cfg(jumplabel_sites)]
+pub(crate) fn tell(object: &Object, change: ObjectChange) {
+    if !HOOKED.load(Ordering::Acquire) {
+        return;
+    }
+    let mut last = 0;
+    // Each list once: in the order of addresses.
+    while let Some(list) = object.listed().iter().map(Listed::list).filter(|&list| list > last).min() {
+        last = list;
+        // SAFETY: `list_element!` leads to a list, and all types of lists have the hook in front.
+        let hook = unsafe { &*(list as *const List<()>) }.hook.load(Ordering::Acquire);
+        if hook.is_null() {
+            continue;
+        }
+        // SAFETY: `on_change` stored such a function, except that its elements have another type: references to both types are passed alike.
+        let hook: fn(ObjectChange, &[&'static ()]) = unsafe { core::mem::transmute(hook) };
+        // SAFETY: nobody uses the elements as anything but addresses, until the hook gets them with their own type.
+        if let Ok(elements) = unsafe { of_list(object.listed().iter(), list) } {
+            hook(change, &elements.list);
+        }
+    }
+}
+
+/// An element of a list, in a program without sites.
+#[cfg(not(jumplabel_sites))]
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Element {
+    list: &'static List<()>,
+    element: *const (),
+}
+
+// SAFETY: the pointer leads to a static of a type that is `Sync`.
+#[cfg(not(jumplabel_sites))]
+unsafe impl Sync for Element {}
+
+#[cfg(not(jumplabel_sites))]
+impl chain::Record for Element {
+    fn first(&self) -> &AtomicPtr<Node<Element>> {
+        &self.list.first
+    }
+}
+
+#[cfg(not(jumplabel_sites))]
+impl Node<Element> {
+    /// A node for `element` of `list`.
+    #[must_use]
+    pub const fn element<T: Sync>(list: &'static List<T>, element: &'static T) -> Self {
+        // SAFETY: all types of lists have the same fields.
+        let list = unsafe { &*core::ptr::from_ref(list).cast::<List<()>>() };
+        Node::of(Element { list, element: core::ptr::from_ref(element).cast() })
+    }
+}
+
+#[cfg(not(jumplabel_sites))]
+impl<T> List<T> {
+    /// All elements.
+    fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
+        demand_constructors()?;
+        // SAFETY: `Node::element` took a `T` for this list.
+        unsafe { collect(chain::records(&self.first).map(|one| one.element.cast())) }
+    }
+}
+
+/// Accepts only an element of the list's type.
+#[doc(hidden)]
+pub const fn demand<T: Sync>(_: &'static List<T>, _: &'static T) {}
