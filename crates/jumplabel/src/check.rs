@@ -86,6 +86,28 @@ macro_rules! static_branch_maybe {
     ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
 }
 
+/// One of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
+///
+/// For layers that must behave as they did without keys if a check would only be a load:
+///
+/// ```
+/// # use jumplabel::{if_sites, static_branch_unlikely, static_key};
+/// static_key! { static TRACE: false; }
+/// let may_trace = if_sites!({ static_branch_unlikely!(TRACE) } else { true });
+/// ```
+#[cfg(jumplabel_sites)]
+#[macro_export]
+macro_rules! if_sites {
+    ({ $($sites:tt)* } else { $($fallback:tt)* }) => {{ $($sites)* }};
+}
+
+/// One of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
+#[cfg(not(jumplabel_sites))]
+#[macro_export]
+macro_rules! if_sites {
+    ({ $($sites:tt)* } else { $($fallback:tt)* }) => {{ $($fallback)* }};
+}
+
 /// Takes the user's expression for a key apart: the static that it names, and the place in that static.
 #[doc(hidden)]
 #[macro_export]

@@ -38,6 +38,7 @@
 //! | give a name to a key that is a field or an element | [`record_key!`] |
 //! | attach data to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
+//! | do something else in the fallback | [`if_sites!`] |
 //! | find the statics that a macro makes inside functions | [`list!`], [`list_element!`], [`List`] |
 //! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |

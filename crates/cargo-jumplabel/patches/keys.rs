@@ -1,0 +1,204 @@
+//! A static key for each callsite. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//!
+//! A key is off if nothing can come of its callsite: no subscriber is interested, or the callsite's level is above what any of them wants.
+//! Then the callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow after each
+//! rebuild of interests, in one batch.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::vec::Vec;
+
+use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES};
+use crate::dispatcher;
+use crate::metadata::{LevelFilter, Metadata};
+
+pub use jumplabel;
+
+/// Whether events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
+const LOGS: bool = cfg!(feature = "jumplabel-log");
+
+/// A callsite with a key.
+#[derive(Debug)]
+pub struct Keyed {
+    #[doc(hidden)]
+    pub key: jumplabel::StaticKey<LOGS, true>,
+    #[doc(hidden)]
+    pub inner: DefaultCallsite,
+    /// Whether its events pass whatever subscribers say.
+    is_forced: AtomicBool,
+}
+
+jumplabel::list! {
+    /// The callsites of the program and of its dependencies: those in functions that the program can call.
+    pub static KEYED: [Keyed];
+}
+
+/// What [`status`] finds.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// The number of callsites with a key.
+    pub callsites: usize,
+    /// The number of those whose key is on.
+    pub on: usize,
+    /// The number of those whose events pass whatever subscribers say.
+    pub forced: usize,
+    /// Why keys could not follow the last rebuild of interests. They follow the next one.
+    pub error: Option<jumplabel::Error>,
+}
+
+static ERROR: Mutex<Option<jumplabel::Error>> = Mutex::new(None);
+
+/// How many callsites have a key, and how many of these are on.
+///
+/// # Errors
+/// As `jumplabel::List::for_each`.
+pub fn status() -> Result<Status, jumplabel::Error> {
+    let error = *ERROR.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut status = Status { callsites: 0, on: 0, forced: 0, error };
+    KEYED.for_each(|callsite| {
+        status.callsites += 1;
+        status.on += usize::from(callsite.key.is_enabled());
+        status.forced += usize::from(callsite.is_forced());
+    })?;
+    Ok(status)
+}
+
+/// Lets the events and spans of callsites pass whatever subscribers say about them, or ends that: `choose` is asked for each callsite, and
+/// `None` leaves it as it is. In one batch.
+///
+/// # Errors
+/// As `jumplabel::set_all`. Then all is as it was.
+pub fn force(mut choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<(), jumplabel::Error> {
+    let mut changed = Vec::new();
+    KEYED.for_each(|callsite| {
+        let wanted = choose(callsite).filter(|&wanted| wanted != callsite.is_forced());
+        changed.extend(wanted.map(|wanted| (callsite, wanted)));
+    })?;
+    let set = |to: bool| changed.iter().for_each(|&(callsite, wanted)| callsite.is_forced.store(wanted == to, Ordering::SeqCst));
+    set(true);
+    sync().map_err(|error| {
+        set(false);
+        error
+    })
+}
+
+impl Keyed {
+    /// A callsite that nobody has registered yet.
+    pub const fn new(meta: &'static Metadata<'static>) -> Self {
+        Keyed {
+            key: jumplabel::StaticKey::new(),
+            inner: DefaultCallsite::new(meta),
+            is_forced: AtomicBool::new(false),
+        }
+    }
+
+    /// What the callsite says about itself.
+    pub fn meta(&self) -> &'static Metadata<'static> {
+        self.inner.meta
+    }
+
+    /// Whether its events pass whatever subscribers say.
+    pub fn is_forced(&self) -> bool {
+        self.is_forced.load(Ordering::SeqCst)
+    }
+
+    /// Whether anything can come of the callsite, so that its key has to be on.
+    fn is_wanted(&self) -> bool {
+        if self.is_forced() || LOGS && !dispatcher::has_been_set() {
+            return true;
+        }
+        let registration = self.inner.registration.load(Ordering::Acquire);
+        let is_refused = registration == DefaultCallsite::REGISTERED
+            && self.inner.interest.load(Ordering::SeqCst) == DefaultCallsite::INTEREST_NEVER;
+        // A callsite that is not registered yet registers itself when it is reached, as upstream: so its key is on.
+        !is_refused && *self.meta().level() <= LevelFilter::current()
+    }
+}
+
+impl Deref for Keyed {
+    type Target = DefaultCallsite;
+    fn deref(&self) -> &DefaultCallsite {
+        &self.inner
+    }
+}
+
+/// Upstream's checks, behind a key that is on.
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+pub fn check(callsite: &'static Keyed) -> bool {
+    if callsite.is_forced() {
+        return true;
+    }
+    let meta = callsite.meta();
+    *meta.level() <= LevelFilter::current() && {
+        let interest = callsite.interest();
+        !interest.is_never() && (interest.is_always() || dispatcher::get_default(|default| default.enabled(meta)))
+    }
+}
+
+impl Callsites {
+    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Only where upstream
+    /// would ask all subscribers: where a dispatcher is being made.
+    pub(super) fn register_keyed(&self, dispatchers: &dispatchers::Rebuilder<'_>, max_level: LevelFilter) {
+        if !matches!(dispatchers, dispatchers::Rebuilder::Write(_)) {
+            return;
+        }
+        // If the list cannot be had, keys stay on: `sync` says so.
+        let _ = KEYED.for_each(|callsite| {
+            let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
+            let registration = &callsite.inner.registration;
+            if *callsite.meta().level() <= max_level
+                && registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()
+            {
+                CALLSITES.push_default(&callsite.inner);
+                rebuild_callsite_interest(&callsite.inner, dispatchers);
+                registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
+            }
+        });
+    }
+}
+
+/// When this is dropped, keys follow interests. Also if a subscriber panics meanwhile.
+pub(crate) struct SyncAtEnd;
+
+impl Drop for SyncAtEnd {
+    fn drop(&mut self) {
+        let error = sync().err();
+        *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+}
+
+/// A dispatcher was made the default. The first time, events stop to go to the crate `log`.
+pub(crate) fn dispatcher_is_set() {
+    static FIRST: Once = Once::new();
+    if LOGS {
+        FIRST.call_once(|| drop(SyncAtEnd));
+    }
+}
+
+/// Brings all keys to what interests say, in one batch.
+fn sync() -> Result<(), jumplabel::Error> {
+    static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
+    let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_prepared {
+        // So that callsites whose key is off cost a nop. If the system refuses, they load their key.
+        *is_prepared = true;
+        let _ = jumplabel::prepare();
+        KEYED.on_change(|change, _| {
+            if let jumplabel::ObjectChange::Loaded = change {
+                drop(SyncAtEnd);
+            }
+        });
+    }
+    let mut changes = Vec::new();
+    KEYED.for_each(|callsite| {
+        let is_wanted = callsite.is_wanted();
+        if is_wanted != callsite.key.is_enabled() {
+            changes.push((callsite.key.raw(), is_wanted));
+        }
+    })?;
+    jumplabel::set_all(changes).map(drop)
+}

@@ -1,0 +1,103 @@
+
+// What follows was written by `cargo jumplabel tracing`; upstream does not have it. Each callsite asks its static key first. Without the
+// feature `std`, and where code is not patched, all is as upstream.
+
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_callsite {
+    (name: $name:expr, kind: $kind:expr, target: $target:expr, level: $lvl:expr, fields: $($fields:tt)*) => {{
+        static META: $crate::Metadata<'static> = {
+            $crate::metadata! {
+                name: $name,
+                target: $target,
+                level: $lvl,
+                fields: $crate::fieldset!( $($fields)* ),
+                callsite: &__CALLSITE.inner,
+                kind: $kind,
+            }
+        };
+        $crate::__macro_support::Keyed::new(&META)
+    }};
+}
+
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_callsite {
+    ($($callsite:tt)*) => { $crate::callsite2! { $($callsite)* } };
+}
+
+/// Whether the callsite's key is on: one instruction.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_key {
+    ($callsite:ident) => {
+        $crate::__macro_support::jumplabel::if_sites!({
+            $crate::__macro_support::jumplabel::list_element!($crate::__macro_support::KEYED, $callsite);
+            $crate::__macro_support::jumplabel::static_branch_unlikely!($callsite.key)
+        } else {
+            true
+        })
+    };
+}
+
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_key {
+    ($callsite:ident) => { true };
+}
+
+/// Whether anything can come of an event: to a subscriber, or, with the feature `log`, to the crate `log`.
+#[cfg(not(feature = "log"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_gate {
+    ($callsite:ident, $lvl:expr) => {
+        $lvl <= $crate::level_filters::STATIC_MAX_LEVEL && $crate::__jumplabel_key!($callsite)
+    };
+}
+
+#[cfg(all(feature = "log", not(feature = "log-always")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_gate {
+    ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_key!($callsite) };
+}
+
+#[cfg(feature = "log-always")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_gate {
+    ($callsite:ident, $lvl:expr) => { true };
+}
+
+/// Upstream's checks. Behind the gate.
+#[cfg(not(feature = "log-always"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_check {
+    ($callsite:ident, $lvl:expr) => {
+        $lvl <= $crate::level_filters::STATIC_MAX_LEVEL && $crate::__macro_support::check(&$callsite)
+    };
+}
+
+#[cfg(feature = "log-always")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_check {
+    ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_enabled!($callsite, $lvl) };
+}
+
+/// The key and upstream's checks.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_enabled {
+    ($callsite:ident, $lvl:expr) => {
+        $lvl <= $crate::level_filters::STATIC_MAX_LEVEL
+            && $crate::__jumplabel_key!($callsite)
+            && $crate::__macro_support::check(&$callsite)
+    };
+}

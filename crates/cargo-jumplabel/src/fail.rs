@@ -1,0 +1,40 @@
+//! The package that stands in for the crate fail. It has nothing of upstream's: it gives jumplabel-fail upstream's name.
+
+use anyhow::{Context, Result};
+use toml_edit::{DocumentMut, value};
+
+use crate::Patch;
+use crate::project::{Package, Project};
+
+/// The versions of fail whose API jumplabel-fail has. The stand-in has the version that the program has.
+const TRIED: [&str; 2] = ["0.5.0", "0.5.1"];
+
+pub fn run(project: &Project, patch: &Patch) -> Result<()> {
+    if patch.remove {
+        return project.remove(&["fail"]);
+    }
+    let version = project.locked("fail", &TRIED)?;
+    let mut package = Package::new("fail");
+    package.add("src/lib.rs", include_str!("../../fail/src/lib.rs"));
+    package.add("Cargo.toml", manifest(&version, project)?);
+    project.write_or_check(&[package], patch)?;
+    if !patch.check {
+        println!("fail {version} is jumplabel-fail now, in this program and in its dependencies: one nop for each fail point.");
+    }
+    Ok(())
+}
+
+/// The manifest of the stand-in in this repository, without what only this repository has.
+fn manifest(version: &str, project: &Project) -> Result<String> {
+    let mut manifest: DocumentMut = include_str!("../../fail/Cargo.toml").parse()?;
+    let package = manifest["package"].as_table_mut().context("the stand-in is a package")?;
+    for (field, of_workspace) in [("edition", "2024"), ("rust-version", "1.88"), ("license", "MIT OR Apache-2.0")] {
+        package.insert(field, value(of_workspace));
+    }
+    package.remove("repository");
+    package.insert("version", value(version));
+    manifest.remove("dev-dependencies");
+    manifest.remove("lints");
+    manifest["dependencies"]["jumplabel-fail"] = value(project.jumplabel("jumplabel-fail")?);
+    Ok(manifest.to_string())
+}

@@ -1,0 +1,82 @@
+//! `cargo jumplabel`: puts crates with static keys in the place of crates that a program and its dependencies use already.
+//!
+//! ```text
+//!   main        the command line
+//!   project     the user's workspace: its lock, its manifest, the lines of [patch.crates-io], where its jumplabel comes from
+//!   upstream    upstream's source, of exactly the version in the lock
+//!   edits       anchored edits of source text: each anchor must be there as often as expected
+//!   tracing     what is changed in tracing and tracing-core
+//!   fail        the package that stands in for the crate fail
+//! ```
+
+mod edits;
+mod fail;
+mod project;
+mod tracing;
+mod upstream;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use project::Project;
+
+/// Gives the places in a program that are mostly off a static key: one nop each, in its dependencies, too.
+#[derive(Parser)]
+#[command(name = "cargo jumplabel", bin_name = "cargo jumplabel", version)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Callsites of the crate tracing: writes patched copies of tracing and tracing-core, of the versions in Cargo.lock.
+    Tracing(Patch),
+    /// Fail points: writes a package that stands in for the crate fail, over jumplabel-fail.
+    Fail(Patch),
+}
+
+/// What the commands have in common.
+#[derive(Args)]
+pub struct Patch {
+    /// Changes nothing. Fails unless what is there is what would be written now, and cargo uses it: for CI.
+    #[arg(long, conflicts_with = "remove")]
+    check: bool,
+    /// Takes the packages and the lines in Cargo.toml away again.
+    #[arg(long)]
+    remove: bool,
+    /// Where jumplabel comes from: a path to a checkout, the address of a git repository, or a version. By default, from where the program
+    /// has it already.
+    #[arg(long, value_name = "PATH|GIT|VERSION", env = "JUMPLABEL_SOURCE")]
+    jumplabel: Option<String>,
+    /// Keeps upstream's tests, benches and their dependencies.
+    #[arg(long, hide = true)]
+    with_tests: bool,
+    /// Does not use the network.
+    #[arg(long)]
+    offline: bool,
+    /// The manifest of the package or workspace.
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<std::path::PathBuf>,
+}
+
+fn run() -> Result<()> {
+    // Cargo hands on the name of the subcommand.
+    let arguments = std::env::args_os().enumerate().filter(|(number, word)| *number != 1 || word != "jumplabel");
+    match Line::parse_from(arguments.map(|(_, word)| word)).command {
+        Command::Tracing(patch) => tracing::run(&Project::find(&patch)?, &patch),
+        Command::Fail(patch) => fail::run(&Project::find(&patch)?, &patch),
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The user's workspace.
+//!
+//! ```text
+//!   Cargo.toml                [patch.crates-io] tracing = { path = "jumplabel-patches/tracing" }
+//!   jumplabel-patches/        README.md
+//!     tracing/                Cargo.toml, src, licences
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::{Metadata, MetadataCommand};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+
+use crate::Patch;
+use crate::edits::Text;
+
+/// The folder in the user's workspace.
+const FOLDER: &str = "jumplabel-patches";
+
+/// A package that takes the place of another one.
+pub struct Package {
+    pub name: &'static str,
+    /// The files, by their paths in the package.
+    files: BTreeMap<String, String>,
+}
+
+impl Package {
+    pub fn new(name: &'static str) -> Package {
+        Package { name, files: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.files.insert(path.into(), text.into());
+    }
+
+    /// Edits a file.
+    pub fn edit(&mut self, path: &'static str, edit: impl FnOnce(&mut Text) -> Result<()>) -> Result<()> {
+        let file = self.files.get_mut(path).with_context(|| format!("{} has no file {path}", self.name))?;
+        let mut text = Text::new(path, std::mem::take(file));
+        let edited = edit(&mut text);
+        *file = text.into_string();
+        edited.with_context(|| format!("cannot edit the crate {}", self.name))
+    }
+
+    /// Edits the manifest.
+    pub fn edit_manifest(&mut self, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
+        let file = self.files.get_mut("Cargo.toml").with_context(|| format!("{} has no manifest", self.name))?;
+        let mut manifest: DocumentMut = file.parse()?;
+        edit(&mut manifest)?;
+        *file = manifest.to_string();
+        Ok(())
+    }
+}
+
+/// The user's workspace.
+pub struct Project {
+    metadata: Metadata,
+    /// Where `--jumplabel` says that jumplabel comes from.
+    jumplabel: Option<String>,
+}
+
+impl Project {
+    pub fn find(patch: &Patch) -> Result<Project> {
+        let mut command = MetadataCommand::new();
+        if let Some(manifest) = &patch.manifest_path {
+            command.manifest_path(manifest);
+        }
+        if patch.offline {
+            command.other_options(["--offline".to_owned()]);
+        }
+        // `--remove` and a new run must work, too, if what is patched was deleted.
+        let metadata = command.exec().context("cargo cannot read this project")?;
+        Ok(Project { metadata, jumplabel: patch.jumplabel.clone() })
+    }
+
+    fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    pub fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root().join(FOLDER)
+    }
+
+    /// The version of the crate `name` that the program has, which must be one of `tried`.
+    pub fn locked(&self, name: &str, tried: &[&str]) -> Result<String> {
+        let is_tried = |version: &str| tried.contains(&version);
+        let versions: Vec<_> = self.versions(name).collect();
+        let known = tried.join(", ");
+        match versions.as_slice() {
+            [] => bail!("the program does not depend on {name}: there is nothing to do"),
+            [version] if is_tried(version) => Ok(version.clone()),
+            [version] => bail!(
+                "Cargo.lock has {name} {version}, which nobody has tried yet. Tried are {known}: `cargo update -p {name} --precise VERSION` \
+                 takes one of these; or use a newer cargo-jumplabel"
+            ),
+            several => {
+                let tried: Vec<_> = several.iter().filter(|version| is_tried(version)).collect();
+                match tried.as_slice() {
+                    [version] => Ok((*version).clone()),
+                    _ => bail!("the program has {} versions of {name} ({}), and none or several of {known}", several.len(), several.join(", ")),
+                }
+            }
+        }
+    }
+
+    fn versions(&self, name: &str) -> impl Iterator<Item = String> {
+        self.metadata.packages.iter().filter(move |package| package.name == name).map(|package| package.version.to_string())
+    }
+
+    /// A dependency on `package`, one of jumplabel's: from where the user says, or from where the program has jumplabel already.
+    pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
+        let mut dependency = InlineTable::new();
+        // The patched package lies two folders below the root.
+        let path = |folder: &Path| -> Result<String> {
+            let from = self.folder().join("package");
+            let path = pathdiff::diff_paths(folder, from).context("jumplabel's folder has no path from here")?;
+            Ok(path.to_string_lossy().into_owned())
+        };
+        if let Some(source) = &self.jumplabel {
+            let folder = Path::new(source).join("crates").join(package);
+            if folder.is_dir() {
+                dependency.insert("path", path(&folder.canonicalize()?)?.into());
+            } else if source.contains("://") || source.contains('@') {
+                dependency.insert("git", source.as_str().into());
+            } else if source.starts_with(|first: char| first.is_ascii_digit()) {
+                dependency.insert("version", source.as_str().into());
+            } else {
+                bail!("--jumplabel {source}: this is no checkout (there is no crates/{package} in it), no address of a repository and no version");
+            }
+            return Ok(dependency);
+        }
+        let own = self.metadata.packages.iter().find(|found| found.name == "jumplabel");
+        let own = own.context("the program has no jumplabel yet: say where it comes from, by --jumplabel PATH|GIT|VERSION")?;
+        match &own.source {
+            None => {
+                let folder = own.manifest_path.parent().and_then(|folder| folder.parent()).context("jumplabel has a folder")?;
+                dependency.insert("path", path(folder.join(package).as_std_path())?.into());
+            }
+            Some(source) if source.repr.starts_with("git+") => {
+                let (address, commit) = source.repr["git+".len()..].split_once('#').context("a git source has a commit")?;
+                let address = address.split('?').next().unwrap_or(address);
+                dependency.insert("git", address.into());
+                dependency.insert("rev", commit.into());
+            }
+            Some(_) => {
+                dependency.insert("version", own.version.to_string().into());
+            }
+        }
+        Ok(dependency)
+    }
+
+    /// Writes the packages, and the lines of `[patch.crates-io]`. Or, with `--check`, fails if that would change anything, or if cargo does
+    /// not use the packages.
+    pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
+        let names: Vec<_> = packages.iter().map(|package| package.name).collect();
+        let manifest_path = self.root().join("Cargo.toml");
+        let before = fs::read_to_string(&manifest_path)?;
+        let manifest = with_lines(&before, &names)?;
+        if patch.check {
+            let again = "run the command again without --check, and commit what it writes";
+            ensure!(manifest == before, "{} lacks lines of [patch.crates-io]: {again}", manifest_path.display());
+            for package in packages {
+                let folder = self.folder().join(package.name);
+                ensure!(differing(&folder, package)?.is_none_or(|file| {
+                    eprintln!("{} is not what would be written now", file.display());
+                    false
+                }), "the patched {} is not that of Cargo.lock: {again}", package.name);
+            }
+            return self.demand_used(&names);
+        }
+        for package in packages {
+            let folder = self.folder().join(package.name);
+            // What an earlier version had, and this one has not, must not stay.
+            if folder.exists() {
+                fs::remove_dir_all(&folder)?;
+            }
+            for (path, text) in &package.files {
+                let file = folder.join(path);
+                fs::create_dir_all(file.parent().context("a file has a folder")?)?;
+                fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
+        fs::write(self.folder().join("README.md"), include_str!("../patches/README.md"))?;
+        fs::write(&manifest_path, manifest)?;
+        let mut find = MetadataCommand::new();
+        find.manifest_path(&manifest_path);
+        if patch.offline {
+            find.other_options(["--offline".to_owned()]);
+        }
+        let metadata = find.exec().context(
+            "cargo cannot resolve the program with the patched packages. If it says that two packages link to `jumplabel`, the program has \
+             jumplabel from another place: say which by --jumplabel. `--remove` takes the packages away again",
+        )?;
+        Project { metadata, jumplabel: None }.demand_used(&names)
+    }
+
+    /// Fails unless cargo takes these packages from the folder.
+    fn demand_used(&self, names: &[&str]) -> Result<()> {
+        for name in names {
+            let folder = self.folder().join(name);
+            let is_ours = |package: &cargo_metadata::Package| package.name == *name && package.manifest_path.as_std_path().starts_with(&folder);
+            ensure!(
+                self.metadata.packages.iter().any(is_ours),
+                "cargo does not use the patched {name}: Cargo.lock has another version than {}. Run the command again; or `cargo update -p {name} --precise VERSION`",
+                folder.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Takes packages and their lines away.
+    pub fn remove(&self, names: &[&str]) -> Result<()> {
+        let manifest_path = self.root().join("Cargo.toml");
+        let mut manifest: DocumentMut = fs::read_to_string(&manifest_path)?.parse()?;
+        if let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) {
+            if let Some(lines) = patches.get_mut("crates-io").and_then(Item::as_table_like_mut) {
+                for name in names {
+                    if lines.get(name).is_some_and(|line| is_ours(line, name)) {
+                        lines.remove(name);
+                    }
+                }
+                if lines.is_empty() {
+                    patches.remove("crates-io");
+                }
+            }
+            if patches.is_empty() {
+                manifest.remove("patch");
+            }
+        }
+        fs::write(&manifest_path, manifest.to_string())?;
+        let folder = self.folder();
+        for name in names {
+            if folder.join(name).exists() {
+                fs::remove_dir_all(folder.join(name))?;
+            }
+        }
+        // The folder goes with its last package.
+        let is_package = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
+        if folder.exists() && !fs::read_dir(&folder)?.any(is_package) {
+            fs::remove_dir_all(&folder)?;
+        }
+        Ok(())
+    }
+}
+
+fn path_of(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+fn is_ours(line: &Item, name: &str) -> bool {
+    line.get("path").and_then(Item::as_str) == Some(&path_of(name))
+}
+
+/// The manifest with a line of `[patch.crates-io]` for each of the packages.
+fn with_lines(manifest: &str, names: &[&str]) -> Result<String> {
+    let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
+    let mut implicit = Table::new();
+    implicit.set_implicit(true);
+    let patches = manifest.entry("patch").or_insert(Item::Table(implicit));
+    let patches = patches.as_table_like_mut().context("`patch` in Cargo.toml is no table")?;
+    let lines = patches.entry("crates-io").or_insert(Item::Table(Table::new()));
+    let lines = lines.as_table_like_mut().context("`patch.crates-io` in Cargo.toml is no table")?;
+    for name in names {
+        if let Some(line) = lines.get(name) {
+            ensure!(is_ours(line, name), "Cargo.toml patches {name} already, with something else: {}", line.to_string().trim());
+            continue;
+        }
+        let mut line = InlineTable::new();
+        line.insert("path", path_of(name).into());
+        lines.insert(name, value(line));
+    }
+    Ok(manifest.to_string())
+}
+
+/// A file in `folder` that is not as `package` has it.
+fn differing(folder: &Path, package: &Package) -> Result<Option<PathBuf>> {
+    for (path, text) in &package.files {
+        let file = folder.join(path);
+        if fs::read_to_string(&file).ok().as_ref() != Some(text) {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,128 @@
+//! What is changed in tracing and tracing-core.
+//!
+//! Upstream's text is not in this repository: the edits work on the user's own copy of it. What they add is in the folder `patches`.
+
+use anyhow::{Context, Result, bail};
+use toml_edit::{Array, DocumentMut, value};
+
+use crate::Patch;
+use crate::project::{Package, Project};
+use crate::upstream::Upstream;
+
+/// The versions of tracing that the edits were tried with.
+const TRIED: [&str; 5] = ["0.1.40", "0.1.41", "0.1.42", "0.1.43", "0.1.44"];
+
+/// The versions of tracing-core that the edits were tried with.
+const TRIED_CORES: [&str; 5] = ["0.1.32", "0.1.33", "0.1.34", "0.1.35", "0.1.36"];
+
+/// The minimum version of Rust, which is that of jumplabel.
+const RUST: &str = "1.88";
+
+pub fn run(project: &Project, patch: &Patch) -> Result<()> {
+    let names = ["tracing", "tracing-core"];
+    if patch.remove {
+        return project.remove(&names);
+    }
+    let [tracing, core] = [project.locked("tracing", &TRIED)?, project.locked("tracing-core", &TRIED_CORES)?];
+    let upstream = Upstream::of(project, &[("tracing", &tracing), ("tracing-core", &core)], patch.offline)?;
+    let packages = [
+        edited_tracing(upstream.package("tracing", patch.with_tests)?)?,
+        edited_core(upstream.package("tracing-core", patch.with_tests)?, project)?,
+    ];
+    project.write_or_check(&packages, patch)?;
+    if !patch.check {
+        println!(
+            "tracing {tracing} and tracing-core {core} have a static key for each callsite now, in this program and in its dependencies.\n\
+             Run `cargo jumplabel tracing` again when Cargo.lock has another version of them; `cargo jumplabel tracing --check` in CI says so."
+        );
+    }
+    Ok(())
+}
+
+/// A callsite asks its key first.
+fn edited_tracing(mut package: Package) -> Result<Package> {
+    package.edit("src/macros.rs", |text| {
+        text.replace(
+            r"static __CALLSITE: [$:\w]+ = \$crate::callsite2! \{",
+            9,
+            "static __CALLSITE: $$crate::__macro_support::Keyed = $$crate::__jumplabel_callsite! {",
+        )?;
+        let condition = r"!interest\.is_never\(\) && \$crate::__macro_support::__is_enabled\(__CALLSITE\.metadata\(\), interest\)";
+        // Events.
+        text.wrap_rest_of_block(
+            &format!(r"let enabled = \$crate::level_enabled!\(\$lvl\) && \{{\s*let interest = __CALLSITE\.interest\(\);\s*{condition}\s*\}};"),
+            6,
+            "if $crate::__jumplabel_gate!(__CALLSITE, $lvl) {\n        let enabled = $crate::__jumplabel_check!(__CALLSITE, $lvl);",
+            "}",
+        )?;
+        // Spans.
+        text.replace(r"let mut interest = \$crate::subscriber::Interest::never\(\);\n", 2, "")?;
+        text.replace(
+            r"\$crate::level_enabled!\(\$lvl\)\s*&& \{ interest = __CALLSITE\.interest\(\); !interest\.is_never\(\) \}\s*&& \$crate::__macro_support::__is_enabled\(__CALLSITE\.metadata\(\), interest\)",
+            2,
+            "$$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
+        )?;
+        // `enabled!`.
+        text.replace(
+            r"if \$crate::level_enabled!\(\$lvl\) \{(\s*use \$crate::__macro_support::Callsite as _;)",
+            1,
+            "if $$lvl <= $$crate::level_filters::STATIC_MAX_LEVEL {$1",
+        )?;
+        text.replace(
+            &format!(r"let interest = __CALLSITE\.interest\(\);\s*if {condition}"),
+            1,
+            "if $$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
+        )?;
+        text.append(include_str!("../patches/macros.rs"));
+        Ok(())
+    })?;
+    package.edit("src/lib.rs", |text| {
+        text.insert_behind(r"pub use tracing_core::callsite::DefaultCallsite as MacroCallsite;", 1, include_str!("../patches/support.rs"))
+    })?;
+    package.edit_manifest(|manifest| {
+        manifest["package"]["rust-version"] = value(RUST);
+        let features = manifest["features"].as_table_mut().context("tracing has no features")?;
+        features.insert("log", value(Array::from_iter(["dep:log", "tracing-core/jumplabel-log"])));
+        Ok(())
+    })?;
+    Ok(package)
+}
+
+/// Callsites are listed and registered, and keys follow interests.
+fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
+    package.edit("src/callsite.rs", |text| {
+        let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";
+        text.insert_behind(r"pub fn rebuild_interest_cache\(\) \{", 1, sync)?;
+        text.insert_behind(r"pub\(crate\) fn register_dispatch\(dispatch: &Dispatch\) \{", 1, sync)?;
+        text.insert_before(
+            r"\n *LevelFilter::set_max\(max_level\);",
+            1,
+            "\n        #[cfg(feature = \"std\")]\n        self.register_keyed(&dispatchers, max_level);",
+        )?;
+        text.append("\n// What follows was written by `cargo jumplabel tracing`.\n#[cfg(feature = \"std\")]\n#[path = \"keys.rs\"]\npub mod keys;\n");
+        Ok(())
+    })?;
+    package.edit("src/dispatcher.rs", |text| {
+        text.insert_behind(
+            r"EXISTS\.store\(true, Ordering::Release\);",
+            2,
+            "\n        #[cfg(feature = \"std\")]\n        crate::callsite::keys::dispatcher_is_set();",
+        )
+    })?;
+    package.add("src/keys.rs", include_str!("../patches/keys.rs"));
+    package.edit_manifest(|manifest| edit_core_manifest(manifest, project))?;
+    Ok(package)
+}
+
+fn edit_core_manifest(manifest: &mut DocumentMut, project: &Project) -> Result<()> {
+    manifest["package"]["rust-version"] = value(RUST);
+    let features = manifest["features"].as_table_mut().context("tracing-core has no features")?;
+    let Some(std) = features.get_mut("std").and_then(|std| std.as_array_mut()) else { bail!("tracing-core has no feature `std`") };
+    std.push("dep:jumplabel");
+    features.insert("jumplabel-log", value(Array::new()));
+    let mut jumplabel = project.jumplabel("jumplabel")?;
+    jumplabel.insert("optional", true.into());
+    manifest["dependencies"]["jumplabel"] = value(jumplabel);
+    Ok(())
+}
+

@@ -1,0 +1,94 @@
+//! Upstream's source of exactly the versions that the program's lock has. Cargo fetches it, by the user's own configuration: a registry, a
+//! vendored folder, or what is in cargo's cache already.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{CargoOpt, MetadataCommand};
+
+use crate::project::{Package, Project};
+
+/// The folders of packages as upstream published them.
+pub struct Upstream {
+    packages: Vec<(String, PathBuf)>,
+}
+
+impl Upstream {
+    /// Asks cargo for the sources of these packages: names and versions.
+    pub fn of(project: &Project, packages: &[(&str, &str)], offline: bool) -> Result<Upstream> {
+        // A package of its own, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, because
+        // the user's configuration of cargo does apply.
+        let asking = project.target().join("cargo-jumplabel");
+        fs::create_dir_all(asking.join("src")).with_context(|| format!("cannot make {}", asking.display()))?;
+        let dependencies: String = packages
+            .iter()
+            .map(|(name, version)| format!("{name} = {{ version = \"={version}\", default-features = false }}\n"))
+            .collect();
+        let manifest = format!(
+            "[package]\nname = \"cargo-jumplabel-asks\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n{dependencies}"
+        );
+        fs::write(asking.join("Cargo.toml"), manifest)?;
+        fs::write(asking.join("src/lib.rs"), "")?;
+        let mut command = MetadataCommand::new();
+        command.manifest_path(asking.join("Cargo.toml")).features(CargoOpt::AllFeatures);
+        if offline {
+            command.other_options(["--offline".to_owned()]);
+        }
+        let metadata = command.exec();
+        let metadata = metadata.context("cargo does not find upstream's source of the versions in Cargo.lock");
+        // Whatever happened, nothing of it stays.
+        fs::remove_dir_all(&asking)?;
+        let metadata = metadata?;
+        let folder = |name: &str, version: &str| -> Result<PathBuf> {
+            let is_that = |package: &&cargo_metadata::Package| package.name == name && package.version.to_string() == version;
+            let package = metadata.packages.iter().find(is_that).with_context(|| format!("cargo knows no {name} {version}"))?;
+            Ok(package.manifest_path.parent().context("a package has a folder")?.as_std_path().to_owned())
+        };
+        let folders = packages.iter().map(|(name, version)| Ok(((*name).to_owned(), folder(name, version)?)));
+        Ok(Upstream { packages: folders.collect::<Result<_>>()? })
+    }
+
+    /// The files of a package that a program needs: its source, its manifest, its licences. With `tests`, all of them.
+    pub fn package(&self, name: &'static str, tests: bool) -> Result<Package> {
+        let (_, folder) = self.packages.iter().find(|(known, _)| known == name).context("asked for this package")?;
+        let mut package = Package::new(name);
+        collect(folder, Path::new(""), &mut |path, text| {
+            let first = path.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
+            let first = first.unwrap_or_default();
+            let is_needed = first == "src" || first == "Cargo.toml" || first.starts_with("LICENSE") || first == "README.md";
+            if is_needed || tests && !first.starts_with(".cargo") && !first.starts_with("Cargo.") {
+                package.add(path.to_string_lossy().into_owned(), text);
+            }
+        })?;
+        if !tests {
+            package.edit_manifest(|manifest| {
+                for part in ["test", "bench", "example", "dev-dependencies"] {
+                    manifest.remove(part);
+                }
+                if let Some(targets) = manifest.get_mut("target").and_then(|targets| targets.as_table_like_mut()) {
+                    for (_, target) in targets.iter_mut() {
+                        target.as_table_like_mut().and_then(|target| target.remove("dev-dependencies"));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(package)
+    }
+}
+
+/// Calls `take` with each text file below `folder`: its path there, and its text.
+fn collect(root: &Path, below: &Path, take: &mut impl FnMut(&Path, String)) -> Result<()> {
+    let folder = root.join(below);
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            collect(root, &path, take)?;
+        } else if let Ok(text) = fs::read_to_string(entry.path()) {
+            take(&path, text);
+        }
+    }
+    Ok(())
+}
