@@ -15,6 +15,9 @@ use crate::metadata::{LevelFilter, Metadata};
 
 pub use jumplabel;
 
+/// Whether callsites have keys: not where code is not patched.
+pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
+
 /// Whether events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
 const LOGS: bool = cfg!(feature = "jumplabel-log");
 

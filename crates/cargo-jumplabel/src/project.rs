@@ -104,14 +104,22 @@ impl Project {
                 let tried: Vec<_> = several.iter().filter(|version| is_tried(version)).collect();
                 match tried.as_slice() {
                     [version] => Ok((*version).clone()),
-                    _ => bail!("the program has {} versions of {name} ({}), and none or several of {known}", several.len(), several.join(", ")),
+                    _ => bail!(
+                        "the program has {} versions of {name} ({}), and none or several of {known}",
+                        several.len(),
+                        several.join(", ")
+                    ),
                 }
             }
         }
     }
 
     fn versions(&self, name: &str) -> impl Iterator<Item = String> {
-        self.metadata.packages.iter().filter(move |package| package.name == name).map(|package| package.version.to_string())
+        self.metadata
+            .packages
+            .iter()
+            .filter(move |package| package.name == name)
+            .map(|package| package.version.to_string())
     }
 
     /// A dependency on `package`, one of jumplabel's: from where the user says, or from where the program has jumplabel already.
@@ -132,19 +140,24 @@ impl Project {
             } else if source.starts_with(|first: char| first.is_ascii_digit()) {
                 dependency.insert("version", source.as_str().into());
             } else {
-                bail!("--jumplabel {source}: this is no checkout (there is no crates/{package} in it), no address of a repository and no version");
+                bail!(
+                    "--jumplabel {source}: this is no checkout (there is no crates/{package} in it), no address of a repository and no version"
+                );
             }
             return Ok(dependency);
         }
         let own = self.metadata.packages.iter().find(|found| found.name == "jumplabel");
-        let own = own.context("the program has no jumplabel yet: say where it comes from, by --jumplabel PATH|GIT|VERSION")?;
+        let own =
+            own.context("the program has no jumplabel yet: say where it comes from, by --jumplabel PATH|GIT|VERSION")?;
         match &own.source {
             None => {
-                let folder = own.manifest_path.parent().and_then(|folder| folder.parent()).context("jumplabel has a folder")?;
+                let folder =
+                    own.manifest_path.parent().and_then(|folder| folder.parent()).context("jumplabel has a folder")?;
                 dependency.insert("path", path(folder.join(package).as_std_path())?.into());
             }
             Some(source) if source.repr.starts_with("git+") => {
-                let (address, commit) = source.repr["git+".len()..].split_once('#').context("a git source has a commit")?;
+                let (address, commit) =
+                    source.repr["git+".len()..].split_once('#').context("a git source has a commit")?;
                 let address = address.split('?').next().unwrap_or(address);
                 dependency.insert("git", address.into());
                 dependency.insert("rev", commit.into());
@@ -168,10 +181,14 @@ impl Project {
             ensure!(manifest == before, "{} lacks lines of [patch.crates-io]: {again}", manifest_path.display());
             for package in packages {
                 let folder = self.folder().join(package.name);
-                ensure!(differing(&folder, package)?.is_none_or(|file| {
-                    eprintln!("{} is not what would be written now", file.display());
-                    false
-                }), "the patched {} is not that of Cargo.lock: {again}", package.name);
+                ensure!(
+                    differing(&folder, package)?.is_none_or(|file| {
+                        eprintln!("{} is not what would be written now", file.display());
+                        false
+                    }),
+                    "the patched {} is not that of Cargo.lock: {again}",
+                    package.name
+                );
             }
             return self.demand_used(&names);
         }
@@ -205,7 +222,9 @@ impl Project {
     fn demand_used(&self, names: &[&str]) -> Result<()> {
         for name in names {
             let folder = self.folder().join(name);
-            let is_ours = |package: &cargo_metadata::Package| package.name == *name && package.manifest_path.as_std_path().starts_with(&folder);
+            let is_ours = |package: &cargo_metadata::Package| {
+                package.name == *name && package.manifest_path.as_std_path().starts_with(&folder)
+            };
             ensure!(
                 self.metadata.packages.iter().any(is_ours),
                 "cargo does not use the patched {name}: Cargo.lock has another version than {}. Run the command again; or `cargo update -p {name} --precise VERSION`",
@@ -269,7 +288,11 @@ fn with_lines(manifest: &str, names: &[&str]) -> Result<String> {
     let lines = lines.as_table_like_mut().context("`patch.crates-io` in Cargo.toml is no table")?;
     for name in names {
         if let Some(line) = lines.get(name) {
-            ensure!(is_ours(line, name), "Cargo.toml patches {name} already, with something else: {}", line.to_string().trim());
+            ensure!(
+                is_ours(line, name),
+                "Cargo.toml patches {name} already, with something else: {}",
+                line.to_string().trim()
+            );
             continue;
         }
         let mut line = InlineTable::new();

@@ -77,7 +77,11 @@ fn edited_tracing(mut package: Package) -> Result<Package> {
         Ok(())
     })?;
     package.edit("src/lib.rs", |text| {
-        text.insert_behind(r"pub use tracing_core::callsite::DefaultCallsite as MacroCallsite;", 1, include_str!("../patches/support.rs"))
+        text.insert_behind(
+            r"pub use tracing_core::callsite::DefaultCallsite as MacroCallsite;",
+            1,
+            include_str!("../patches/support.rs"),
+        )
     })?;
     package.edit_manifest(|manifest| {
         manifest["package"]["rust-version"] = value(RUST);
@@ -117,7 +121,9 @@ fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
 fn edit_core_manifest(manifest: &mut DocumentMut, project: &Project) -> Result<()> {
     manifest["package"]["rust-version"] = value(RUST);
     let features = manifest["features"].as_table_mut().context("tracing-core has no features")?;
-    let Some(std) = features.get_mut("std").and_then(|std| std.as_array_mut()) else { bail!("tracing-core has no feature `std`") };
+    let Some(std) = features.get_mut("std").and_then(|std| std.as_array_mut()) else {
+        bail!("tracing-core has no feature `std`")
+    };
     std.push("dep:jumplabel");
     features.insert("jumplabel-log", value(Array::new()));
     let mut jumplabel = project.jumplabel("jumplabel")?;
@@ -125,4 +131,3 @@ fn edit_core_manifest(manifest: &mut DocumentMut, project: &Project) -> Result<(
     manifest["dependencies"]["jumplabel"] = value(jumplabel);
     Ok(())
 }
-

@@ -41,8 +41,10 @@ impl Upstream {
         fs::remove_dir_all(&asking)?;
         let metadata = metadata?;
         let folder = |name: &str, version: &str| -> Result<PathBuf> {
-            let is_that = |package: &&cargo_metadata::Package| package.name == name && package.version.to_string() == version;
-            let package = metadata.packages.iter().find(is_that).with_context(|| format!("cargo knows no {name} {version}"))?;
+            let is_that =
+                |package: &&cargo_metadata::Package| package.name == name && package.version.to_string() == version;
+            let package =
+                metadata.packages.iter().find(is_that).with_context(|| format!("cargo knows no {name} {version}"))?;
             Ok(package.manifest_path.parent().context("a package has a folder")?.as_std_path().to_owned())
         };
         let folders = packages.iter().map(|(name, version)| Ok(((*name).to_owned(), folder(name, version)?)));
@@ -56,7 +58,8 @@ impl Upstream {
         collect(folder, Path::new(""), &mut |path, text| {
             let first = path.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
             let first = first.unwrap_or_default();
-            let is_needed = first == "src" || first == "Cargo.toml" || first.starts_with("LICENSE") || first == "README.md";
+            let is_needed =
+                first == "src" || first == "Cargo.toml" || first.starts_with("LICENSE") || first == "README.md";
             if is_needed || tests && !first.starts_with(".cargo") && !first.starts_with("Cargo.") {
                 package.add(path.to_string_lossy().into_owned(), text);
             }

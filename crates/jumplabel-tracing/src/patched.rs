@@ -1,0 +1,69 @@
+//! The keys in the patched tracing-core. This crate compiles with upstream's as well: then there are none.
+
+use tracing_core::Metadata;
+
+use crate::{Error, Status};
+
+/// What upstream's tracing-core lacks, with nothing in it. The functions below import all of `tracing_core::callsite`, the patched `keys`
+/// included, in a block within a block that imports this: the inner one counts, if it has the name.
+mod upstream {
+    pub mod keys {
+        use tracing_core::Metadata;
+
+        pub enum Keyed {}
+
+        pub struct Status {
+            pub callsites: usize,
+            pub on: usize,
+            pub forced: usize,
+            pub error: Option<jumplabel::Error>,
+        }
+
+        impl Keyed {
+            pub fn meta(&self) -> &'static Metadata<'static> {
+                match *self {}
+            }
+        }
+
+        pub const HAS_KEYS: bool = false;
+
+        pub fn status() -> Result<Status, jumplabel::Error> {
+            Ok(Status { callsites: 0, on: 0, forced: 0, error: None })
+        }
+
+        pub fn force(_: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<(), jumplabel::Error> {
+            Ok(())
+        }
+    }
+}
+
+/// See [`crate::status`].
+pub fn status() -> Result<Status, Error> {
+    #[allow(unused_imports)]
+    use upstream::*;
+    {
+        #[allow(unused_imports)]
+        use tracing_core::callsite::*;
+        if !keys::HAS_KEYS {
+            return Err(Error::NotPatched);
+        }
+        let keys::Status { callsites, on, forced, error, .. } = keys::status().map_err(Error::Keys)?;
+        Ok(Status { callsites, on, shown: forced, error })
+    }
+}
+
+/// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen.
+pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) -> Result<usize, Error> {
+    #[allow(unused_imports)]
+    use upstream::*;
+    {
+        #[allow(unused_imports)]
+        use tracing_core::callsite::*;
+        if !keys::HAS_KEYS {
+            return Err(Error::NotPatched);
+        }
+        let mut chosen = 0;
+        keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
+        Ok(chosen)
+    }
+}
