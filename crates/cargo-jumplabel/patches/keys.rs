@@ -5,6 +5,7 @@
 //! rebuild of interests, in one batch.
 
 use std::ops::Deref;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::vec::Vec;
@@ -149,18 +150,22 @@ impl Callsites {
         if !matches!(dispatchers, dispatchers::Rebuilder::Write(_)) {
             return;
         }
-        // If the list cannot be had, keys stay on: `sync` says so.
-        let _ = KEYED.for_each(|callsite| {
-            let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
-            let registration = &callsite.inner.registration;
-            if *callsite.meta().level() <= max_level
-                && registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        let mut callsites = Vec::new();
+        // If the list cannot be had, no key goes off: `sync` says so.
+        let _ = KEYED.for_each(|callsite| callsites.push(&callsite.inner));
+        let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
+        let register = |callsite: &'static DefaultCallsite| {
+            if *callsite.meta.level() <= max_level
+                && callsite.registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()
             {
-                CALLSITES.push_default(&callsite.inner);
-                rebuild_callsite_interest(&callsite.inner, dispatchers);
-                registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
+                CALLSITES.push_default(callsite);
+                rebuild_callsite_interest(callsite, dispatchers);
+                callsite.registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
             }
-        });
+        };
+        // A subscriber that panics must not do so here, under the lock of all dispatchers: upstream would ask it later, without that lock. The
+        // key of a callsite that is not registered yet goes on, and the subscriber panics where the callsite is reached.
+        let _ = catch_unwind(AssertUnwindSafe(|| callsites.into_iter().for_each(register)));
     }
 }
 

@@ -76,7 +76,7 @@ impl Project {
         Ok(Project { metadata, jumplabel: patch.jumplabel.clone() })
     }
 
-    fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         self.metadata.workspace_root.as_std_path()
     }
 
@@ -84,7 +84,7 @@ impl Project {
         self.metadata.target_directory.as_std_path()
     }
 
-    fn folder(&self) -> PathBuf {
+    pub fn folder(&self) -> PathBuf {
         self.root().join(FOLDER)
     }
 
@@ -260,10 +260,31 @@ impl Project {
                 fs::remove_dir_all(folder.join(name))?;
             }
         }
+        self.lock_as_before(names, &manifest_path)?;
         // The folder goes with its last package.
         let is_package = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
         if folder.exists() && !fs::read_dir(&folder)?.any(is_package) {
             fs::remove_dir_all(&folder)?;
+        }
+        Ok(())
+    }
+}
+
+impl Project {
+    /// Lets Cargo.lock have upstream's packages again, of the versions that the patched ones had.
+    fn lock_as_before(&self, names: &[&str], manifest: &Path) -> Result<()> {
+        for name in names {
+            let Some(version) = self.versions(name).next() else { continue };
+            let now = MetadataCommand::new()
+                .manifest_path(manifest)
+                .exec()
+                .context("cargo cannot resolve the program without the packages")?;
+            if now.packages.iter().any(|package| package.name == *name && package.version.to_string() != version) {
+                let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+                let mut update = std::process::Command::new(cargo);
+                update.args(["update", "--quiet", "-p", name, "--precise", &version, "--manifest-path"]).arg(manifest);
+                ensure!(update.status()?.success(), "Cargo.lock does not go back to {name} {version}");
+            }
         }
         Ok(())
     }

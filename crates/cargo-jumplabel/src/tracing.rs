@@ -2,12 +2,14 @@
 //!
 //! Upstream's text is not in this repository: the edits work on the user's own copy of it. What they add is in the folder `patches`.
 
+use std::fs;
+
 use anyhow::{Context, Result, bail};
 use toml_edit::{Array, DocumentMut, value};
 
 use crate::Patch;
 use crate::project::{Package, Project};
-use crate::upstream::Upstream;
+use crate::upstream::{LOCK, Upstream};
 
 /// The versions of tracing that the edits were tried with.
 const TRIED: [&str; 5] = ["0.1.40", "0.1.41", "0.1.42", "0.1.43", "0.1.44"];
@@ -31,6 +33,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     ];
     project.write_or_check(&packages, patch)?;
     if !patch.check {
+        fs::write(project.folder().join(LOCK), &upstream.lock)?;
         println!(
             "tracing {tracing} and tracing-core {core} have a static key for each callsite now, in this program and in its dependencies.\n\
              Run `cargo jumplabel tracing` again when Cargo.lock has another version of them; `cargo jumplabel tracing --check` in CI says so."
@@ -47,7 +50,7 @@ fn edited_tracing(mut package: Package) -> Result<Package> {
             9,
             "static __CALLSITE: $$crate::__macro_support::Keyed = $$crate::__jumplabel_callsite! {",
         )?;
-        let condition = r"!interest\.is_never\(\) && \$crate::__macro_support::__is_enabled\(__CALLSITE\.metadata\(\), interest\)";
+        let condition = r"!interest\.is_never\(\) && (?:\$crate::__macro_support::__is_enabled\(__CALLSITE\.metadata\(\), interest\)|__CALLSITE\.is_enabled\(interest\))";
         // Events.
         text.wrap_rest_of_block(
             &format!(r"let enabled = \$crate::level_enabled!\(\$lvl\) && \{{\s*let interest = __CALLSITE\.interest\(\);\s*{condition}\s*\}};"),

@@ -12,7 +12,12 @@ use crate::project::{Package, Project};
 /// The folders of packages as upstream published them.
 pub struct Upstream {
     packages: Vec<(String, PathBuf)>,
+    /// The lock with which cargo found them.
+    pub lock: String,
 }
+
+/// The file in the folder of patches that keeps that lock.
+pub const LOCK: &str = "upstream.lock";
 
 impl Upstream {
     /// Asks cargo for the sources of these packages: names and versions.
@@ -35,11 +40,16 @@ impl Upstream {
         if offline {
             command.other_options(["--offline".to_owned()]);
         }
-        let metadata = command.exec();
-        let metadata = metadata.context("cargo does not find upstream's source of the versions in Cargo.lock");
+        // A version that was yanked is had only by those who have it in a lock already: in that of the last time, or in the user's.
+        let ask = |lock: PathBuf| {
+            fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
+            command.exec().context("cargo does not find upstream's source of the versions in Cargo.lock")
+        };
+        let metadata = ask(project.folder().join(LOCK)).or_else(|_| ask(project.root().join("Cargo.lock")));
+        let lock = fs::read_to_string(asking.join("Cargo.lock"));
         // Whatever happened, nothing of it stays.
         fs::remove_dir_all(&asking)?;
-        let metadata = metadata?;
+        let (metadata, lock) = (metadata?, lock?);
         let folder = |name: &str, version: &str| -> Result<PathBuf> {
             let is_that =
                 |package: &&cargo_metadata::Package| package.name == name && package.version.to_string() == version;
@@ -48,7 +58,7 @@ impl Upstream {
             Ok(package.manifest_path.parent().context("a package has a folder")?.as_std_path().to_owned())
         };
         let folders = packages.iter().map(|(name, version)| Ok(((*name).to_owned(), folder(name, version)?)));
-        Ok(Upstream { packages: folders.collect::<Result<_>>()? })
+        Ok(Upstream { packages: folders.collect::<Result<_>>()?, lock })
     }
 
     /// The files of a package that a program needs: its source, its manifest, its licences. With `tests`, all of them.

@@ -77,9 +77,7 @@ impl Condition {
             Condition::Module(pattern) => meta.module_path().is_some_and(|module| pattern.matches(module)),
             Condition::Target(pattern) => pattern.matches(meta.target()),
             // As in Linux: the whole path, or its last part.
-            Condition::File(pattern) => meta.file().is_some_and(|file| {
-                pattern.matches(file) || file.rsplit('/').next().is_some_and(|last| pattern.matches(last))
-            }),
+            Condition::File(pattern) => meta.file().is_some_and(|file| pattern.matches_end(file, "/")),
             Condition::Name(pattern) => pattern.matches(meta.name()),
             Condition::Lines(lines) => meta.line().is_some_and(|line| lines.contains(&line)),
             Condition::Level(level) => meta.level() == level,

@@ -1,0 +1,56 @@
+//! Copies of projects of test-crates, and `cargo jumplabel` in them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use jumplabel_testing::cargo::{Build, printed};
+
+/// This repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A copy of a project of test-crates. Its paths to this repository's crates are made absolute.
+pub fn copy(project: &'static str, to: &str) -> PathBuf {
+    let (from, to) =
+        (Build::of(project).source(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo-jumplabel").join(to));
+    let _ = fs::remove_dir_all(&to);
+    copy_folder(&from, &to);
+    let manifest = fs::read_to_string(to.join("Cargo.toml")).unwrap();
+    let crates = repository().join("crates");
+    fs::write(to.join("Cargo.toml"), manifest.replace("../../crates", crates.to_str().unwrap())).unwrap();
+    to
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != "target") {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_folder(&from, &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+/// `cargo jumplabel` in a folder.
+pub fn tool<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-jumplabel"));
+    command.arg("jumplabel").args(arguments).current_dir(folder).env_remove("JUMPLABEL_SOURCE");
+    command.output().unwrap()
+}
+
+pub fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = tool(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", printed(&output));
+    printed(&output)
+}
+
+pub fn fails(folder: &Path, arguments: &[&str], with: &str) {
+    let output = tool(folder, arguments);
+    let says = printed(&output);
+    assert!(!output.status.success() && says.contains(with), "{arguments:?}: {says}");
+}

@@ -1,0 +1,227 @@
+//! `cargo jumplabel tracing` on a program of a user: test-crates/traced, copied, with upstream's tracing and with the patched one.
+
+mod project;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use jumplabel_testing::breadth::some_of;
+use jumplabel_testing::cargo::{Build, run};
+use project::{copy, fails, repository, succeeds, tool};
+
+/// Builds the program of a folder, with these features.
+fn build(folder: &Path, features: &str) -> PathBuf {
+    let mut command = Build::of("traced").args(&["--release"]).command("build");
+    let to = folder.join("target");
+    command.current_dir(folder).env("CARGO_TARGET_DIR", &to).args(["--features", features]);
+    run(&mut command);
+    let program = to.join("release").join("traced");
+    let kept = to.join(format!("traced-{}", features.replace(',', "-")));
+    fs::rename(program, &kept).unwrap();
+    kept
+}
+
+/// The program with upstream's tracing and with the patched one; both also with the feature `log`.
+struct Programs {
+    upstream: PathBuf,
+    upstream_log: PathBuf,
+    patched: PathBuf,
+    patched_log: PathBuf,
+}
+
+fn programs() -> &'static Programs {
+    static PROGRAMS: OnceLock<Programs> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let folder = copy("traced", "upstream");
+        let (upstream, upstream_log) = (build(&folder, ""), build(&folder, "log"));
+        let folder = copy("traced", "patched");
+        succeeds(&folder, &["tracing"]);
+        let (patched, patched_log) = (build(&folder, "patched"), build(&folder, "patched,log"));
+        succeeds(&folder, &["tracing", "--check"]);
+        Programs { upstream, upstream_log, patched, patched_log }
+    })
+}
+
+fn output(program: &Path, arguments: &[&str]) -> String {
+    run(Command::new(program).args(arguments))
+}
+
+/// What a program prints is what it prints with upstream's tracing, whatever its filter: events, spans, results, the crate `log`.
+#[test]
+fn the_same_is_printed() {
+    let programs = programs();
+    for filter in [
+        "off",
+        "warn",
+        "info",
+        "debug",
+        "trace",
+        "info,noisy=trace",
+        "off,elsewhere=trace",
+        "warn,[work]=debug",
+        "[parent{n=3}]=trace",
+        "off,spans=info",
+    ] {
+        for (upstream, patched) in
+            [(&programs.upstream, &programs.patched), (&programs.upstream_log, &programs.patched_log)]
+        {
+            for case in ["print", "log"] {
+                let expected = output(upstream, &[case, filter]);
+                assert_eq!(output(patched, &[case, filter]), expected, "{case} {filter}");
+            }
+        }
+        let expected = output(&programs.upstream, &["print", filter]);
+        assert_eq!(output(&programs.patched, &["refused", filter]), expected, "where nobody may write code, {filter}");
+    }
+    // The comparison sees differences.
+    let [debug, trace] = ["debug", "trace"].map(|filter| output(&programs.upstream, &["print", filter]));
+    assert!(debug.contains("costly") && trace.contains("costlier") && debug != trace);
+    let [with, without] = [&programs.upstream_log, &programs.upstream].map(|program| output(program, &["log", "off"]));
+    assert!(with.contains("log: ") && !without.contains("log: "));
+}
+
+/// Scoped subscribers, a layer that flips, one that panics, reloads beside another thread, fork: with keys as without.
+#[test]
+fn programs_do_what_they_did() {
+    let programs = programs();
+    for case in ["scoped", "flips", "panics", "reloads", "forks"] {
+        let expected = output(&programs.upstream, &[case]);
+        for patched in [&programs.patched, &programs.patched_log] {
+            assert_eq!(output(patched, &[case]), expected, "{case}");
+        }
+    }
+}
+
+/// Keys follow filters; callsites are shown whatever filters say, and no others.
+#[test]
+fn keys_and_dynamic_debug() {
+    let programs = programs();
+    assert!(output(&programs.upstream, &["status"]).contains("run `cargo jumplabel tracing`"));
+    assert!(output(&programs.patched, &["keys"]).ends_with("ok\n"));
+    let shown = output(&programs.patched, &["shows"]);
+    let results = ["\nOk(4)\n", "\nOk(()) 5\n", "\nOk(true) Ok((0, 0))\n"];
+    let at: Vec<_> =
+        results.iter().map(|result| shown.find(result).unwrap_or_else(|| panic!("{result}: {shown}"))).collect();
+    let (first, second, third) = (&shown[at[0]..at[1]], &shown[at[1]..at[2]], &shown[at[2]..]);
+    for line in ["DEBUG elsewhere: in 2 y=3", "DEBUG other: text a=1 b=Some(3)"] {
+        assert!(first.contains(line) && second.contains(line), "{line}\n{shown}");
+    }
+    assert!(!first.contains("TRACE noisy: one x=2") && second.contains("TRACE noisy: one x=2"), "{shown}");
+    for nobody in ["root", "what comes", "parent", "work"] {
+        assert!(!shown.contains(nobody), "{shown}");
+    }
+    assert!(!shown[..at[0]].contains("elsewhere") && !third.contains("elsewhere"), "{shown}");
+}
+
+/// In a copy of the program: written, checked, found out, taken back.
+#[test]
+fn there_and_back() {
+    let folder = copy("traced", "there-and-back");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    fails(&folder, &["tracing", "--check"], "lacks lines of [patch.crates-io]");
+    let says = succeeds(&folder, &["tracing"]);
+    assert!(says.contains("have a static key for each callsite now"), "{says}");
+    succeeds(&folder, &["tracing", "--check"]);
+    // Again, and nothing changes.
+    let lines = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    succeeds(&folder, &["tracing"]);
+    assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), lines);
+    // Somebody edits it.
+    let keys = folder.join("jumplabel-patches/tracing-core/src/keys.rs");
+    fs::write(&keys, fs::read_to_string(&keys).unwrap() + "\n").unwrap();
+    fails(&folder, &["tracing", "--check"], "keys.rs is not what would be written now");
+    fs::remove_file(&keys).unwrap();
+    fails(&folder, &["tracing", "--check"], "keys.rs is not what would be written now");
+    succeeds(&folder, &["tracing"]);
+    succeeds(&folder, &["tracing", "--check"]);
+    succeeds(&folder, &["tracing", "--remove"]);
+    assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), manifest);
+    assert!(!folder.join("jumplabel-patches").exists());
+    succeeds(&folder, &["tracing", "--remove"]);
+}
+
+/// What cannot work is refused, and says what to do. Nothing is written then.
+#[test]
+fn refusals() {
+    let folder = copy("traced", "refusals");
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let with = |from: &str, to: &str| fs::write(&manifest, text.replace(from, to)).unwrap();
+    fails(&folder, &["tracing", "--jumplabel", "nowhere"], "--jumplabel nowhere: this is no checkout");
+    // The line is somebody else's.
+    fs::write(
+        &manifest,
+        format!("{text}\n[patch.crates-io]\ntracing = {{ git = \"https://example.invalid/tracing\" }}\n"),
+    )
+    .unwrap();
+    let output = tool(&folder, &["tracing", "--offline"]);
+    assert!(!output.status.success());
+    // No program with tracing.
+    let other = copy("many", "no-tracing");
+    fails(&other, &["tracing"], "the program does not depend on tracing");
+    fails(&other, &["fail"], "the program does not depend on fail");
+    // A program without jumplabel has to say where it comes from.
+    let noisy = folder.join("noisy");
+    fs::write(noisy.join("Cargo.toml"), fs::read_to_string(noisy.join("Cargo.toml")).unwrap() + "\n[workspace]\n")
+        .unwrap();
+    with("noisy = { path = \"noisy\" }", "");
+    fs::copy(folder.join("Cargo.lock"), noisy.join("Cargo.lock")).unwrap();
+    fails(&noisy, &["tracing"], "say where it comes from, by --jumplabel");
+    assert!(!noisy.join("jumplabel-patches").exists() && !folder.join("jumplabel-patches").exists());
+    succeeds(&noisy, &["tracing", "--jumplabel", repository().to_str().unwrap()]);
+    succeeds(&noisy, &["tracing", "--check", "--jumplabel", repository().to_str().unwrap()]);
+    succeeds(&noisy, &["tracing", "--check"]);
+}
+
+/// Versions of tracing and of tracing-core that go together, the oldest in front.
+const VERSIONS: [(&str, &str); 6] = [
+    ("0.1.40", "0.1.32"),
+    ("0.1.41", "0.1.33"),
+    ("0.1.41", "0.1.34"),
+    ("0.1.42", "0.1.35"),
+    ("0.1.43", "0.1.35"),
+    ("0.1.44", "0.1.36"),
+];
+
+/// Each version that the tool knows is patched and compiles. The lock moves on, and the check says so. A version that nobody has tried is refused.
+#[test]
+fn versions() {
+    let folder = copy("traced", "versions").join("noisy");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    fs::write(folder.join("Cargo.toml"), manifest.clone() + "\n[workspace]\n").unwrap();
+    let cargo = |verb: &str, arguments: &[&str]| {
+        let mut command = Build::of("traced").command(verb);
+        run(command.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("target")).args(arguments));
+    };
+    let precise = |name: &str, version: &str| cargo("update", &["-p", name, "--precise", version]);
+    cargo("generate-lockfile", &[]);
+    let repository = repository();
+    let patch = ["tracing", "--jumplabel", repository.to_str().unwrap()];
+    for &(tracing, core) in some_of(1, &VERSIONS) {
+        precise("tracing", tracing);
+        precise("tracing-core", core);
+        succeeds(&folder, &patch);
+        let patched = fs::read_to_string(folder.join("jumplabel-patches/tracing/Cargo.toml")).unwrap();
+        assert!(patched.contains(&format!("\"{tracing}\"")), "{patched}");
+        cargo("check", &[]);
+        succeeds(&folder, &["tracing", "--check"]);
+        succeeds(&folder, &["tracing", "--remove"]);
+        let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap();
+        assert!(lock.contains(&format!("name = \"tracing\"\nversion = \"{tracing}\"\nsource")), "{lock}");
+    }
+    // Somebody wants a newer version than the patched one.
+    succeeds(&folder, &patch);
+    let patched = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    fs::write(folder.join("Cargo.toml"), patched.replace("tracing = \"0.1\"", "tracing = \"0.1.43\"")).unwrap();
+    precise("tracing", "0.1.44");
+    let check = ["tracing", "--check", patch[1], patch[2]];
+    fails(&folder, &check, "the patched tracing is not that of Cargo.lock: run the command again");
+    succeeds(&folder, &patch);
+    succeeds(&folder, &["tracing", "--check"]);
+    succeeds(&folder, &["tracing", "--remove"]);
+    fs::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n").unwrap();
+    precise("tracing", "0.1.37");
+    fails(&folder, &patch, "Cargo.lock has tracing 0.1.37, which nobody has tried yet");
+}

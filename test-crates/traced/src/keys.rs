@@ -1,0 +1,85 @@
+//! What only a program with keys can do.
+
+use jumplabel::{WriterKind, for_each_site, set_writer};
+use jumplabel_tracing::{Error, control, status};
+use tracing::subscriber::set_global_default;
+use tracing_core::callsite::keys;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Registry, reload};
+
+use crate::{subscriber, work};
+
+/// How many sites of callsites of this target fall through, and how many jump: as they lie in memory.
+fn sites(target: &str) -> (usize, usize) {
+    let (mut through, mut jumping) = (0, 0);
+    let _ = keys::KEYED.for_each(|callsite| {
+        if callsite.meta().target() == target {
+            let visited = for_each_site(callsite.key.raw(), |site| match format!("{:?}", site.state).as_str() {
+                "Some(nop)" | "Some(test)" => through += 1,
+                _ => jumping += 1,
+            });
+            assert!(visited.is_ok_and(|sites| sites > 0), "{:?}", callsite.meta());
+        }
+    });
+    (through, jumping)
+}
+
+/// Keys follow filters.
+pub fn follow() {
+    let before = status().unwrap();
+    assert!(before.callsites > 20 && before.on == 0 && before.shown == 0, "{before:?}");
+    let (filter, handle) = reload::Layer::new(LevelFilter::OFF);
+    set_global_default(Registry::default().with(filter)).unwrap();
+    let all = before.callsites;
+    let (through, jumping) = sites("noisy");
+    assert!(through > 10 && jumping == 0, "{through} {jumping}");
+    let mut last = 0;
+    for level in [LevelFilter::OFF, LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE] {
+        handle.reload(level).unwrap();
+        work();
+        let mut expected = 0;
+        keys::KEYED.for_each(|callsite| expected += usize::from(*callsite.meta().level() <= level)).unwrap();
+        let now = status().unwrap();
+        assert_eq!((now.callsites, now.on, now.error), (all, expected, None), "{level}");
+        assert!(level == LevelFilter::OFF || now.on > last);
+        last = now.on;
+    }
+    assert_eq!((last, sites("noisy")), (all, (0, through)));
+    handle.reload(LevelFilter::OFF).unwrap();
+    assert_eq!((status().unwrap().on, sites("noisy")), (0, (through, 0)));
+    println!("ok");
+}
+
+/// Callsites are shown although the filter says no. All else stays off.
+pub fn shows() {
+    assert_eq!(control("target nowhere +p"), Err(Error::NoCallsite));
+    assert!(matches!(control("module noisy +x"), Err(Error::Query(_))));
+    set_global_default(subscriber("off")).unwrap();
+    work();
+    println!("{:?}", control("module noisy func named +p; target elsewhere +p"));
+    work();
+    println!(
+        "{:?} {}",
+        control("file noisy/src/lib.rs line 1-12 level trace +p").map(drop),
+        status().unwrap().shown
+    );
+    work();
+    println!(
+        "{:?} {:?}",
+        control("-p").map(|matches| matches == status().unwrap().callsites),
+        status().map(|now| (now.on, now.shown))
+    );
+    work();
+}
+
+/// The system lets nobody write code: all works, by loads.
+pub fn refused(filter: &str) {
+    set_writer(Some(WriterKind::Mprotect));
+    // SAFETY: no memory is written and executed from now on.
+    assert_eq!(unsafe { libc::prctl(65, 1, 0, 0, 0) }, 0, "PR_SET_MDWE");
+    assert!(jumplabel::probe().is_err());
+    work();
+    set_global_default(subscriber(filter)).unwrap();
+    work();
+}
