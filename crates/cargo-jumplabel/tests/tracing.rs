@@ -212,6 +212,7 @@ fn versions() {
         assert!(lock.contains(&format!("name = \"tracing\"\nversion = \"{tracing}\"\nsource")), "{lock}");
     }
     // Somebody wants a newer version than the patched one.
+    precise("tracing", "0.1.40");
     succeeds(&folder, &patch);
     let patched = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     fs::write(folder.join("Cargo.toml"), patched.replace("tracing = \"0.1\"", "tracing = \"0.1.43\"")).unwrap();
