@@ -8,11 +8,12 @@
 //!               obj:PATH                     what is in an object: a program or a shared library
 //!   assignment  =on  =off                    a key
 //!               +1  -1                       a user of a key more or less
-//!               =TARGET                      a static call: a function; a mode: its number
+//!               =TARGET                      a static call: a function; a mode: its number; a name of a layer: what to configure
 //! ```
 //!
 //! Names and paths are patterns: see [`Glob`]. A path or a function is chosen by the last components of its name, too. What is behind the last `=` is the
-//! assignment; a name that contains one, or ends in `+1` or `-1`, is chosen by a `?` in its place.
+//! assignment; a name that contains one, or ends in `+1` or `-1`, is chosen by a `?` in its place. An `=` behind a parenthesis belongs to the value, if
+//! another `=` stands in front of the parenthesis: `fail:save=return(a=b)`.
 
 mod glob;
 mod nearest;
@@ -59,7 +60,7 @@ pub enum Assignment {
     Inc,
     /// One user less.
     Dec,
-    /// A function of a static call, or a mode's number.
+    /// A function of a static call, a mode's number, or what a layer is to configure.
     Target(String),
 }
 
@@ -80,7 +81,7 @@ impl FromStr for Selector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Selector, String> {
-        let (what, assignment) = if let Some((what, value)) = text.rsplit_once('=') {
+        let (what, assignment) = if let Some((what, value)) = split(text) {
             let assignment = match value {
                 "" => return Err(format!("`{text}`: a value is missing behind `=`")),
                 "on" => Assignment::On,
@@ -97,6 +98,13 @@ impl FromStr for Selector {
         };
         Ok(Selector { what: what.parse()?, assignment })
     }
+}
+
+/// What is chosen, and the value: on both sides of the last `=` in front of the first parenthesis, or else of the last one.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let head = text.split('(').next().unwrap_or(text);
+    let at = head.rfind('=').or_else(|| text.rfind('='))?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Whether `-1` behind it is the end of a range of lines, and no assignment.

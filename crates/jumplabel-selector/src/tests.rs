@@ -16,6 +16,13 @@ fn each_form() {
         ("net:packet+1", What::Name(glob("net:packet")), Some(Assignment::Inc)),
         ("a::B[3]-1", What::Name(glob("a::B[3]")), Some(Assignment::Dec)),
         ("HOOK=fast", What::Name(glob("HOOK")), Some(Assignment::Target("fast".into()))),
+        (
+            "fail:save=2*return(a=b)->off",
+            What::Name(glob("fail:save")),
+            Some(Assignment::Target("2*return(a=b)->off".into())),
+        ),
+        ("a=b=return(c,d e)", What::Name(glob("a=b")), Some(Assignment::Target("return(c,d e)".into()))),
+        ("a(b=on", What::Name(glob("a(b")), Some(Assignment::On)),
         ("K@src/a.rs:3:1", What::Name(glob("K@src/a.rs:3:1")), None),
         ("file::K", What::Name(glob("file::K")), None),
         ("fn::K", What::Name(glob("fn::K")), None),
