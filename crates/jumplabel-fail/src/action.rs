@@ -74,6 +74,10 @@ impl Action {
     pub fn is_off(&self) -> bool {
         matches!(self.task, Task::Off) && self.frequency >= 1.0 && self.left.is_none()
     }
+
+    pub fn is_callback(&self) -> bool {
+        matches!(self.task, Task::Callback(_))
+    }
 }
 
 impl Task {

@@ -28,14 +28,18 @@
 //! A frequency that is negative or not a number is an error, where `fail` panics when the point is reached. A callback, or any other action,
 //! can configure points, its own too.
 //!
+//! *From outside.* [`layer()`] is what an agent is given, so that an operator lists and configures points of a running program.
+//!
 //! *Objects that are loaded later.* A configuration turns on the points of all objects that are loaded. After `dlopen`, call [`sync`].
 #![deny(missing_docs)]
 
 mod action;
+mod layer;
 mod point;
 mod registry;
 mod scenario;
 
+pub use layer::layer;
 pub use registry::{cfg, cfg_callback, eval, list, remove, sync};
 pub use scenario::{FailGuard, FailScenario};
 

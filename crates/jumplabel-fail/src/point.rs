@@ -1,5 +1,6 @@
 //! A configured fail point.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -10,15 +11,27 @@ pub struct Point {
     pub text: String,
     /// Whether it does nothing, so that its key stays off.
     pub is_off: bool,
+    /// Whether the text says all of it: no action is a callback.
+    pub is_text: bool,
+    /// Of the batch that configured it.
+    pub revision: u64,
+    /// How many times a thread has come here.
+    reached: AtomicU64,
     /// `None` once it has ended.
     actions: Mutex<Option<Vec<Action>>>,
     ended: Condvar,
 }
 
 impl Point {
-    pub fn new(text: &str, actions: Vec<Action>) -> Point {
+    pub fn new(text: &str, actions: Vec<Action>, revision: u64) -> Point {
         let is_off = actions.first().is_some_and(Action::is_off);
-        Point { text: text.to_owned(), is_off, actions: Mutex::new(Some(actions)), ended: Condvar::new() }
+        let is_text = !actions.iter().any(Action::is_callback);
+        let (reached, actions, ended) = (AtomicU64::new(0), Mutex::new(Some(actions)), Condvar::new());
+        Point { text: text.to_owned(), is_off, is_text, revision, reached, actions, ended }
+    }
+
+    pub fn reached(&self) -> u64 {
+        self.reached.load(Ordering::Relaxed)
     }
 
     /// No code of the program runs under this lock.
@@ -34,6 +47,7 @@ impl Point {
 
     /// Does the first action whose turn it is. Returns the argument of a `return`.
     pub fn reach(&self, name: &str) -> Option<Option<String>> {
+        self.reached.fetch_add(1, Ordering::Relaxed);
         let mut actions = self.lock();
         let task = actions.as_mut()?.iter_mut().find_map(Action::take)?;
         if let Task::Pause = task {

@@ -8,9 +8,10 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use jumplabel::{Error, RawKey, static_key};
+use jumplabel::{Error, KeyInfo, Outcome, RawKey, static_key};
 
 use crate::action::Action;
 use crate::point::Point;
@@ -30,44 +31,63 @@ static_key! {
 }
 
 /// The points that are configured, by name.
-type Points = HashMap<String, Arc<Point>>;
+pub type Points = HashMap<String, Arc<Point>>;
+
+/// What names are to have; `None`: nothing.
+pub type Changes = HashMap<String, Option<Arc<Point>>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
 /// No code of the program runs under this lock.
-fn read() -> RwLockReadGuard<'static, Points> {
+pub fn read() -> RwLockReadGuard<'static, Points> {
     POINTS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn write() -> RwLockWriteGuard<'static, Points> {
+pub fn write() -> RwLockWriteGuard<'static, Points> {
     POINTS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The number of the next batch.
+pub fn revision() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// The name of the point that a key is of, if its points are in this registry.
+pub fn point_of(key: &KeyInfo) -> Option<&'static str> {
+    let is_own = key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER));
+    key.name.strip_prefix("fail:").filter(|_| is_own)
+}
+
 /// Brings all keys to what is configured, in one batch. Those of points that are not configured are turned off, whoever turned them on.
-fn set_keys(points: &Points) -> Result<(), Error> {
+fn set_keys(points: &Points) -> Result<Outcome, Error> {
     let mut keys: Vec<(&'static RawKey, bool)> = vec![(&ANY, !points.is_empty())];
     jumplabel::for_each_key(|key| {
-        let is_own = key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER));
-        if let Some(name) = key.name.strip_prefix("fail:").filter(|_| is_own) {
+        if let Some(name) = point_of(&key) {
             keys.push((key.key, points.get(name).is_some_and(|point| !point.is_off)));
         }
     })?;
-    jumplabel::set_all(keys).map(drop)
+    jumplabel::set_all(keys)
 }
 
-/// Configures points, in one batch. If a key cannot be turned on, all is as before.
-fn configure(points: &mut Points, new: Points) -> Result<(), String> {
+/// Configures points, in one batch. If a key cannot be turned on or off, all is as before.
+pub fn configure(points: &mut Points, changes: Changes) -> Result<Outcome, String> {
     let mut all = points.clone();
-    let old: Vec<Arc<Point>> = new.into_iter().filter_map(|(name, point)| all.insert(name, point)).collect();
-    set_keys(&all).map_err(|error| format!("the fail point cannot be turned on: {error}"))?;
+    let change = |(name, point)| match point {
+        Some(point) => all.insert(name, point),
+        None => all.remove(&name),
+    };
+    let old: Vec<Arc<Point>> = changes.into_iter().filter_map(change).collect();
+    let outcome = set_keys(&all).map_err(|error| format!("the fail point cannot be turned on: {error}"))?;
     *points = all;
     old.iter().for_each(|point| point.end());
-    Ok(())
+    Ok(outcome)
 }
 
 /// Configures one point.
 fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(), String> {
-    configure(&mut write(), Points::from([(name, Arc::new(Point::new(text, actions)))]))
+    let point = Arc::new(Point::new(text, actions, revision()));
+    configure(&mut write(), Changes::from([(name, Some(point))])).map(drop)
 }
 
 /// Takes out all points. Threads that pause at one go on.
@@ -135,7 +155,7 @@ pub fn list() -> Vec<(String, String)> {
 /// # Errors
 /// As [`jumplabel::set_all`].
 pub fn sync() -> Result<(), Error> {
-    set_keys(&read())
+    set_keys(&read()).map(drop)
 }
 
 /// What a point does when it is reached.
@@ -154,12 +174,12 @@ pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Optio
 pub fn start(text: &str) {
     let points = &mut write();
     clear(points);
-    let mut new = Points::new();
+    let (mut new, revision) = (Changes::new(), revision());
     for part in text.trim().split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let Some((name, actions)) = part.split_once('=') else { panic!("invalid failpoint: {part:?}") };
         let list = Action::parse_all(actions)
             .unwrap_or_else(|error| panic!("unable to configure failpoint \"{name}\": {error}"));
-        new.insert(name.to_owned(), Arc::new(Point::new(actions, list)));
+        new.insert(name.to_owned(), Some(Arc::new(Point::new(actions, list, revision))));
     }
     if let Err(error) = configure(points, new) {
         panic!("unable to configure FAILPOINTS: {error}");

@@ -1,0 +1,297 @@
+//! A layer as functions and texts of C.
+//!
+//! ```text
+//!   agent                        layer, perhaps of another build of this crate
+//!     entries(visit) ───────────► for each: visit(data, RawEntry)
+//!     configure(settings) ──────► Layer::configure; says (data, why) if it is refused
+//! ```
+//!
+//! Each side allocates and frees its own memory: texts are borrowed for the length of a call.
+
+use std::ffi::c_void;
+
+use crate::{Done, Entry, Layer, Setting};
+
+/// Of the structures below.
+const VERSION: u32 = 1;
+
+/// A text that is borrowed for the length of a call, or lives as long as the program. A null address: no text.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Text {
+    at: *const u8,
+    length: usize,
+}
+
+#[repr(C)]
+struct RawEntry {
+    name: Text,
+    value: Text,
+    revision: u64,
+    note: Text,
+}
+
+#[repr(C)]
+struct RawSetting {
+    name: Text,
+    value: Text,
+    is_conditional: bool,
+    only_at: u64,
+}
+
+/// Calls back with what `data` is of.
+type Say = extern "C" fn(data: *mut c_void, text: Text);
+type Visit = extern "C" fn(data: *mut c_void, entry: *const RawEntry);
+
+/// A [`Layer`] for an agent, which may come from another build of this crate.
+#[repr(C)]
+pub struct Handle {
+    version: u32,
+    prefix: Text,
+    kind: Text,
+    values: Text,
+    entries: extern "C" fn(Visit, *mut c_void),
+    takes: extern "C" fn(Text) -> bool,
+    check: extern "C" fn(Text, Text, Say, *mut c_void) -> bool,
+    configure: extern "C" fn(*const RawSetting, usize, bool, Say, *mut c_void, *mut u64, *mut usize) -> bool,
+}
+
+// SAFETY: texts and functions that live as long as the program, and that nobody changes.
+unsafe impl Sync for Handle {}
+
+impl Text {
+    const fn of(text: &str) -> Text {
+        Text { at: text.as_ptr(), length: text.len() }
+    }
+
+    fn optional(text: Option<&str>) -> Text {
+        text.map_or(Text { at: std::ptr::null(), length: 0 }, Text::of)
+    }
+
+    /// # Safety
+    /// Null, or from `of` of a text that lives as long as `'a`.
+    unsafe fn get<'a>(self) -> Option<&'a str> {
+        // SAFETY: the caller vouches for a text, whose bytes are UTF-8.
+        (!self.at.is_null())
+            .then(|| unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(self.at, self.length)) })
+    }
+
+    /// # Safety
+    /// As `get`.
+    unsafe fn or_empty<'a>(self) -> &'a str {
+        // SAFETY: the caller's.
+        unsafe { self.get() }.unwrap_or_default()
+    }
+}
+
+impl Handle {
+    /// That of a layer.
+    #[must_use]
+    pub const fn of<L: Layer>() -> Handle {
+        let [prefix, kind, values] = [Text::of(L::PREFIX), Text::of(L::KIND), Text::of(L::VALUES)];
+        let (entries, takes, check, configure) = (entries::<L>, takes::<L>, check::<L>, configure::<L>);
+        Handle { version: VERSION, prefix, kind, values, entries, takes, check, configure }
+    }
+
+    /// One that comes from C. `None` if it is null, or of a version that this one does not know.
+    ///
+    /// # Safety
+    /// Null, or from [`Handle::of`] in any build of this crate, and there as long as the program.
+    #[must_use]
+    pub unsafe fn from_c(handle: *const c_void) -> Option<&'static Handle> {
+        // SAFETY: the caller's. All versions begin with their number.
+        let version = unsafe { handle.cast::<u32>().as_ref() }?;
+        // SAFETY: the caller's; a `Handle` of this version.
+        (*version == VERSION).then(|| unsafe { &*handle.cast() })
+    }
+
+    /// [`Layer::PREFIX`].
+    #[must_use]
+    pub fn prefix(&self) -> &'static str {
+        // SAFETY: `of` made it of a static text.
+        unsafe { self.prefix.or_empty() }
+    }
+
+    /// [`Layer::KIND`].
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        // SAFETY: `of` made it of a static text.
+        unsafe { self.kind.or_empty() }
+    }
+
+    /// [`Layer::VALUES`].
+    #[must_use]
+    pub fn values(&self) -> &'static str {
+        // SAFETY: `of` made it of a static text.
+        unsafe { self.values.or_empty() }
+    }
+
+    /// [`Layer::entries`].
+    pub fn entries(&self, mut visit: impl FnMut(Entry<'_>)) {
+        extern "C" fn visited(data: *mut c_void, entry: *const RawEntry) {
+            // SAFETY: `data` is that of the call below, and the layer passes an entry that lives as long as this call.
+            let (visit, entry) = unsafe { (&mut *data.cast::<&mut dyn FnMut(Entry<'_>)>(), &*entry) };
+            // SAFETY: the layer's texts live as long as this call.
+            let (name, value, note) = unsafe { (entry.name.or_empty(), entry.value.get(), entry.note.or_empty()) };
+            visit(Entry { name, value, revision: entry.revision, note });
+        }
+        let mut visit: &mut dyn FnMut(Entry<'_>) = &mut visit;
+        (self.entries)(visited, (&raw mut visit).cast());
+    }
+
+    /// [`Layer::takes`].
+    #[must_use]
+    pub fn takes(&self, name: &str) -> bool {
+        (self.takes)(Text::of(name))
+    }
+
+    /// [`Layer::check`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn check(&self, name: &str, value: &str) -> Result<(), String> {
+        let mut why = String::new();
+        let is_one = (self.check)(Text::of(name), Text::of(value), said, (&raw mut why).cast());
+        if is_one { Ok(()) } else { Err(why) }
+    }
+
+    /// [`Layer::configure`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn configure(&self, settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
+        let raw = |setting: &Setting<'_>| RawSetting {
+            name: Text::of(setting.name),
+            value: Text::optional(setting.value),
+            is_conditional: setting.only_at.is_some(),
+            only_at: setting.only_at.unwrap_or(0),
+        };
+        let raw: Vec<RawSetting> = settings.iter().map(raw).collect();
+        let (mut why, mut done) = (String::new(), Done::default());
+        let (to, revision, pages) = ((&raw mut why).cast(), &raw mut done.revision, &raw mut done.pages);
+        let is_done = (self.configure)(raw.as_ptr(), raw.len(), dry_run, said, to, revision, pages);
+        if is_done { Ok(done) } else { Err(why) }
+    }
+}
+
+/// Notes why something was refused.
+extern "C" fn said(data: *mut c_void, text: Text) {
+    // SAFETY: `data` is a `String` of the caller's, and the text lives as long as this call.
+    let (why, text) = unsafe { (&mut *data.cast::<String>(), text.or_empty()) };
+    why.push_str(text);
+}
+
+/// Tells the other side, if it was refused.
+fn tell<T>(result: Result<T, String>, say: Say, data: *mut c_void) -> Option<T> {
+    result.map_err(|why| say(data, Text::of(&why))).ok()
+}
+
+extern "C" fn entries<L: Layer>(visit: Visit, data: *mut c_void) {
+    L::entries(&mut |Entry { name, value, revision, note }| {
+        let raw = RawEntry { name: Text::of(name), value: Text::optional(value), revision, note: Text::of(note) };
+        visit(data, &raw);
+    });
+}
+
+extern "C" fn takes<L: Layer>(name: Text) -> bool {
+    // SAFETY: the agent's text lives as long as this call.
+    L::takes(unsafe { name.or_empty() })
+}
+
+extern "C" fn check<L: Layer>(name: Text, value: Text, say: Say, data: *mut c_void) -> bool {
+    // SAFETY: the agent's texts live as long as this call.
+    let (name, value) = unsafe { (name.or_empty(), value.or_empty()) };
+    tell(L::check(name, value), say, data).is_some()
+}
+
+extern "C" fn configure<L: Layer>(
+    settings: *const RawSetting,
+    count: usize,
+    dry_run: bool,
+    say: Say,
+    data: *mut c_void,
+    revision: *mut u64,
+    pages: *mut usize,
+) -> bool {
+    // SAFETY: the agent passes so many, which live as long as this call.
+    let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(settings, count) } };
+    let setting = |raw: &RawSetting| {
+        // SAFETY: the agent's texts live as long as this call.
+        let (name, value) = unsafe { (raw.name.or_empty(), raw.value.get()) };
+        Setting { name, value, only_at: raw.is_conditional.then_some(raw.only_at) }
+    };
+    let settings: Vec<Setting<'_>> = raw.iter().map(setting).collect();
+    let Some(done) = tell(L::configure(&settings, dry_run), say, data) else { return false };
+    // SAFETY: places for both numbers.
+    unsafe {
+        *revision = done.revision;
+        *pages = done.pages;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+
+    use super::Handle;
+    use crate::{Done, Entry, Layer, Setting};
+
+    struct Echo;
+
+    impl Layer for Echo {
+        const PREFIX: &'static str = "echo:";
+        const KIND: &'static str = "an echo";
+        const VALUES: &'static str = "write anything";
+
+        fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
+            visit(Entry { name: "a", value: None, revision: 0, note: "" });
+            visit(Entry { name: "ü", value: Some(""), revision: u64::MAX, note: "twice" });
+        }
+
+        fn check(name: &str, value: &str) -> Result<(), String> {
+            if name == value { Ok(()) } else { Err(format!("{name} is not {value}")) }
+        }
+
+        fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
+            if dry_run {
+                return Err(format!("{settings:?}"));
+            }
+            Ok(Done { revision: settings.len() as u64, pages: 3 })
+        }
+    }
+
+    static ECHO: Handle = Handle::of::<Echo>();
+
+    /// All that goes through comes out as it was.
+    #[test]
+    fn there_and_back() {
+        assert_eq!([ECHO.prefix(), ECHO.kind(), ECHO.values()], ["echo:", "an echo", "write anything"]);
+        let mut found = Vec::new();
+        ECHO.entries(|entry| found.push(format!("{entry:?}")));
+        let mut expected = Vec::new();
+        Echo::entries(&mut |entry| expected.push(format!("{entry:?}")));
+        assert_eq!(found, expected);
+        assert!(!ECHO.takes("b"));
+        assert_eq!((ECHO.check("a", "a"), ECHO.check("a", "b")), (Ok(()), Err("a is not b".to_owned())));
+        let settings = [
+            Setting { name: "a", value: None, only_at: Some(0) },
+            Setting { name: "", value: Some(""), only_at: None },
+            Setting { name: "ü", value: Some("x"), only_at: Some(7) },
+        ];
+        assert_eq!(ECHO.configure(&settings, true), Err(format!("{settings:?}")));
+        assert_eq!(ECHO.configure(&settings, false), Ok(Done { revision: 3, pages: 3 }));
+        assert_eq!(ECHO.configure(&[], false), Ok(Done { revision: 0, pages: 3 }));
+    }
+
+    /// Of C comes null, this version, or another one.
+    #[test]
+    fn versions() {
+        let of = |at: *const c_void| {
+            // SAFETY: null, a handle, or what begins as one of another version.
+            unsafe { Handle::from_c(at) }.is_some()
+        };
+        assert!(!of(std::ptr::null()) && of((&raw const ECHO).cast()) && !of((&raw const OTHER).cast()));
+        static OTHER: u64 = 2 | 2 << 32;
+    }
+}
