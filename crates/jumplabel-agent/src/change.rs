@@ -108,10 +108,14 @@ fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(us
 
 /// What the subject is to be; or why it cannot be that.
 fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
+    if let Some(why) = subject.forbids() {
+        return Err(why);
+    }
     match (&subject.kind, assignment) {
         (Kind::Call(_), _) => {
             Err("is a static call: only the program can lead it elsewhere, by StaticCall::update".to_owned())
         }
+        (Kind::Name, _) => Err("has no key".to_owned()), // never chosen
         (Kind::Key(_), Assignment::Target(_)) => Err("is a key: it can be =on or =off, +1 or -1".to_owned()),
         (Kind::Key(_), Assignment::On) => Ok(To::Key(true)),
         (Kind::Key(_), Assignment::Off) => Ok(To::Key(false)),

@@ -16,10 +16,10 @@
 //!   change       what is to change, all or nothing      server     its thread: clients, limits
 //!   subject      keys, calls and modes                  verbs      what it answers
 //!   protocol     what both sides say                    reverts    what it takes back, and when
-//!   outside      what tools find in its memory        tracepoints    which keys and calls belong to them
+//!   outside      what tools find in its memory          configure  names of layers: set, taken back
 //!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
-//!                                                       streams    descriptors 0 to 2 are the program's
-//!                                                       looks      sites that something else has changed
+//!   tracepoints  which keys and calls belong to them    streams    descriptors 0 to 2 are the program's
+//!   layer        what else is configured by name        looks      sites that something else has changed
 //! ```
 //!
 //! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. Linux only: elsewhere `startup!` does nothing,
@@ -31,6 +31,8 @@ mod agent;
 mod change;
 #[cfg(target_os = "linux")]
 pub mod directory;
+#[cfg(target_os = "linux")]
+mod layer;
 #[cfg(target_os = "linux")]
 mod line;
 #[cfg(target_os = "linux")]
@@ -52,6 +54,8 @@ pub use agent::no_remote::no_remote;
 pub use agent::options::Options;
 #[cfg(target_os = "linux")]
 pub use agent::{Pause, StartError, pause, start};
+#[cfg(target_os = "linux")]
+pub use layer::{ServeError, serve};
 #[cfg(target_os = "linux")]
 pub use startup::startup;
 

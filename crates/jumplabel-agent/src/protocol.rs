@@ -8,6 +8,7 @@
 //!            set ITEMS [for SECONDS] [dry-run]
 //!            watch                                                  and a line for each change from then on
 //!   items    SELECTOR[,SELECTOR]...                         the grammar of `jumplabel-selector`; `?` stands for a blank or a comma
+//!            "SELECTOR=VALUE"                               a string of JSON: a value with blanks and commas in it
 //! ```
 
 mod request;
@@ -16,7 +17,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use request::{Request, duration};
+pub use request::{Request, duration, item, split_items};
 
 /// Of the answers. It changes if a field changes its meaning or goes; new fields do not change it.
 pub const VERSION: u32 = 1;
@@ -72,9 +73,9 @@ pub struct Hello {
 pub struct Row {
     /// Its name.
     pub key: String,
-    /// `key`, `tracepoint`, `call` or `mode`.
+    /// `key`, `tracepoint`, `call` or `mode`; `name`: what a layer has without a key.
     pub kind: String,
-    /// `on` or `off`; where a call leads; a mode's number of how many.
+    /// `on` or `off`; where a call leads; a mode's number of how many; what is configured for a name of a layer.
     pub state: String,
     /// How many users a key has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,6 +95,9 @@ pub struct Row {
     /// Of a tracepoint: how many probes it has, if the agent knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<usize>,
+    /// Of a name of a layer: what else there is to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// How many of its sites do not do what it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub differing: usize,

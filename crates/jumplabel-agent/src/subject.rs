@@ -1,10 +1,13 @@
 //! Keys, static calls and modes as selectors see them.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
+use std::rc::Rc;
 
 use jumplabel::{CallInfo, Error, KeyInfo, ModeInfo, TracepointInfo};
 use jumplabel_selector::{Selector, What};
 
+use crate::layer::{self, Said};
 use crate::tracepoints::{self, Part, Row};
 
 /// One of them.
@@ -21,6 +24,8 @@ pub struct Subject {
     pub is_held: bool,
     /// Whether it has its state for a while only, and the program has asked for nothing since.
     pub is_lent: bool,
+    /// What its layer says of it.
+    pub said: Option<Rc<Said>>,
 }
 
 /// What it is, and its state.
@@ -29,13 +34,15 @@ pub enum Kind {
     /// Where it leads.
     Call(String),
     Mode(ModeInfo),
+    /// A name that a layer has without a key.
+    Name,
 }
 
 impl Subject {
     fn of_key(info: KeyInfo) -> Subject {
         let KeyInfo { file, line, column, sites, key, .. } = info;
         let (name, address, is_held, is_lent) = (info.to_string(), key.address(), key.is_held(), key.is_lent());
-        Subject { name, file, line, column, sites, address, kind: Kind::Key(info), is_held, is_lent }
+        Subject { name, file, line, column, sites, address, kind: Kind::Key(info), is_held, is_lent, said: None }
     }
 
     fn of_call(info: CallInfo) -> Subject {
@@ -44,13 +51,21 @@ impl Subject {
             info.symbol().map_or_else(|| format!("{address:#x}"), |name| name.to_string_lossy().into_owned())
         });
         let (name, address) = (info.path.to_owned(), call.address());
-        Subject { name, file, line, column, sites, address, kind: Kind::Call(target), is_held: false, is_lent: false }
+        let (kind, is_held, is_lent) = (Kind::Call(target), false, false);
+        Subject { name, file, line, column, sites, address, kind, is_held, is_lent, said: None }
     }
 
     fn of_mode(info: ModeInfo) -> Subject {
         let ModeInfo { file, line, column, sites, mode, .. } = info;
         let (name, address, is_lent) = (info.path.to_owned(), mode.address(), mode.is_lent());
-        Subject { name, file, line, column, sites, address, kind: Kind::Mode(info), is_held: false, is_lent }
+        let (kind, is_held) = (Kind::Mode(info), false);
+        Subject { name, file, line, column, sites, address, kind, is_held, is_lent, said: None }
+    }
+
+    fn of_name(said: Rc<Said>) -> Subject {
+        let (name, kind, said) = (said.full_name(), Kind::Name, Some(said));
+        let (file, line, column, sites, address) = ("", 0, 0, 0, 0);
+        Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 
     /// All that are loaded, by their names.
@@ -59,8 +74,25 @@ impl Subject {
         jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
         jumplabel::for_each_call(|info| all.push(Subject::of_call(info)))?;
         jumplabel::for_each_mode(|info| all.push(Subject::of_mode(info)))?;
+        let mut said: HashMap<String, Rc<Said>> =
+            layer::all_said().into_iter().map(|said| (said.full_name(), Rc::new(said))).collect();
+        for subject in all.iter_mut().filter(|subject| subject.is_plain_key()) {
+            subject.said = said.get(&subject.name).cloned();
+        }
+        all.iter().filter(|subject| subject.said.is_some()).for_each(|subject| drop(said.remove(&subject.name)));
+        all.extend(said.into_values().map(Subject::of_name));
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
+    }
+
+    /// Whether it is a key that no tracepoint has.
+    fn is_plain_key(&self) -> bool {
+        matches!(self.kind, Kind::Key(info) if TracepointInfo::of(info).is_none())
+    }
+
+    /// Why it cannot be set as keys are, if it belongs to a layer: the end of a sentence that begins with its name.
+    pub fn forbids(&self) -> Option<String> {
+        if self.is_plain_key() || matches!(self.kind, Kind::Name) { layer::forbids(&self.name) } else { None }
     }
 
     /// What was meant by an item that matches none of these, as the end of a sentence, and what lists them.
@@ -88,7 +120,11 @@ impl Subject {
 
     /// As the tool prints it.
     pub fn state(&self) -> String {
+        if let Some(value) = self.said.as_ref().and_then(|said| said.value.clone()) {
+            return value;
+        }
         match &self.kind {
+            Kind::Name => "off".to_owned(),
             Kind::Key(info) => if info.enabled { "on" } else { "off" }.to_owned(),
             Kind::Call(target) => target.clone(),
             Kind::Mode(info) => format!("{}/{}", info.number, info.arms),
@@ -100,6 +136,7 @@ impl Subject {
         match self.kind {
             Kind::Key(info) if TracepointInfo::of(info).is_some() => "tracepoint",
             Kind::Key(_) => "key",
+            Kind::Name => "name",
             Kind::Call(_) => "call",
             Kind::Mode(_) => "mode",
         }
@@ -115,6 +152,7 @@ impl Subject {
             What::File(glob, lines) => {
                 glob.matches_end(self.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&self.line))
             }
+            What::Object(_) if matches!(self.kind, Kind::Name) => false,
             What::Object(glob) => object(self.address).is_some_and(|path| glob.matches_end(&path, "/")),
             What::Function(_) => return Err("the process does not know functions: choose by name, file: or obj:"),
         })

@@ -11,6 +11,8 @@ mod client;
 mod fork;
 #[path = "agent/hostile.rs"]
 mod hostile;
+#[path = "agent/layers.rs"]
+mod layers;
 #[path = "agent/places.rs"]
 mod places;
 #[path = "agent/reverts.rs"]
@@ -57,7 +59,7 @@ static_call! {
 }
 
 /// The line of the declaration of the keys.
-const LINE: u32 = 33;
+const LINE: u32 = 35;
 
 /// What sites do, and what the mode is.
 fn now() -> (bool, bool, bool, u32) {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use jumplabel_selector::Selector;
 
 use super::event::Event;
-use super::verbs::{self, Refused};
+use super::refused::{self, Refused};
+use super::verbs;
 use crate::protocol::Verified;
 use crate::subject::Kind;
 
@@ -51,7 +52,7 @@ pub fn verify(items: &[Selector]) -> Result<Verified, Refused> {
         let outcome = jumplabel::verify().map_err(|error| (4, error.to_string()))?;
         return Ok(Verified { sites: outcome.sites });
     }
-    let all = verbs::all()?;
+    let all = refused::all()?;
     let (mut sites, mut other) = (0, None);
     let mut looked_at = false;
     for subject in verbs::chosen(&all, items)? {

@@ -9,11 +9,14 @@
 
 mod changes;
 pub mod clients;
+mod configure;
 pub mod event;
 mod inherited;
 mod looks;
+mod made;
 pub mod no_remote;
 pub mod options;
+mod refused;
 mod reverts;
 mod server;
 mod socket;

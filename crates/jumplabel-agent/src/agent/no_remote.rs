@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use jumplabel_selector::Selector;
+use jumplabel_selector::{Selector, What};
 
 use super::StartError;
 use crate::outside::{Forbidden, OUTSIDE, Text};
@@ -61,4 +61,10 @@ fn each() -> impl Iterator<Item = &'static Forbidden> {
 pub fn forbids(subject: &Subject) -> Option<&'static str> {
     // What cannot be answered was refused above.
     each().find(|element| subject.is(&element.what).unwrap_or(true)).map(|element| element.text.get())
+}
+
+/// The selector that forbids to configure a name without a key.
+pub fn forbids_name(name: &str) -> Option<&'static str> {
+    let is_it = |element: &&Forbidden| matches!(&element.what, What::Name(glob) if glob.matches(name));
+    each().find(is_it).map(|element| element.text.get())
 }

@@ -47,7 +47,7 @@ impl Change<'_> {
             (Kind::Mode(info), _) => To::Mode(info.number.into()),
             // A user that has left by a deferred dec does not come back.
             (Kind::Key(_), _) => To::Key(self.subject.is_held),
-            (Kind::Call(_), to) => to, // never chosen
+            (Kind::Call(_) | Kind::Name, to) => to, // never chosen
         }
     }
 

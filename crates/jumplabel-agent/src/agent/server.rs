@@ -20,9 +20,11 @@ use super::clients::{Client, Clients, peer};
 use super::event::Event;
 use super::inherited::Kept;
 use super::looks::{self, Looks};
+use super::made::Made;
 use super::options::{Log, Options};
+use super::refused::{self, Refused};
 use super::streams::beside_streams;
-use super::verbs::{self, Made, Refused};
+use super::verbs;
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
 /// Of the thread. Pages that it does not touch cost nothing.
@@ -96,7 +98,7 @@ impl Server {
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         self.paused = self.paused.filter(|&end| end > now);
-        let mut end = [self.made.reverts.next(), self.looks.next(), self.paused].into_iter().flatten().min();
+        let mut end = [self.made.next(), self.looks.next(), self.paused].into_iter().flatten().min();
         if self.clients.all.iter().any(Client::is_ready) {
             end = Some(now);
         }
@@ -236,20 +238,20 @@ impl Server {
     /// Takes back what is due.
     fn revert(&mut self) {
         let now = Instant::now();
-        if self.made.reverts.next().is_none_or(|due| due > now) {
+        if self.made.next().is_none_or(|due| due > now) {
             return;
         }
         let running = self.running;
         let using = running.using_keys();
-        let all = match verbs::all() {
+        let all = match refused::all() {
             Ok(all) => all,
             Err((_, why)) => {
-                self.made.reverts.postpone(now + PAUSE);
+                self.made.postpone(now + PAUSE);
                 drop(using);
                 return self.tell(Event::Trouble(format!("keys stay as they are for another second: {why}")));
             }
         };
-        let (done, kept) = self.made.reverts.carry_out(&all, now, &mut self.made.changes);
+        let (done, kept) = self.made.take_back(&all, now);
         drop(using);
         done.into_iter().for_each(|done| self.tell(changed(None, done)));
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));

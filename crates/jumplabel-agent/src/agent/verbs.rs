@@ -7,21 +7,15 @@ use jumplabel::arch::Native;
 use jumplabel::{Outcome, Stay};
 use jumplabel_selector::{Assignment, Selector};
 
-use super::changes::Changes;
+use super::configure;
+use super::made::Made;
 use super::no_remote;
-use super::reverts::{self, Reverts};
-use crate::change::{self, Change, Refusal, To};
+use super::refused::{Refused, all, nothing, of};
+use super::reverts;
+use crate::change::{self, Change, To};
 use crate::protocol::{Answer, Changed, Declared, Done, Peer, Row};
 use crate::subject::{Kind, Subject};
 use crate::tracepoints::{self, Part};
-
-/// Why not: the status, and a sentence.
-pub type Refused = (u8, String);
-
-/// All that is loaded.
-pub fn all() -> Result<Vec<Subject>, Refused> {
-    Subject::all().map_err(|error| (4, error.to_string()))
-}
 
 /// What some items choose, each once; all, if there is none.
 pub fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Subject>, Refused> {
@@ -40,15 +34,6 @@ pub fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'al
     Ok(all.iter().zip(is_chosen).filter_map(|(subject, is_chosen)| is_chosen.then_some(subject)).collect())
 }
 
-/// What the agent knows of changes that it has made.
-#[derive(Default)]
-pub struct Made {
-    /// What is taken back.
-    pub reverts: Reverts,
-    /// Who made what it is.
-    pub changes: Changes,
-}
-
 /// `list`.
 pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     let (all, now) = (all()?, Instant::now());
@@ -63,9 +48,10 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
             sites: subject.sites,
             declared: Declared { file: subject.file.to_owned(), line: subject.line, column: subject.column },
             no_remote: no_remote::forbids(subject).is_some(),
-            reverts_in: made.reverts.seconds_left(subject, now),
-            since: made.changes.of(subject, now),
+            reverts_in: made.reverts.seconds_left(subject, now).or_else(|| made.configured.seconds_left(subject, now)),
+            since: made.changes.of(subject, now).or_else(|| made.configured.since(subject, now)),
             probes: subject.probes(),
+            note: subject.said.as_ref().map(|said| said.note.clone()).filter(|note| !note.is_empty()),
             differing,
         })
     };
@@ -100,10 +86,15 @@ pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
 /// Whether it is that. What a subject cannot be at all makes no sense.
 fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
     let cannot = |what: &str| Err((2, format!("{} cannot be `{}`: it is {what}", subject.name, wanted.value())));
+    if let Some(said) = &subject.said {
+        let nothing = matches!(wanted.value(), "off" | jumplabel_layer::REMOVE);
+        return Ok(said.value.as_deref().map_or(nothing, |value| value == wanted.value()));
+    }
     match (&subject.kind, wanted) {
         (Kind::Key(info), Assignment::On) => Ok(info.enabled),
         (Kind::Key(info), Assignment::Off) => Ok(!info.enabled),
         (Kind::Key(_), _) => cannot("a key, on or off"),
+        (Kind::Name, _) => cannot("a name of a layer"), // It has said something.
         (Kind::Mode(info), Assignment::Target(number)) => match number.parse::<u8>() {
             Ok(number) => Ok(number == info.number),
             Err(_) => cannot("a mode, a number"),
@@ -150,10 +141,13 @@ pub fn set(
     seconds: Option<u32>,
     dry_run: bool,
     by: Peer,
-    Made { reverts, changes: made }: &mut Made,
+    Made { reverts, changes: made, configured }: &mut Made,
 ) -> Result<Done, Refused> {
+    if let Some(layer) = configure::layer_of(items)? {
+        return configure::set(layer, items, seconds, dry_run, by, configured);
+    }
     let all = all()?;
-    let chosen = change::choose(&all, items).map_err(status)?;
+    let chosen = change::choose(&all, items).map_err(of)?;
     for change in &chosen {
         if let Some(selector) = no_remote::forbids(change.subject) {
             let name = &change.subject.name;
@@ -177,7 +171,7 @@ pub fn set(
     }
     let back = bring_back(chosen.iter().filter(|change| !change.is_one()))?;
     let stay = seconds.map(|_| Stay::Begins);
-    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes, stay).map_err(status)?) };
+    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes, stay).map_err(of)?) };
     made.note(&changes, Some(by), now);
     let mut done = Done::of(&changes, &all, outcome);
     done.notes.extend(Done::brought_back(back));
@@ -196,24 +190,11 @@ fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>) -> Result<usize
         let outcome = match change.subject.kind {
             Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
             // For a while or not, as it was.
-            _ => change::commit(&[*change], Some(Stay::Begins)).map_err(status)?,
+            _ => change::commit(&[*change], Some(Stay::Begins)).map_err(of)?,
         };
         sites += outcome.sites;
     }
     Ok(sites)
-}
-
-/// That nothing matches.
-fn nothing(item: &Selector, meant: &str) -> String {
-    format!("nothing matches `{item}`{meant} list shows what there is")
-}
-
-fn status(refusal: Refusal) -> Refused {
-    match refusal {
-        Refusal::Meaningless(why) => (2, why),
-        Refusal::Nothing(item, meant) => (1, nothing(&item, &meant)),
-        Refusal::Forbidden(why) => (4, why),
-    }
 }
 
 impl Done {

@@ -33,23 +33,21 @@ impl FromStr for Request {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Request, String> {
-        let mut words = line.split_ascii_whitespace();
-        let verb = words.next().unwrap_or_default();
-        let mut rest = words.peekable();
-        let mut taken = || match rest.peek() {
-            None => Ok(Vec::new()),
-            // They stand behind the items, which have values.
-            Some(&("for" | "dry-run")) if verb == "set" => Ok(Vec::new()),
-            Some(_) => items(rest.next().unwrap_or_default()),
-        };
+        let line = line.trim_ascii();
+        let (verb, rest) = line.split_at(line.find(|char: char| char.is_ascii_whitespace()).unwrap_or(line.len()));
+        let first = rest.split_ascii_whitespace().next();
+        // They stand behind the items, which have values.
+        let are_items = !(verb == "set" && matches!(first, None | Some("for" | "dry-run")));
+        let takes_items = matches!(verb, "list" | "check" | "verify" | "set");
+        let (items, rest) = if takes_items && are_items { items(rest.trim_ascii_start())? } else { (Vec::new(), rest) };
+        let mut rest = rest.split_ascii_whitespace();
         let request = match verb {
             "hello" => Request::Hello,
             "watch" => Request::Watch,
-            "list" => Request::List(without_values(verb, taken()?)?),
-            "check" => Request::Check(taken()?),
-            "verify" => Request::Verify(without_values(verb, taken()?)?),
+            "list" => Request::List(without_values(verb, items)?),
+            "check" => Request::Check(items),
+            "verify" => Request::Verify(without_values(verb, items)?),
             "set" => {
-                let items = taken()?;
                 if items.is_empty() {
                     return Err("say what is to change: set SELECTOR=VALUE".to_owned());
                 }
@@ -77,8 +75,60 @@ impl FromStr for Request {
     }
 }
 
-fn items(word: &str) -> Result<Vec<Selector>, String> {
-    word.split(',').filter(|item| !item.is_empty()).map(str::parse).collect()
+/// The items that a text begins with, and the rest of it, which a blank is in front of.
+fn items(text: &str) -> Result<(Vec<Selector>, &str), String> {
+    let (items, rest) = split(text)?;
+    let items: Result<_, _> = items.iter().map(|item| item.parse()).collect();
+    Ok((items?, rest))
+}
+
+/// Splits items that have commas between them: what [`item`] has written.
+///
+/// # Errors
+/// If a string of JSON in it has no end, or is not followed by a comma.
+pub fn split_items(text: &str) -> Result<Vec<String>, String> {
+    match split(text)? {
+        (items, "") => Ok(items),
+        (_, rest) => Err(format!("`{rest}`: too much")),
+    }
+}
+
+fn split(text: &str) -> Result<(Vec<String>, &str), String> {
+    let (mut items, mut rest) = (Vec::new(), text);
+    loop {
+        let end = if rest.starts_with('"') {
+            let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+            let string = strings.next().and_then(Result::ok).ok_or_else(|| format!("`{rest}`: no string of JSON"))?;
+            items.push(string);
+            strings.byte_offset()
+        } else {
+            let end = rest.find(|char: char| char == ',' || char.is_ascii_whitespace()).unwrap_or(rest.len());
+            items.extend((end > 0).then(|| rest[..end].to_owned()));
+            end
+        };
+        rest = &rest[end..];
+        match rest.strip_prefix(',') {
+            Some(behind) => rest = behind,
+            None if rest.is_empty() || rest.starts_with(|char: char| char.is_ascii_whitespace()) => {
+                return Ok((items, rest));
+            }
+            None => return Err(format!("`{rest}`: a comma is missing in front of it")),
+        }
+    }
+}
+
+/// An item as it stands in a line: a string of JSON, if something in it separates items.
+#[must_use]
+pub fn item(text: &str) -> String {
+    if text.contains(separates) || text.starts_with('"') {
+        serde_json::to_string(text).unwrap_or_default()
+    } else {
+        text.to_owned()
+    }
+}
+
+fn separates(char: char) -> bool {
+    char == ',' || char.is_whitespace()
 }
 
 fn without_values(verb: &str, items: Vec<Selector>) -> Result<Vec<Selector>, String> {
@@ -107,10 +157,10 @@ impl Request {
         }
     }
 
-    /// Whether an item has a blank or a comma in it, which separate items in a line.
+    /// Whether what an item chooses has a blank or a comma in it. Those of a value are written in a string of JSON.
     pub fn has_separators(&self) -> bool {
-        let separates = |char: char| char == ',' || char.is_whitespace();
-        self.parts().1.iter().any(|item| item.to_string().contains(separates))
+        let what = |item: &Selector| Selector { assignment: None, ..item.clone() }.to_string();
+        self.parts().1.iter().any(|item| what(item).contains(separates))
     }
 }
 
@@ -119,8 +169,8 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, items) = self.parts();
         f.write_str(verb)?;
-        for (number, item) in items.iter().enumerate() {
-            write!(f, "{}{item}", if number == 0 { ' ' } else { ',' })?;
+        for (number, selector) in items.iter().enumerate() {
+            write!(f, "{}{}", if number == 0 { ' ' } else { ',' }, item(&selector.to_string()))?;
         }
         if let Request::Set { seconds, dry_run, .. } = self {
             seconds.map_or(Ok(()), |seconds| write!(f, " for {seconds}"))?;

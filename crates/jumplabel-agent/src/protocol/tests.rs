@@ -19,6 +19,9 @@ fn requests() {
         "set for=on,dry-run=off dry-run",
         "list for,dry-run",
         "watch",
+        "set fail:save=return(a=b)->off,x=on for 3",
+        "set \"fail:save=return(a, b)\",x=on dry-run",
+        "check \"fail:save=print(\\\"a\\\" b)\"",
     ] {
         assert_eq!(line.parse::<Request>().unwrap().to_string(), line);
     }
@@ -43,6 +46,9 @@ fn requests() {
         ("set x=on for 4294967296", "for takes seconds"),
         ("set x=on for 3m", "for takes seconds"),
         ("set x=on for 3 for 4", "`for`: set takes"),
+        ("set \"x=on", "no string of JSON"),
+        ("set \"x=on\"y=on", "a comma is missing in front of it"),
+        ("list \"x=a b\"", "takes selectors without values"),
         ("set x=on y=on", "`y=on`: set takes"),
     ] {
         let error = line.parse::<Request>().unwrap_err();
@@ -50,10 +56,19 @@ fn requests() {
     }
 }
 
+#[test]
+fn items() {
+    for all in [&["a=on"][..], &["a=b c", "d,e", "f"], &["\"", "=", "a\u{3000}b", "\n"], &[]] {
+        let text: Vec<_> = all.iter().map(|text| item(text)).collect();
+        assert_eq!(split_items(&text.join(",")).unwrap(), all);
+    }
+    assert!(split_items("a b").is_err() && split_items("\"a").is_err());
+}
+
 proptest! {
     /// What is read is written so that it is read as the same.
     #[test]
-    fn any_line(line in "(set|list|check|verify|\\PC*) ?[ a-z0-9=,:*+-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
+    fn any_line(line in "(set|list|check|verify|\\PC*) ?[ a-z0-9=,:*+()\"-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
         if let Ok(request) = line.parse::<Request>() {
             prop_assert_eq!(request.to_string().parse(), Ok(request));
         }

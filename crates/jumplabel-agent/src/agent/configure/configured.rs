@@ -1,0 +1,150 @@
+//! What the agent has configured, and what of it is taken back when its time is over.
+//!
+//! ```text
+//!   set fail:a=return for 30        pending: fail:a back to what it had, or nothing, in 30 s
+//!   set fail:a=panic for 60         the same, in 60 s: back to what it had at first
+//!   set fail:a=panic                nothing pending
+//! ```
+//!
+//! A batch of a layer has a revision. Whatever the program itself has configured since has another one, and stays.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use jumplabel_layer::{Handle, Setting};
+
+use super::Wanted;
+use crate::layer;
+use crate::protocol::{Done, Peer, Since};
+use crate::subject::Subject;
+
+/// So many names are kept.
+const MOST: usize = 4096;
+
+/// What the agent has configured for a name.
+struct Made {
+    when: Instant,
+    by: Option<Peer>,
+    revision: u64,
+    pending: Option<Pending>,
+}
+
+#[derive(Clone)]
+struct Pending {
+    due: Instant,
+    /// `None`: nothing.
+    back: Option<String>,
+}
+
+/// By the name with its prefix.
+#[derive(Default)]
+pub struct Configured(BTreeMap<String, Made>);
+
+impl Configured {
+    /// Whether so many more can be taken back.
+    pub fn has_room(&self, count: usize) -> bool {
+        self.0.len() + count <= MOST
+    }
+
+    /// Notes what was configured, and whether and when it is taken back.
+    pub fn note(
+        &mut self,
+        layer: &Handle,
+        wanted: &Wanted,
+        revision: u64,
+        by: Option<Peer>,
+        when: Instant,
+        due: Option<Instant>,
+    ) {
+        let full_name = format!("{}{}", layer.prefix(), wanted.name);
+        let earlier = self.0.remove(&full_name).filter(|made| made.revision == wanted.revision);
+        let back = earlier.and_then(|made| made.pending).map_or_else(|| wanted.before.clone(), |pending| pending.back);
+        let pending = due.map(|due| Pending { due, back });
+        let revision = if wanted.value.is_some() { revision } else { 0 };
+        // Of what is removed for good there is nothing to show.
+        if (pending.is_some() || wanted.value.is_some()) && self.0.len() < MOST {
+            self.0.insert(full_name, Made { when, by, revision, pending });
+        }
+    }
+
+    fn of(&self, subject: &Subject) -> Option<&Made> {
+        let said = subject.said.as_ref()?;
+        self.0.get(&subject.name).filter(|made| made.revision == said.revision)
+    }
+
+    /// Who has configured what the subject has now.
+    pub fn since(&self, subject: &Subject, now: Instant) -> Option<Since> {
+        let made = self.of(subject)?;
+        Some(Since { seconds: now.saturating_duration_since(made.when).as_secs(), by: made.by })
+    }
+
+    /// In how many seconds that is taken back.
+    pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
+        let due = self.of(subject)?.pending.as_ref()?.due;
+        Some(due.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
+    }
+
+    /// When the next is due.
+    pub fn next(&self) -> Option<Instant> {
+        self.0.values().filter_map(|made| made.pending.as_ref()).map(|pending| pending.due).min()
+    }
+
+    /// Tries what is due later, because nobody knows what there is.
+    pub fn postpone(&mut self, until: Instant) {
+        let pending = self.0.values_mut().filter_map(|made| made.pending.as_mut());
+        pending.for_each(|pending| pending.due = pending.due.max(until));
+    }
+
+    /// Takes back what is due: all of a layer in one batch, or, if that is refused, each by itself. What was done, and what was not, with the
+    /// reason.
+    pub fn carry_out(&mut self, all: &[Subject], now: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+        let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
+        let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
+        let due: Vec<(String, Made)> = names.into_iter().filter_map(|name| self.0.remove_entry(&name)).collect();
+        let (mut done, mut kept) = (Vec::new(), Vec::new());
+        for layer in layer::served() {
+            let back = |(name, made): &(String, Made)| {
+                let own = name.strip_prefix(layer.prefix())?.to_owned();
+                let of_name = || all.iter().filter(|subject| subject.name == *name && subject.said.is_some());
+                let said = of_name().find_map(|subject| subject.said.as_ref());
+                let before = said.and_then(|said| said.value.clone());
+                let sites = Some(of_name().map(|subject| subject.sites).sum());
+                let value = made.pending.clone()?.back;
+                Some(Wanted { name: own, value, before, revision: made.revision, sites })
+            };
+            let back: Vec<Wanted> = due.iter().filter_map(back).collect();
+            self.together(layer, &back, now, &mut done, &mut kept);
+        }
+        (done, kept)
+    }
+
+    fn together(
+        &mut self,
+        layer: &'static Handle,
+        back: &[Wanted],
+        now: Instant,
+        done: &mut Vec<Done>,
+        kept: &mut Vec<(String, String)>,
+    ) {
+        let settings: Vec<Setting<'_>> = back.iter().map(|wanted| wanted.setting(Some(wanted.revision))).collect();
+        let start = Instant::now();
+        match layer.configure(&settings, false) {
+            _ if back.is_empty() => {}
+            Ok(configured) => {
+                for wanted in back {
+                    self.note(layer, wanted, configured.revision, None, now, None);
+                }
+                let nanoseconds = start.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
+                done.push(Done {
+                    pages: configured.pages,
+                    nanoseconds,
+                    undo: String::new(),
+                    notes: Vec::new(),
+                    ..super::of(layer, back.iter())
+                });
+            }
+            Err(why) if back.len() == 1 => kept.push((format!("{}{}", layer.prefix(), back[0].name), why)),
+            Err(_) => back.chunks(1).for_each(|one| self.together(layer, one, now, done, kept)),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `set` of names that belong to a layer.
+//!
+//! ```text
+//!   mod           the layer that a request is for; one batch
+//!   choice        the names that the items choose, and what each is to have
+//!   configured    what the agent has configured, and what of it is taken back
+//! ```
+
+mod choice;
+mod configured;
+
+use std::time::Instant;
+
+use jumplabel_layer::{Handle, REMOVE, Setting};
+use jumplabel_selector::{Selector, What};
+
+pub use configured::Configured;
+
+use super::refused::{self, Refused};
+use super::reverts;
+use crate::layer;
+use crate::protocol::{Changed, Done, Peer, item};
+
+/// What a name is to have.
+#[derive(Clone)]
+pub struct Wanted {
+    /// Without the prefix.
+    name: String,
+    /// `None`: nothing.
+    value: Option<String>,
+    before: Option<String>,
+    /// Of what it has now.
+    revision: u64,
+    /// `None`: the name has no key.
+    sites: Option<usize>,
+}
+
+/// The layer that all items are for, if it is not keys that they are for. A batch is of keys, or of one layer.
+pub fn layer_of(items: &[Selector]) -> Result<Option<&'static Handle>, Refused> {
+    let of = |item: &Selector| match &item.what {
+        What::Name(glob) => layer::of(glob.text()),
+        _ => None,
+    };
+    let mut layers = items.iter().map(of);
+    let first = layers.next().flatten();
+    if layers.all(|other| other.map(Handle::prefix) == first.map(Handle::prefix)) {
+        return Ok(first);
+    }
+    let prefixes: Vec<_> = layer::served().map(|layer| format!("{}*", layer.prefix())).collect();
+    Err((
+        2,
+        format!(
+            "one flip is of keys, or of names of one layer ({}): set them one after the other",
+            prefixes.join(", ")
+        ),
+    ))
+}
+
+/// `set`: all or nothing.
+pub fn set(
+    layer: &'static Handle,
+    items: &[Selector],
+    seconds: Option<u32>,
+    dry_run: bool,
+    by: Peer,
+    made: &mut Configured,
+) -> Result<Done, Refused> {
+    let all = refused::all()?;
+    let wanted = choice::choose(layer, &all, items)?;
+    let now = Instant::now();
+    let due = match seconds.map(|seconds| reverts::due(now, seconds)) {
+        Some(None) => return Err((2, "so late a time does not exist: give fewer seconds".to_owned())),
+        due => due.flatten(),
+    };
+    if due.is_some() && !made.has_room(wanted.len()) {
+        return Err((4, "too many changes wait to be taken back: set some without `for`".to_owned()));
+    }
+    let changes: Vec<&Wanted> =
+        wanted.iter().filter(|wanted| wanted.value.is_some() || wanted.before.is_some()).collect();
+    let settings: Vec<Setting<'_>> = changes.iter().map(|wanted| wanted.setting(None)).collect();
+    let mut done = Done { dry_run, ..of(layer, changes.iter().copied()) };
+    if settings.is_empty() {
+        return Ok(done);
+    }
+    let configured = layer.configure(&settings, dry_run).map_err(|why| (4, format!("nothing is set: {why}")))?;
+    if dry_run {
+        return Ok(done);
+    }
+    (done.pages, done.nanoseconds) = (configured.pages, now.elapsed().as_nanos().try_into().unwrap_or(u64::MAX));
+    for wanted in changes {
+        made.note(layer, wanted, configured.revision, Some(by), now, due);
+    }
+    done.reverts_in = seconds.map(u64::from);
+    Ok(done)
+}
+
+/// What a batch comes to.
+fn of<'a>(layer: &Handle, changes: impl Iterator<Item = &'a Wanted> + Clone) -> Done {
+    let name = |wanted: &Wanted| format!("{}{}", layer.prefix(), wanted.name);
+    let state = |value: &Option<String>| value.clone().unwrap_or_else(|| "off".to_owned());
+    let changed = |wanted: &Wanted| Changed {
+        key: name(wanted),
+        from: state(&wanted.before),
+        to: state(&wanted.value),
+        sites: wanted.sites.unwrap_or(0),
+    };
+    let undo = |wanted: &Wanted| {
+        let back = wanted.before.as_deref().unwrap_or(REMOVE);
+        item(&format!("{}={back}", jumplabel_selector::literal(&name(wanted))))
+    };
+    let note = |wanted: &Wanted| {
+        let is_computed = wanted.sites.is_none() && wanted.value.is_some();
+        is_computed.then(|| {
+            format!("{} is no name in the program's text: it counts where the program computes this name", name(wanted))
+        })
+    };
+    Done {
+        undo: changes.clone().map(undo).collect::<Vec<_>>().join(","),
+        notes: changes.clone().filter_map(note).collect(),
+        changes: changes.map(changed).collect(),
+        ..Done::default()
+    }
+}
+
+impl Wanted {
+    fn setting(&self, only_at: Option<u64>) -> Setting<'_> {
+        Setting { name: &self.name, value: self.value.as_deref(), only_at }
+    }
+}
