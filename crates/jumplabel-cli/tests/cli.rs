@@ -12,6 +12,8 @@ mod daemon;
 mod damaged;
 #[path = "cli/documents.rs"]
 mod documents;
+#[path = "cli/fail.rs"]
+mod fail;
 #[path = "cli/hostile.rs"]
 mod hostile;
 #[path = "cli/link.rs"]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
-use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row};
+use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row, split_items};
 
 use jumplabel_agent::tracepoints::{self, Part};
 use jumplabel_selector::Selector;
@@ -61,6 +61,7 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
         mixed.then(|| format!("{} of {sites} sites {verb} from the table", row.differing)),
         row.no_remote.then(|| "not from outside".to_owned()),
         probes,
+        row.note,
         row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by))),
         row.reverts_in.map(|seconds| format!("back in {seconds} s")),
     ];
@@ -171,7 +172,9 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
         report.line(&format_args!("note: {note}"));
     }
     let force = force.then_some("--force");
-    let words: Vec<_> = force.into_iter().chain([target]).chain(done.undo.split(',')).map(quoted).collect();
+    // Whoever listens there may say anything.
+    let undo = split_items(&done.undo).unwrap_or_else(|_| vec![done.undo.clone()]);
+    let words: Vec<_> = force.into_iter().chain([target]).chain(undo.iter().map(String::as_str)).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
     report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
 }

@@ -22,7 +22,7 @@ pub mod trial;
 mod watch;
 mod worker;
 
-use jumplabel_selector::{Glob, Selector};
+use jumplabel_selector::{Assignment, Glob, Selector};
 use serde::{Deserialize, Serialize};
 
 pub use follow::{Following, follow};
@@ -94,10 +94,16 @@ impl Wish {
     /// As an agent is asked for it.
     pub fn item(&self) -> Result<Selector, String> {
         let text = format!("{}={}", self.selector, self.is.value);
-        if text.contains(|char: char| char == ',' || char.is_whitespace()) {
+        // What a layer configures has its own grammar.
+        let is_of_layer = jumplabel_layer::reserved(&self.selector).is_some();
+        let has_separators = |text: &str| text.contains(|char: char| char == ',' || char.is_whitespace());
+        if has_separators(&self.selector) || !is_of_layer && has_separators(&self.is.value) {
             return Err(format!("`{text}`: write ? for each blank and comma in a selector"));
         }
         let item: Selector = text.parse()?;
+        if is_of_layer && matches!(item.assignment, Some(Assignment::Target(_))) {
+            return Ok(item);
+        }
         let is_number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit());
         if item.assignment.is_none() || !matches!(&*self.is.value, "on" | "off") && !is_number(&self.is.value) {
             return Err(format!("`{item}`: of a fleet, say on, off or a mode's number"));
@@ -118,6 +124,13 @@ impl Wish {
     }
 }
 
+/// A selector in its own words, and the value.
+pub fn halves(item: &Selector) -> Option<(String, String)> {
+    let (text, value) = (item.to_string(), item.assignment.as_ref()?.value());
+    let selector = text.strip_suffix(value).and_then(|text| text.strip_suffix('='))?;
+    Some((selector.to_owned(), value.to_owned()))
+}
+
 /// Seconds since 1970.
 pub fn now() -> u64 {
     std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
@@ -125,14 +138,10 @@ pub fn now() -> u64 {
 
 /// Splits `net.*=on`: the selector in its own words, and the value.
 pub fn wished(item: &Selector) -> Result<(String, String), Failure> {
-    let Some(assignment) = &item.assignment else {
+    if item.assignment.is_none() {
         return Err(Failure::Usage(format!("`{item}`: say what it is to be: SELECTOR=VALUE")));
-    };
-    let text = item.to_string();
-    let value = assignment.value();
-    let selector = text.strip_suffix(value).and_then(|text| text.strip_suffix('='));
-    let selector = selector.ok_or(Failure::Usage(format!("`{item}`: of a fleet, say on, off or a mode's number")))?;
-    Ok((selector.to_owned(), value.to_owned()))
+    }
+    halves(item).ok_or_else(|| Failure::Usage(format!("`{item}`: of a fleet, say on, off or a mode's number")))
 }
 
 #[cfg(test)]
@@ -149,6 +158,9 @@ mod tests {
         assert!(wish.is_for("web1") && !wish.is_for("db") && wish.left() == Ok(None));
         let past = Wish { is: Is { until: Some(3), ..wish.is.clone() }, ..wish };
         assert_eq!(past.left(), Err(()));
+        let point = br#"{"value":"2*return(a=b, c)->off","by":"me"}"#;
+        let wish = Wish::read("/jl", b"/jl/set/web/fail:save", point, 7).unwrap();
+        assert_eq!(wish.item().unwrap(), "fail:save=2*return(a=b, c)->off".parse().unwrap());
         for (key, value) in [
             (&b"/jl/set/web"[..], &value[..]),
             (b"/jl/other/web/net", value),
@@ -162,6 +174,7 @@ mod tests {
         }
         let item = |text: &str| wished(&text.parse().unwrap());
         assert_eq!(item("net.*=on").unwrap(), ("net.*".to_owned(), "on".to_owned()));
+        assert_eq!(item("fail:a=return(b=c)").unwrap(), ("fail:a".to_owned(), "return(b=c)".to_owned()));
         assert!(item("net.*").is_err() && item("net.*+1").is_err());
     }
 }

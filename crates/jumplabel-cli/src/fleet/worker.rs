@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jumplabel_agent::protocol::{Answer, LONGEST, Request, Row};
+use jumplabel_agent::protocol::{self, Answer, LONGEST, Request, Row, split_items};
 use jumplabel_selector::{Selector, What};
 
-use super::Wish;
 use super::followed::{Carried, Followed};
+use super::{Wish, halves};
 use crate::failure::Failure;
 use crate::process::{Process, is_alive};
 
@@ -148,7 +148,8 @@ impl Worker {
         }
         let (mut lasting, mut ending) = (Vec::new(), Vec::new());
         for ((_, name, value, row), other) in own.iter().zip(over) {
-            let is_own = row.state.split('/').next() == Some(&*wish.is.value);
+            // Of a mode, it is `1/3`; what a layer has may hold any sign.
+            let is_own = row.state == wish.is.value || row.state.split('/').next() == Some(&*wish.is.value);
             match other {
                 Some(later) if later.revision > wish.revision => continue,
                 Some(_) if !is_own => continue,
@@ -193,9 +194,8 @@ impl Worker {
             let request = Request::Set { items, seconds, dry_run: false };
             let (outcome, undo) = self.answered(&request)?;
             for item in undo.iter().filter(|_| notes) {
-                // A selector has no value, and `=` stands in front of the value.
-                if let Some((name, value)) = item.rsplit_once('=') {
-                    lock(&self.state).followed.before.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+                if let Some((name, value)) = item.parse().ok().as_ref().and_then(halves) {
+                    lock(&self.state).followed.before.entry(name).or_insert(value);
                 }
             }
             if outcome != Outcome::Done {
@@ -209,7 +209,7 @@ impl Worker {
     fn answered(&mut self, request: &Request) -> Result<(Outcome, Vec<String>), String> {
         match self.ask(request) {
             Ok(Answer { set: Some(done), error: None, .. }) => {
-                Ok((Outcome::Done, done.undo.split(',').map(str::to_owned).collect()))
+                Ok((Outcome::Done, split_items(&done.undo).unwrap_or_default()))
             }
             Ok(Answer { status: 1, .. }) => Ok((Outcome::Nothing, Vec::new())),
             Ok(answer) => Ok((Outcome::Refused(answer.error.unwrap_or_default()), Vec::new())),
@@ -254,7 +254,7 @@ fn portions(items: Vec<Selector>) -> Vec<Vec<Selector>> {
     const ROOM: usize = LONGEST - 100;
     let (mut portions, mut length) = (Vec::<Vec<Selector>>::new(), ROOM);
     for item in items {
-        let own = item.to_string().len() + 1;
+        let own = protocol::item(&item.to_string()).len() + 1;
         length += own;
         match portions.last_mut() {
             Some(last) if length <= ROOM => last.push(item),

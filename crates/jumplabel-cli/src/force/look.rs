@@ -46,6 +46,7 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             no_remote: forbidden.iter().any(|&(key, _)| key == number),
             reverts_in: None,
             probes: None,
+            note: None,
             since: None,
             differing,
         });

@@ -24,6 +24,7 @@ mod outside;
 mod present;
 mod repair;
 mod threads;
+mod wanted;
 
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Changed, Done};
 use jumplabel_agent::tracepoints;
-use jumplabel_selector::{Assignment, Selector};
+use jumplabel_selector::Selector;
 
 use crate::arguments::Set;
 use crate::failure::Failure;
@@ -117,7 +118,7 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
         if live.agent()?.is_some() {
             return Err(Failure::Refused(format!("{pid}: it has started an agent just now: try again")));
         }
-        let wanted = wanted(live, &what.selectors)?;
+        let wanted = wanted::wanted(live, &what.selectors)?;
         match live.forbidden()?.iter().find(|(key, _)| wanted.iter().any(|(chosen, _)| chosen == key)) {
             None => Ok(wanted),
             Some((key, selector)) => Err(Failure::Refused(format!(
@@ -184,39 +185,6 @@ fn repair(pid: Pid) -> Result<(), Failure> {
         Err(Failure::OutOfReach(_)) if !fs::exists(format!("/proc/{pid}")).unwrap_or(true) => Ok(()),
         done => done.map(drop),
     }
-}
-
-/// What the selectors say: of two for one key, the last.
-fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
-    let (mut all, traced): (Vec<Wanted>, _) = (Vec::new(), live.tracepoints());
-    for selector in selectors {
-        let change = match &selector.assignment {
-            Some(Assignment::On) => count::Change::Enable,
-            Some(Assignment::Off) => count::Change::Disable,
-            Some(Assignment::Inc) => count::Change::Inc,
-            Some(Assignment::Dec) => count::Change::Dec,
-            _ => return Err(Failure::Usage(format!("`{selector}`: say what it is to be: =on, =off, +1, -1"))),
-        };
-        let counts = |change: count::Change| matches!(change, count::Change::Inc | count::Change::Dec);
-        let is_fit = |number: &usize| !counts(change) || !traced.contains(number);
-        // A pattern may also match what cannot be this.
-        let (fit, unfit): (Vec<_>, Vec<_>) = some(live, selector)?.into_iter().partition(is_fit);
-        if let ([], [number, ..]) = (&fit[..], &unfit[..]) {
-            return Err(Failure::Usage(format!("{} {}", live.keys[*number].name, tracepoints::NOT_COUNTED)));
-        }
-        for number in fit {
-            let Some(earlier) = all.iter_mut().find(|(key, _)| *key == number) else {
-                all.push((number, Some(change)));
-                continue;
-            };
-            if earlier.1.is_some_and(counts) || counts(change) {
-                let name = &live.keys[number].name;
-                return Err(Failure::Usage(format!("{name} is chosen twice: say +1 or -1 of it once")));
-            }
-            earlier.1 = Some(change);
-        }
-    }
-    Ok(all)
 }
 
 /// How a change is made.
