@@ -69,6 +69,14 @@ pub fn status() -> Result<Status, jumplabel::Error> {
     Ok(status)
 }
 
+/// Calls `visit` for each callsite.
+///
+/// # Errors
+/// As `jumplabel::List::for_each`.
+pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
+    KEYED.for_each(visit)
+}
+
 /// Lets the events and spans of callsites pass whatever subscribers say about them, or ends that: `choose` is asked for each callsite, and
 /// `None` leaves it as it is. In one batch.
 ///
@@ -101,6 +109,11 @@ impl Keyed {
     /// What the callsite says about itself.
     pub fn meta(&self) -> &'static Metadata<'static> {
         self.inner.meta
+    }
+
+    /// Whether its key is on.
+    pub fn is_on(&self) -> bool {
+        self.key.is_enabled()
     }
 
     /// Whether its events pass whatever subscribers say.

@@ -9,19 +9,7 @@ use std::sync::OnceLock;
 
 use jumplabel_testing::breadth::some_of;
 use jumplabel_testing::cargo::{Build, run};
-use project::{copy, fails, repository, succeeds, tool};
-
-/// Builds the program of a folder, with these features.
-fn build(folder: &Path, features: &str) -> PathBuf {
-    let mut command = Build::of("traced").args(&["--release"]).command("build");
-    let to = folder.join("target");
-    command.current_dir(folder).env("CARGO_TARGET_DIR", &to).args(["--features", features]);
-    run(&mut command);
-    let program = to.join("release").join("traced");
-    let kept = to.join(format!("traced-{}", features.replace(',', "-")));
-    fs::rename(program, &kept).unwrap();
-    kept
-}
+use project::{build, copy, fails, repository, succeeds, tool};
 
 /// The program with upstream's tracing and with the patched one; both also with the feature `log`.
 struct Programs {

@@ -22,11 +22,13 @@
 //! A callsite that is shown does not ask filters: its events and spans go to the subscriber that the program has, through all of its layers.
 #![deny(missing_docs)]
 
+mod layer;
 mod patched;
 mod query;
 
 use std::fmt;
 
+pub use layer::layer;
 use query::Query;
 pub use query::QueryError;
 

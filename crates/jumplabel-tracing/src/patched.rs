@@ -23,9 +23,17 @@ mod upstream {
             pub fn meta(&self) -> &'static Metadata<'static> {
                 match *self {}
             }
+
+            pub fn is_on(&self) -> bool {
+                match *self {}
+            }
         }
 
         pub const HAS_KEYS: bool = false;
+
+        pub fn for_each(_: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
+            Ok(())
+        }
 
         pub fn status() -> Result<Status, jumplabel::Error> {
             Ok(Status { callsites: 0, on: 0, forced: 0, error: None })
@@ -65,5 +73,19 @@ pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) 
         let mut chosen = 0;
         keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
         Ok(chosen)
+    }
+}
+
+/// Calls `visit` for each callsite, with what it says about itself and whether its key is on.
+pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool)) -> Result<(), Error> {
+    #[allow(unused_imports)]
+    use upstream::*;
+    {
+        #[allow(unused_imports)]
+        use tracing_core::callsite::*;
+        if !keys::HAS_KEYS {
+            return Err(Error::NotPatched);
+        }
+        keys::for_each(|callsite| visit(callsite.meta(), callsite.is_on())).map_err(Error::Keys)
     }
 }

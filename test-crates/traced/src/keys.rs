@@ -59,11 +59,7 @@ pub fn shows() {
     work();
     println!("{:?}", control("module noisy func named +p; target elsewhere +p"));
     work();
-    println!(
-        "{:?} {}",
-        control("file noisy/src/lib.rs line 1-12 level trace +p").map(drop),
-        status().unwrap().shown
-    );
+    println!("{:?} {}", control("file noisy/src/lib.rs line 1-12 level trace +p").map(drop), status().unwrap().shown);
     work();
     println!(
         "{:?} {:?}",

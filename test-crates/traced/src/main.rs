@@ -5,6 +5,8 @@ mod cases;
 #[cfg(feature = "patched")]
 mod keys;
 
+jumplabel_agent::startup!();
+
 use tracing::{Level, debug, info, span, trace};
 
 /// Does all that the program can say.
@@ -33,6 +35,17 @@ fn subscriber(filter: &str) -> impl tracing::Subscriber + Send + Sync {
     format.with_env_filter(filter).finish()
 }
 
+/// Works for each line of standard input. Its agent lists and shows callsites.
+fn serve(filter: &str) {
+    tracing::subscriber::set_global_default(subscriber(filter)).unwrap();
+    jumplabel_agent::serve(jumplabel_tracing::layer()).unwrap();
+    println!("ready");
+    for _ in std::io::stdin().lines() {
+        work();
+        println!("worked");
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -49,6 +62,7 @@ fn main() {
         ["panics"] => cases::panics(),
         ["reloads"] => cases::reloads(),
         ["forks"] => cases::forks(),
+        ["serve", filter] => serve(filter),
         ["status"] => println!("{}", jumplabel_tracing::status().unwrap_err()),
         #[cfg(feature = "patched")]
         ["keys"] => keys::follow(),

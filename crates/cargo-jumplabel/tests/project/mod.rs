@@ -1,11 +1,12 @@
 //! Copies of projects of test-crates, and `cargo jumplabel` in them.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use jumplabel_testing::cargo::{Build, printed};
+use jumplabel_testing::cargo::{Build, printed, run};
 
 /// This repository.
 pub fn repository() -> PathBuf {
@@ -53,4 +54,16 @@ pub fn fails(folder: &Path, arguments: &[&str], with: &str) {
     let output = tool(folder, arguments);
     let says = printed(&output);
     assert!(!output.status.success() && says.contains(with), "{arguments:?}: {says}");
+}
+
+/// Builds the program of a folder, with these features.
+pub fn build(folder: &Path, features: &str) -> PathBuf {
+    let mut command = Build::of("traced").args(&["--release"]).command("build");
+    let to = folder.join("target");
+    command.current_dir(folder).env("CARGO_TARGET_DIR", &to).args(["--features", features]);
+    run(&mut command);
+    let program = to.join("release").join("traced");
+    let kept = to.join(format!("traced-{}", features.replace(',', "-")));
+    fs::rename(program, &kept).unwrap();
+    kept
 }

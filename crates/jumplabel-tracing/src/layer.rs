@@ -1,0 +1,130 @@
+//! Callsites as an operator sees them.
+//!
+//! ```text
+//!   trace:h2::proto::streams@h2-0.4.20/src/proto/streams/store.rs:97     a callsite: its target and its place
+//!   trace:h2::proto                                                      all callsites of this target, and of those below
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
+use tracing_core::Metadata;
+
+use crate::{Error, patched};
+
+/// The only value.
+const ON: &str = "on";
+
+/// What is shown, by the names that were chosen, each with its revision. A name is that of a callsite, or a target.
+type Shown = BTreeMap<String, u64>;
+
+static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
+
+struct Callsites;
+
+/// Callsites for an agent, which lists and shows them from then on: `jumplabel list 4711 'trace:h2::*'`,
+/// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// jumplabel_agent::serve(jumplabel_tracing::layer())?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What is shown goes where the program's subscriber writes. In a program that was built with upstream's tracing nothing is listed.
+#[must_use = "give it to an agent"]
+pub fn layer() -> &'static Handle {
+    static HANDLE: Handle = Handle::of::<Callsites>();
+    &HANDLE
+}
+
+/// The place of a callsite. Sources of dependencies begin with the folder of their package.
+fn place(meta: &Metadata<'_>) -> String {
+    let file = meta.file().unwrap_or("?");
+    let in_registry =
+        file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/')).map(|(_, rest)| rest);
+    format!("{}:{}", in_registry.unwrap_or(file), meta.line().unwrap_or(0))
+}
+
+/// The name of a callsite, without the prefix.
+fn name(meta: &Metadata<'_>) -> String {
+    format!("{}@{}", meta.target(), place(meta))
+}
+
+/// Whether `chosen` is the target of a callsite, or a module around it.
+fn is_target(chosen: &str, target: &str) -> bool {
+    target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+fn is_shown(shown: &Shown, meta: &Metadata<'_>) -> bool {
+    shown.contains_key(&name(meta)) || shown.keys().any(|chosen| is_target(chosen, meta.target()))
+}
+
+impl Layer for Callsites {
+    const PREFIX: &'static str = "trace:";
+    const KIND: &'static str = "a callsite of tracing";
+    const VALUES: &'static str = "write =on, or =remove";
+
+    fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
+        let mut names = BTreeMap::<String, String>::new();
+        // What cannot be listed has no keys, or no memory.
+        let _ = patched::each(|meta, is_on| {
+            let kind = if meta.is_span() { "span" } else { "event" };
+            let note = format!("{} {kind}{}", meta.level(), if is_on { ", on" } else { "" });
+            names.insert(name(meta), note);
+        });
+        let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let targets = shown.0.keys().filter(|chosen| !names.contains_key(*chosen)).cloned();
+        let targets: Vec<_> = targets.map(|target| (target, "with what is below".to_owned())).collect();
+        names.extend(targets);
+        for (name, note) in &names {
+            let revision = shown.0.get(name).copied();
+            visit(Entry { name, value: revision.map(|_| ON), revision: revision.unwrap_or(0), note });
+        }
+    }
+
+    fn takes(chosen: &str) -> bool {
+        let mut is_any = false;
+        let listed = patched::each(|meta, _| is_any |= is_target(chosen, meta.target()));
+        listed.is_ok() && is_any
+    }
+
+    fn check(_: &str, value: &str) -> Result<(), String> {
+        if value == ON { Ok(()) } else { Err("a callsite is shown, or not".to_owned()) }
+    }
+
+    fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
+        let mut guard = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shown, revision) = &mut *guard;
+        let (before, next) = (shown.clone(), *revision + 1);
+        let mut after = before.clone();
+        for Setting { name, value, only_at } in settings {
+            let now = before.get(*name).copied().unwrap_or(0);
+            if only_at.is_some_and(|revision| revision != now) {
+                return Err(format!("trace:{name} was set again since"));
+            }
+            match value {
+                Some(_) => after.insert((*name).to_owned(), next),
+                None => after.remove(*name),
+            };
+        }
+        if dry_run {
+            return Ok(Done { revision: 0, pages: 0 });
+        }
+        let changed = |meta: &'static Metadata<'static>| {
+            let is_wanted = is_shown(&after, meta);
+            (is_wanted != is_shown(&before, meta)).then_some(is_wanted)
+        };
+        patched::show(changed).map_err(|error: Error| error.to_string())?;
+        (*shown, *revision) = (after, next);
+        Ok(Done { revision: next, pages: 0 })
+    }
+}
+
+#[test]
+fn targets() {
+    assert!(is_target("h2", "h2") && is_target("h2", "h2::proto") && is_target("h2::proto", "h2::proto::streams"));
+    assert!(!is_target("h2", "h2c") && !is_target("h2::pro", "h2::proto") && !is_target("h2::proto", "h2"));
+}
