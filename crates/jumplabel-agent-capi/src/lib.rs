@@ -116,6 +116,19 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c
     jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.refused(&error), |()| 0)
 }
 
+/// [`jumplabel_agent::serve`]; 0 or an error.
+///
+/// # Safety
+/// Null, or what the layer's own function gives, and there as long as the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_agent_serve(layer: *const c_void) -> c_int {
+    // SAFETY: the caller passes null or a layer of some build of this repository.
+    match unsafe { jumplabel_layer::Handle::from_c(layer) } {
+        None => -libc::EINVAL,
+        Some(layer) => jumplabel_agent::serve(layer).map_or(-libc::EEXIST, |()| 0),
+    }
+}
+
 /// What the header knows as `struct jumplabel_agent_paused`.
 pub struct Paused {
     _pause: Pause,

@@ -28,6 +28,8 @@ mod early;
 mod examples;
 #[path = "capi/exports.rs"]
 mod exports;
+#[path = "capi/fail.rs"]
+mod fail;
 #[path = "capi/foreign.rs"]
 mod foreign;
 #[path = "capi/install.rs"]

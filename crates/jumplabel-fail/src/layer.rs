@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
 
 use crate::action::Action;
 use crate::point::Point;
-use crate::registry::{self, ANY, Changes, Points, point_of};
+use crate::registry::{self, ANY, Changes, HAS_NO_KEY, Points, point_of};
 
 struct FailPoints;
 
@@ -55,7 +56,7 @@ impl Layer for FailPoints {
     /// Points whose names are computed have no keys of their own: any name may be one of them, if there are such points.
     fn takes(name: &str) -> bool {
         let is_computed = || jumplabel::for_each_site(&ANY, |_| ()).is_ok_and(|sites| sites > 0);
-        !name.is_empty() && is_computed()
+        !name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())
     }
 
     fn check(_: &str, value: &str) -> Result<(), String> {
@@ -73,7 +74,7 @@ impl Layer for FailPoints {
         }
         let points = &mut registry::write();
         settings.iter().try_for_each(|setting| can_be_replaced(points, setting))?;
-        let pages = if dry_run { 0 } else { registry::configure(points, changes)?.pages };
+        let pages = if dry_run { 0 } else { registry::configure(points, changes).map_err(String::from)?.pages };
         Ok(Done { revision, pages })
     }
 }

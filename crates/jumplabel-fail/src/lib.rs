@@ -34,7 +34,10 @@
 #![deny(missing_docs)]
 
 mod action;
+#[doc(hidden)]
+pub mod c;
 mod layer;
+mod owner;
 mod point;
 mod registry;
 mod scenario;
@@ -52,7 +55,8 @@ pub const fn has_failpoints() -> bool {
 /// What the macro needs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::registry::{ANY, OWNER, Owner};
+    pub use crate::owner::{OWNER, Owner};
+    pub use crate::registry::ANY;
     pub use jumplabel;
 }
 

@@ -45,8 +45,8 @@ impl Point {
         self.ended.notify_all();
     }
 
-    /// Does the first action whose turn it is. Returns the argument of a `return`.
-    pub fn reach(&self, name: &str) -> Option<Option<String>> {
+    /// Does the first action whose turn it is, but for what `how` does. Returns the argument of a `return`.
+    pub fn reach(&self, name: &str, how: How) -> Option<Option<String>> {
         self.reached.fetch_add(1, Ordering::Relaxed);
         let mut actions = self.lock();
         let task = actions.as_mut()?.iter_mut().find_map(Action::take)?;
@@ -59,10 +59,8 @@ impl Point {
             Task::Off | Task::Pause => {}
             Task::Return(argument) => return Some(argument),
             Task::Sleep(time) => std::thread::sleep(time),
-            Task::Panic(Some(text)) => panic!("{text}"),
-            Task::Panic(None) => panic!("failpoint {name} panic"),
-            Task::Print(Some(text)) => log::info!("{text}"),
-            Task::Print(None) => log::info!("failpoint {name} executed."),
+            Task::Panic(text) => (how.panic)(&text.unwrap_or_else(|| format!("failpoint {name} panic"))),
+            Task::Print(text) => (how.print)(&text.unwrap_or_else(|| format!("failpoint {name} executed."))),
             Task::Yield => std::thread::yield_now(),
             Task::Delay(time) => {
                 let start = Instant::now();
@@ -72,4 +70,16 @@ impl Point {
         }
         None
     }
+}
+
+/// What differs between Rust and C.
+#[derive(Clone, Copy)]
+pub struct How {
+    pub panic: fn(&str) -> !,
+    pub print: fn(&str),
+}
+
+impl How {
+    /// Rust's.
+    pub const RUST: How = How { panic: |text| panic!("{text}"), print: |text| log::info!("{text}") };
 }

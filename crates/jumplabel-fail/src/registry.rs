@@ -8,20 +8,14 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jumplabel::{Error, KeyInfo, Outcome, RawKey, static_key};
 
 use crate::action::Action;
-use crate::point::Point;
-
-/// What a key of a point has as its meta. It tells the points of this copy of the crate from those of another one in the same process, which
-/// has a registry of its own.
-pub struct Owner(());
-
-#[doc(hidden)]
-pub static OWNER: Owner = Owner(());
+use crate::owner;
+use crate::point::{How, Point};
 
 static_key! {
     /// On while any point is configured: the key of points whose names are no literals.
@@ -29,6 +23,9 @@ static_key! {
     #[key(name = "fail:")]
     pub static ANY: false;
 }
+
+/// Whether a point of C that has no key was reached.
+pub static HAS_NO_KEY: AtomicBool = AtomicBool::new(false);
 
 /// The points that are configured, by name.
 pub type Points = HashMap<String, Arc<Point>>;
@@ -47,6 +44,23 @@ pub fn write() -> RwLockWriteGuard<'static, Points> {
     POINTS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Why nothing was configured: a sentence.
+#[derive(Debug)]
+pub enum Refused {
+    /// The text makes no sense.
+    Text(String),
+    /// The system lets nobody turn keys on or off.
+    Keys(String),
+}
+
+impl From<Refused> for String {
+    fn from(refused: Refused) -> String {
+        match refused {
+            Refused::Text(why) | Refused::Keys(why) => why,
+        }
+    }
+}
+
 /// The number of the next batch.
 pub fn revision() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -55,8 +69,7 @@ pub fn revision() -> u64 {
 
 /// The name of the point that a key is of, if its points are in this registry.
 pub fn point_of(key: &KeyInfo) -> Option<&'static str> {
-    let is_own = key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER));
-    key.name.strip_prefix("fail:").filter(|_| is_own)
+    key.name.strip_prefix("fail:").filter(|_| owner::owns(key))
 }
 
 /// Brings all keys to what is configured, in one batch. Those of points that are not configured are turned off, whoever turned them on.
@@ -71,21 +84,22 @@ fn set_keys(points: &Points) -> Result<Outcome, Error> {
 }
 
 /// Configures points, in one batch. If a key cannot be turned on or off, all is as before.
-pub fn configure(points: &mut Points, changes: Changes) -> Result<Outcome, String> {
+pub fn configure(points: &mut Points, changes: Changes) -> Result<Outcome, Refused> {
     let mut all = points.clone();
     let change = |(name, point)| match point {
         Some(point) => all.insert(name, point),
         None => all.remove(&name),
     };
     let old: Vec<Arc<Point>> = changes.into_iter().filter_map(change).collect();
-    let outcome = set_keys(&all).map_err(|error| format!("the fail point cannot be turned on: {error}"))?;
+    let outcome =
+        set_keys(&all).map_err(|error| Refused::Keys(format!("the fail point cannot be turned on: {error}")))?;
     *points = all;
     old.iter().for_each(|point| point.end());
     Ok(outcome)
 }
 
 /// Configures one point.
-fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(), String> {
+pub fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(), Refused> {
     let point = Arc::new(Point::new(text, actions, revision()));
     configure(&mut write(), Changes::from([(name, Some(point))])).map(drop)
 }
@@ -119,7 +133,7 @@ fn clear(points: &mut Points) {
 /// What is wrong with the text, or why the point's key cannot be turned on. Nothing is changed then.
 pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
     let list = Action::parse_all(actions)?;
-    configure_one(name.into(), actions, list)
+    Ok(configure_one(name.into(), actions, list)?)
 }
 
 /// Has the point `name` call `callback`, outside all locks: it can configure points.
@@ -131,7 +145,7 @@ where
     S: Into<String>,
     F: Fn() + Send + Sync + 'static,
 {
-    configure_one(name.into(), "callback", vec![Action::callback(callback)])
+    Ok(configure_one(name.into(), "callback", vec![Action::callback(callback)])?)
 }
 
 /// Takes away what is configured for the point `name`, if anything is. Threads that pause there go on.
@@ -163,27 +177,31 @@ pub fn sync() -> Result<(), Error> {
 #[cold]
 #[inline(never)]
 pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Option<R> {
+    reach(name, How::RUST).map(function)
+}
+
+/// Does what is configured. Returns the argument of a `return`.
+pub fn reach(name: &str, how: How) -> Option<Option<String>> {
     let point = read().get(name)?.clone();
-    point.reach(name).map(function)
+    point.reach(name, how)
 }
 
 /// Takes out all points, then configures those of a text: `name=actions;...`.
 ///
-/// # Panics
-/// If something is wrong with the text.
-pub fn start(text: &str) {
+/// # Errors
+/// What is wrong with the text. Then nothing is configured.
+pub fn start(text: &str) -> Result<(), Refused> {
     let points = &mut write();
     clear(points);
     let (mut new, revision) = (Changes::new(), revision());
     for part in text.trim().split(';').map(str::trim).filter(|part| !part.is_empty()) {
-        let Some((name, actions)) = part.split_once('=') else { panic!("invalid failpoint: {part:?}") };
+        let refused = |why: String| Refused::Text(why);
+        let (name, actions) = part.split_once('=').ok_or_else(|| refused(format!("invalid failpoint: {part:?}")))?;
         let list = Action::parse_all(actions)
-            .unwrap_or_else(|error| panic!("unable to configure failpoint \"{name}\": {error}"));
+            .map_err(|error| refused(format!("unable to configure failpoint \"{name}\": {error}")))?;
         new.insert(name.to_owned(), Some(Arc::new(Point::new(actions, list, revision))));
     }
-    if let Err(error) = configure(points, new) {
-        panic!("unable to configure FAILPOINTS: {error}");
-    }
+    configure(points, new).map(drop)
 }
 
 /// Takes out all points.

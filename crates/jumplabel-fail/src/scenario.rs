@@ -3,7 +3,7 @@
 use std::env::{self, VarError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::registry;
+use crate::registry::{self, Refused};
 
 static SCENARIO: Mutex<()> = Mutex::new(());
 
@@ -21,12 +21,9 @@ impl FailScenario<'_> {
     #[must_use = "it ends when it is dropped"]
     pub fn setup() -> Self {
         let only = SCENARIO.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = match env::var("FAILPOINTS") {
-            Ok(text) => text,
-            Err(VarError::NotPresent) => String::new(),
-            Err(error) => panic!("invalid failpoints: {error:?}"),
-        };
-        registry::start(&text);
+        if let Err(error) = start() {
+            panic!("{}", String::from(error));
+        }
         FailScenario { _only: only }
     }
 
@@ -37,6 +34,15 @@ impl FailScenario<'_> {
 impl Drop for FailScenario<'_> {
     fn drop(&mut self) {
         registry::end();
+    }
+}
+
+/// Takes out all points, then configures what the variable says.
+pub fn start() -> Result<(), Refused> {
+    match env::var("FAILPOINTS") {
+        Ok(text) => registry::start(&text),
+        Err(VarError::NotPresent) => registry::start(""),
+        Err(error) => Err(Refused::Text(format!("invalid failpoints: {error:?}"))),
     }
 }
 

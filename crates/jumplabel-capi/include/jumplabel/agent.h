@@ -48,6 +48,11 @@ int jumplabel_agent_start(const char *_words, jumplabel_agent_log_fn _log, void 
 /* Forbids the agent to change what a selector without a value chooses: "auth.*". For good. -EINVAL: it makes no sense, or nothing matches. */
 int jumplabel_agent_no_remote(const char *_selector);
 
+/* Has agents of this process list and configure what a layer has, for good: jumplabel_agent_serve(jumplabel_fail_layer()). -EINVAL: no layer, or
+   one of another version; -EEXIST: another one has its names already, such as another copy of its library. */
+struct jumplabel_layer;
+int jumplabel_agent_serve(const struct jumplabel_layer *_layer);
+
 /* The agent touches no key until the same thread resumes it: while an object with keys is unloaded. */
 struct jumplabel_agent_paused;
 struct jumplabel_agent_paused *jumplabel_agent_pause(void);

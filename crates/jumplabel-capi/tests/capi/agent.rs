@@ -53,10 +53,10 @@ impl Running {
 }
 
 /// A directory for sockets, which goes with it. Not below the target directory: a socket's path has at most 107 bytes.
-struct Directory(PathBuf);
+pub struct Directory(pub PathBuf);
 
 impl Directory {
-    fn new() -> Directory {
+    pub fn new() -> Directory {
         let name = format!("jumplabel-capi-{}-{:?}", std::process::id(), std::thread::current().id());
         Directory(std::env::temp_dir().join(name.replace(['(', ')'], "")))
     }
@@ -68,7 +68,7 @@ impl Drop for Directory {
     }
 }
 
-fn ask(socket: &Path, request: &str) -> String {
+pub fn ask(socket: &Path, request: &str) -> String {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(format!("{request}\n").as_bytes()).unwrap();
     let mut answer = String::new();
@@ -142,7 +142,7 @@ fn exported_symbols() {
     let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&library)));
     let mut names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
     names.sort_unstable();
-    let functions = ["no_remote", "pause", "resume", "start"].map(|name| format!("jumplabel_agent_{name}"));
+    let functions = ["no_remote", "pause", "resume", "serve", "start"].map(|name| format!("jumplabel_agent_{name}"));
     assert_eq!(names, [&functions[..], &["jumplabel_startup".to_owned()]].concat());
     let dynamic = printed(&succeeds(Command::new("readelf").arg("-dW").arg(library)));
     assert!(dynamic.contains("Library soname: [libjumplabel-agent.so.0]"), "{dynamic}");

@@ -57,6 +57,8 @@ fn pkg_config() {
     }
     build(file("tests/c/operated.c"), &["--cflags", "--libs"], "jumplabel-agent >= 0.1");
     lists(&program);
+    build(file("examples/c/fail.c"), &["--cflags", "--libs"], "jumplabel-fail >= 0.1");
+    saves(&program);
 }
 
 #[test]
@@ -69,6 +71,16 @@ fn cmake() {
     runs(&build.join("shared"));
     runs(&build.join("static"));
     lists(&build.join("operated"));
+    saves(&build.join("fail"));
+    saves(&build.join("fail_static"));
+}
+
+/// A program with libjumplabel-fail: examples/c/fail.c.
+fn saves(program: &Path) {
+    let mut command = Command::new(program);
+    command.arg(program.with_extension("store")).env("LD_LIBRARY_PATH", prefix().join("lib"));
+    let said = printed(&succeeds(command.env("FAILPOINTS", "store.open=return")));
+    assert_eq!(said, "saved 0 of 3\n");
 }
 
 /// A program with libjumplabel-agent.
@@ -110,7 +122,7 @@ fn staged_and_uninstalled() {
     let run = |goal: &str| make(&[goal, &variables[0], &variables[1]]);
     run("install");
     let installed = files(&stage);
-    assert_eq!(installed.len(), 31, "{installed:#?}");
+    assert_eq!(installed.len(), 37, "{installed:#?}");
     let config = std::fs::read_to_string(stage.join("opt/jumplabel/lib/pkgconfig/jumplabel.pc")).unwrap();
     assert!(config.contains("libdir=/opt/jumplabel/lib\n") && !config.contains('@'), "{config}");
     run("uninstall");

@@ -23,7 +23,7 @@ fn for_musl() {
     make(&["install", &variable]);
     assert!(libraries(&prefix).contains(&"libjumplabel.so.0".into()));
     make(&["install", &variable, TARGET]);
-    assert_eq!(libraries(&prefix), ["cmake", "libjumplabel.a", "pkgconfig"]);
+    assert_eq!(libraries(&prefix), ["cmake", "libjumplabel-fail.a", "libjumplabel.a", "pkgconfig"]);
 
     let program = prefix.join("program");
     let gcc = |flags: &str, sources: &[PathBuf]| {

@@ -7,7 +7,7 @@ use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 /// Builds a crate of test-crates/mixed with these words; the directory of the results.
-fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
+pub fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
     let target = scratch(directory);
     let mut cargo = Command::new(env!("CARGO"));
     cargo

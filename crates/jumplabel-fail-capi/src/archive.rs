@@ -1,0 +1,23 @@
+//! The names of libjumplabel-fail.a are hidden, as those of libjumplabel.a: src/archive.rs of jumplabel-capi says why.
+
+/// Those of libjumplabel, which is in it.
+#[cfg(feature = "capi")]
+#[path = "../../jumplabel-capi/src/archive.rs"]
+mod capi;
+
+#[cfg(jumplabel_archive)]
+core::arch::global_asm!(
+    ".hidden jumplabel_fail_cfg",
+    ".hidden jumplabel_fail_cfg_callback",
+    ".hidden jumplabel_fail_error",
+    ".hidden jumplabel_fail_free_",
+    ".hidden jumplabel_fail_is_any_",
+    ".hidden jumplabel_fail_layer",
+    ".hidden jumplabel_fail_list",
+    ".hidden jumplabel_fail_owner_",
+    ".hidden jumplabel_fail_reach_",
+    ".hidden jumplabel_fail_remove",
+    ".hidden jumplabel_fail_setup",
+    ".hidden jumplabel_fail_sync",
+    ".hidden jumplabel_fail_teardown",
+);
