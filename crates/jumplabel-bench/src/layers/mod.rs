@@ -45,7 +45,7 @@ pub fn run(quick: bool) -> Result<Report> {
     report.note(format!(
         "ns: of one diagnostic, more than none in the same round: the median of {PLACEMENTS} placements, from the least to the most"
     ));
-    report.note("log: env_logger; tracing: a registry with an EnvFilter; fail: with its fail points compiled in");
+    report.note("log: env_logger; tracing: a registry with an EnvFilter; fail: with its fail points compiled in; a fail point that is configured: 0%return");
     report.fact("optimised", json!(!cfg!(debug_assertions)));
     Ok(report)
 }

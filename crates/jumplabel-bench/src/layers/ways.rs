@@ -46,7 +46,7 @@ macro_rules! hook {
 }
 
 macro_rules! loops {
-    ($($kind:ident: $baseline:ident $key:ident $relaxed:ident $hook:ident $log:ident $tracing:ident $fail:ident $metrics:ident;)*) => {$(
+    ($($kind:ident: $baseline:ident $key:ident $relaxed:ident $hook:ident $log:ident $tracing:ident $fail:ident $point:ident $metrics:ident;)*) => {$(
         $kind!($baseline, hits, let _ = &mut hits;);
         $kind!($key, hits, if static_branch_unlikely!(KEY) { diagnose(hits) });
         $kind!($relaxed, hits, if FLAGS[P].0.load(Ordering::Relaxed) { diagnose(hits) });
@@ -54,13 +54,14 @@ macro_rules! loops {
         $kind!($log, hits, log::trace!("{}", hits););
         $kind!($tracing, hits, tracing::trace!(hits););
         $kind!($fail, hits, fail::fail_point!("jumplabel-bench", |_| hits););
+        $kind!($point, hits, jumplabel_fail::fail_point!("jumplabel-bench", |_| hits););
         $kind!($metrics, hits, metrics::counter!("jumplabel-bench").increment(hits););
     )*};
 }
 
 loops! {
-    latency: latency_baseline latency_key latency_relaxed latency_hook latency_log latency_tracing latency_fail latency_metrics;
-    alu: alu_baseline alu_key alu_relaxed alu_hook alu_log alu_tracing alu_fail alu_metrics;
+    latency: latency_baseline latency_key latency_relaxed latency_hook latency_log latency_tracing latency_fail latency_point latency_metrics;
+    alu: alu_baseline alu_key alu_relaxed alu_hook alu_log alu_tracing alu_fail alu_point alu_metrics;
 }
 
 /// A guard, in each of the loops, and what has to be so that nothing comes of it.
@@ -92,7 +93,12 @@ ways! {
     "tracing, at info": latency_tracing alu_tracing false || tracing("info");
     "tracing, another module at trace": latency_tracing alu_tracing false || tracing("info,other=trace");
     "tracing, a span at trace": latency_tracing alu_tracing false || tracing("info,[request]=trace");
-    "fail, no fail point": latency_fail alu_fail false || Ok(());
+    "fail, no fail point": latency_fail alu_fail false || theirs(None);
+    "fail, another fail point": latency_fail alu_fail false || theirs(Some("another"));
+    "fail, this fail point": latency_fail alu_fail false || theirs(Some("jumplabel-bench"));
+    "jumplabel-fail, no fail point": latency_point alu_point true || ours(None);
+    "jumplabel-fail, another fail point": latency_point alu_point true || ours(Some("another"));
+    "jumplabel-fail, this fail point": latency_point alu_point false || ours(Some("jumplabel-bench"));
     "metrics, no recorder": latency_metrics alu_metrics false || Ok(());
 }
 
@@ -100,6 +106,21 @@ ways! {
 fn log(level: log::LevelFilter) -> Result<()> {
     log::set_max_level(level);
     Ok(())
+}
+
+/// What a point has that is reached, and then does nothing.
+const NEVER: &str = "0%return";
+
+/// The one fail point of the crate `fail` that is configured.
+fn theirs(name: Option<&str>) -> Result<()> {
+    fail::list().iter().for_each(|(name, _)| fail::remove(name));
+    name.map_or(Ok(()), |name| Ok(fail::cfg(name, NEVER)?))
+}
+
+/// The same of `jumplabel-fail`.
+fn ours(name: Option<&str>) -> Result<()> {
+    jumplabel_fail::list().iter().for_each(|(name, _)| jumplabel_fail::remove(name));
+    name.map_or(Ok(()), |name| Ok(jumplabel_fail::cfg(name, NEVER)?))
 }
 
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
