@@ -98,7 +98,8 @@ impl Process {
     fn ask_within(&mut self, request: &Request, patience: Option<Duration>) -> Result<Answer, Failure> {
         let mut line = request.to_string();
         match line.parse::<Request>() {
-            Ok(read) if read == *request => {}
+            // A blank or a comma in what is chosen is a mistake more often than a name.
+            Ok(read) if read == *request && !request.has_separators() => {}
             Err(why) if !request.has_separators() => return Err(Failure::Usage(why)),
             _ => return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector"))),
         }
