@@ -82,7 +82,7 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
 ///
 /// # Errors
 /// As `jumplabel::set_all`. Then all is as it was.
-pub fn force(mut choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<(), jumplabel::Error> {
+pub fn force(mut choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
     let mut changed = Vec::new();
     KEYED.for_each(|callsite| {
         let wanted = choose(callsite).filter(|&wanted| wanted != callsite.is_forced());
@@ -114,6 +114,11 @@ impl Keyed {
     /// Whether its key is on.
     pub fn is_on(&self) -> bool {
         self.key.is_enabled()
+    }
+
+    /// How many sites ask its key. 0 if nobody knows.
+    pub fn sites(&self) -> usize {
+        jumplabel::for_each_site(self.key.raw(), |_| ()).unwrap_or(0)
     }
 
     /// Whether its events pass whatever subscribers say.
@@ -201,7 +206,7 @@ pub(crate) fn dispatcher_is_set() {
 }
 
 /// Brings all keys to what interests say, in one batch.
-fn sync() -> Result<(), jumplabel::Error> {
+fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
     static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
     let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_prepared {
@@ -221,5 +226,5 @@ fn sync() -> Result<(), jumplabel::Error> {
             changes.push((callsite.key.raw(), is_wanted));
         }
     })?;
-    jumplabel::set_all(changes).map(drop)
+    jumplabel::set_all(changes)
 }

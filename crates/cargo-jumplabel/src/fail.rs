@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, value};
 
 use crate::Patch;
-use crate::project::{Package, Project};
+use crate::package::Package;
+use crate::project::Project;
 
 /// The versions of fail whose API jumplabel-fail has. The stand-in has the version that the program has.
 const TRIED: [&str; 2] = ["0.5.0", "0.5.1"];

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //!   main        the command line
-//!   project     the user's workspace: its lock, its manifest, the lines of [patch.crates-io], where its jumplabel comes from
+//!   project     the user's workspace: its lock, what is written there, where its jumplabel comes from
+//!   lines       the lines of [patch.crates-io] in its manifest
+//!   package     a package that takes the place of another one
 //!   upstream    upstream's source, of exactly the version in the lock
 //!   edits       anchored edits of source text: each anchor must be there as often as expected
 //!   tracing     what is changed in tracing and tracing-core
@@ -11,6 +13,8 @@
 
 mod edits;
 mod fail;
+mod lines;
+mod package;
 mod project;
 mod tracing;
 mod upstream;

@@ -1,59 +1,21 @@
 //! The user's workspace.
 //!
 //! ```text
-//!   Cargo.toml                [patch.crates-io] tracing = { path = "jumplabel-patches/tracing" }
+//!   Cargo.toml                [patch.crates-io] tracing = { path = 'jumplabel-patches/tracing' }
 //!   jumplabel-patches/        README.md
 //!     tracing/                Cargo.toml, src, licences
 //! ```
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{Metadata, MetadataCommand};
-use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::InlineTable;
 
 use crate::Patch;
-use crate::edits::Text;
-
-/// The folder in the user's workspace.
-const FOLDER: &str = "jumplabel-patches";
-
-/// A package that takes the place of another one.
-pub struct Package {
-    pub name: &'static str,
-    /// The files, by their paths in the package.
-    files: BTreeMap<String, String>,
-}
-
-impl Package {
-    pub fn new(name: &'static str) -> Package {
-        Package { name, files: BTreeMap::new() }
-    }
-
-    pub fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
-        self.files.insert(path.into(), text.into());
-    }
-
-    /// Edits a file.
-    pub fn edit(&mut self, path: &'static str, edit: impl FnOnce(&mut Text) -> Result<()>) -> Result<()> {
-        let file = self.files.get_mut(path).with_context(|| format!("{} has no file {path}", self.name))?;
-        let mut text = Text::new(path, std::mem::take(file));
-        let edited = edit(&mut text);
-        *file = text.into_string();
-        edited.with_context(|| format!("cannot edit the crate {}", self.name))
-    }
-
-    /// Edits the manifest.
-    pub fn edit_manifest(&mut self, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
-        let file = self.files.get_mut("Cargo.toml").with_context(|| format!("{} has no manifest", self.name))?;
-        let mut manifest: DocumentMut = file.parse()?;
-        edit(&mut manifest)?;
-        *file = manifest.to_string();
-        Ok(())
-    }
-}
+use crate::lines::{self, FOLDER};
+use crate::package::Package;
 
 /// The user's workspace.
 pub struct Project {
@@ -175,34 +137,22 @@ impl Project {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
         let manifest_path = self.root().join("Cargo.toml");
         let before = fs::read_to_string(&manifest_path)?;
-        let manifest = with_lines(&before, &names)?;
+        let manifest = lines::with(&before, &names)?;
         if patch.check {
             let again = "run the command again without --check, and commit what it writes";
             ensure!(manifest == before, "{} lacks lines of [patch.crates-io]: {again}", manifest_path.display());
             for package in packages {
-                let folder = self.folder().join(package.name);
-                ensure!(
-                    differing(&folder, package)?.is_none_or(|file| {
-                        eprintln!("{} is not what would be written now", file.display());
-                        false
-                    }),
-                    "the patched {} is not that of Cargo.lock: {again}",
-                    package.name
-                );
+                if let Some(file) = package.differing(&self.folder().join(package.name)) {
+                    let (file, name) = (file.display(), package.name);
+                    bail!(
+                        "{file} is not what would be written now: the patched {name} is not that of Cargo.lock: {again}"
+                    );
+                }
             }
             return self.demand_used(&names);
         }
         for package in packages {
-            let folder = self.folder().join(package.name);
-            // What an earlier version had, and this one has not, must not stay.
-            if folder.exists() {
-                fs::remove_dir_all(&folder)?;
-            }
-            for (path, text) in &package.files {
-                let file = folder.join(path);
-                fs::create_dir_all(file.parent().context("a file has a folder")?)?;
-                fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            }
+            package.write(&self.folder().join(package.name))?;
         }
         fs::write(self.folder().join("README.md"), include_str!("../patches/README.md"))?;
         fs::write(&manifest_path, manifest)?;
@@ -237,23 +187,8 @@ impl Project {
     /// Takes packages and their lines away.
     pub fn remove(&self, names: &[&str]) -> Result<()> {
         let manifest_path = self.root().join("Cargo.toml");
-        let mut manifest: DocumentMut = fs::read_to_string(&manifest_path)?.parse()?;
-        if let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) {
-            if let Some(lines) = patches.get_mut("crates-io").and_then(Item::as_table_like_mut) {
-                for name in names {
-                    if lines.get(name).is_some_and(|line| is_ours(line, name)) {
-                        lines.remove(name);
-                    }
-                }
-                if lines.is_empty() {
-                    patches.remove("crates-io");
-                }
-            }
-            if patches.is_empty() {
-                manifest.remove("patch");
-            }
-        }
-        fs::write(&manifest_path, manifest.to_string())?;
+        let manifest = lines::without(&fs::read_to_string(&manifest_path)?, names)?;
+        fs::write(&manifest_path, manifest)?;
         let folder = self.folder();
         for name in names {
             if folder.join(name).exists() {
@@ -288,48 +223,4 @@ impl Project {
         }
         Ok(())
     }
-}
-
-fn path_of(name: &str) -> String {
-    format!("{FOLDER}/{name}")
-}
-
-fn is_ours(line: &Item, name: &str) -> bool {
-    line.get("path").and_then(Item::as_str) == Some(&path_of(name))
-}
-
-/// The manifest with a line of `[patch.crates-io]` for each of the packages.
-fn with_lines(manifest: &str, names: &[&str]) -> Result<String> {
-    let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
-    let mut implicit = Table::new();
-    implicit.set_implicit(true);
-    let patches = manifest.entry("patch").or_insert(Item::Table(implicit));
-    let patches = patches.as_table_like_mut().context("`patch` in Cargo.toml is no table")?;
-    let lines = patches.entry("crates-io").or_insert(Item::Table(Table::new()));
-    let lines = lines.as_table_like_mut().context("`patch.crates-io` in Cargo.toml is no table")?;
-    for name in names {
-        if let Some(line) = lines.get(name) {
-            ensure!(
-                is_ours(line, name),
-                "Cargo.toml patches {name} already, with something else: {}",
-                line.to_string().trim()
-            );
-            continue;
-        }
-        let mut line = InlineTable::new();
-        line.insert("path", path_of(name).into());
-        lines.insert(name, value(line));
-    }
-    Ok(manifest.to_string())
-}
-
-/// A file in `folder` that is not as `package` has it.
-fn differing(folder: &Path, package: &Package) -> Result<Option<PathBuf>> {
-    for (path, text) in &package.files {
-        let file = folder.join(path);
-        if fs::read_to_string(&file).ok().as_ref() != Some(text) {
-            return Ok(Some(file));
-        }
-    }
-    Ok(None)
 }

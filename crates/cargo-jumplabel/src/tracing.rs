@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use toml_edit::{Array, DocumentMut, value};
 
 use crate::Patch;
-use crate::project::{Package, Project};
+use crate::package::Package;
+use crate::project::Project;
 use crate::upstream::{LOCK, Upstream};
 
 /// The versions of tracing that the edits were tried with.
@@ -106,7 +107,9 @@ fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
             1,
             "\n        #[cfg(feature = \"std\")]\n        self.register_keyed(&dispatchers, max_level);",
         )?;
-        text.append("\n// What follows was written by `cargo jumplabel tracing`.\n#[cfg(feature = \"std\")]\n#[path = \"keys.rs\"]\npub mod keys;\n");
+        text.append(
+            "\n// What follows was written by `cargo jumplabel tracing`.\n#[cfg(feature = \"std\")]\npub mod keys;\n",
+        );
         Ok(())
     })?;
     package.edit("src/dispatcher.rs", |text| {
@@ -116,7 +119,7 @@ fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
             "\n        #[cfg(feature = \"std\")]\n        crate::callsite::keys::dispatcher_is_set();",
         )
     })?;
-    package.add("src/keys.rs", include_str!("../patches/keys.rs"));
+    package.add("src/callsite/keys.rs", include_str!("../patches/keys.rs"));
     package.edit_manifest(|manifest| edit_core_manifest(manifest, project))?;
     Ok(package)
 }

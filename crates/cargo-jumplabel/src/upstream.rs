@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{CargoOpt, MetadataCommand};
 
-use crate::project::{Package, Project};
+use crate::package::Package;
+use crate::project::Project;
 
 /// The folders of packages as upstream published them.
 pub struct Upstream {

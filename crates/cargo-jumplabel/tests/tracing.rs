@@ -117,7 +117,7 @@ fn there_and_back() {
     succeeds(&folder, &["tracing"]);
     assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), lines);
     // Somebody edits it.
-    let keys = folder.join("jumplabel-patches/tracing-core/src/keys.rs");
+    let keys = folder.join("jumplabel-patches/tracing-core/src/callsite/keys.rs");
     fs::write(&keys, fs::read_to_string(&keys).unwrap() + "\n").unwrap();
     fails(&folder, &["tracing", "--check"], "keys.rs is not what would be written now");
     fs::remove_file(&keys).unwrap();

@@ -29,6 +29,7 @@ pub struct Said {
     pub value: Option<String>,
     pub revision: u64,
     pub note: String,
+    pub sites: usize,
 }
 
 /// Another layer has the prefix already.
@@ -101,6 +102,7 @@ pub fn all_said() -> Vec<Said> {
                 value: entry.value.map(str::to_owned),
                 revision: entry.revision,
                 note: entry.note.to_owned(),
+                sites: entry.sites,
             });
         });
     }

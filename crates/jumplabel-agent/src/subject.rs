@@ -63,8 +63,8 @@ impl Subject {
     }
 
     fn of_name(said: Rc<Said>) -> Subject {
-        let (name, kind, said) = (said.full_name(), Kind::Name, Some(said));
-        let (file, line, column, sites, address) = ("", 0, 0, 0, 0);
+        let (name, kind, sites, said) = (said.full_name(), Kind::Name, said.sites, Some(said));
+        let (file, line, column, address) = ("", 0, 0, 0);
         Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 

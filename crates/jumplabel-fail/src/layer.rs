@@ -39,7 +39,7 @@ impl Layer for FailPoints {
         let _ = jumplabel::for_each_key(|key| names.extend(point_of(&key)));
         for name in names {
             let Some(point) = points.get(name) else {
-                visit(Entry { name, value: None, revision: 0, note: "" });
+                visit(Entry { name, value: None, revision: 0, note: "", sites: 0 });
                 continue;
             };
             let reached = match point.reached() {
@@ -49,12 +49,12 @@ impl Layer for FailPoints {
                 1 => "reached once".to_owned(),
                 number => format!("reached {number} times"),
             };
-            visit(Entry { name, value: Some(&point.text), revision: point.revision, note: &reached });
+            visit(Entry { name, value: Some(&point.text), revision: point.revision, note: &reached, sites: 0 });
         }
     }
 
     /// Points whose names are computed have no keys of their own: any name may be one of them, if there are such points.
-    fn takes(name: &str) -> bool {
+    fn takes(name: &str) -> Option<usize> {
         let is_computed = || jumplabel::for_each_site(&ANY, |_| ()).is_ok_and(|sites| sites > 0);
         !name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())
     }

@@ -29,6 +29,7 @@ struct RawEntry {
     value: Text,
     revision: u64,
     note: Text,
+    sites: usize,
 }
 
 #[repr(C)]
@@ -51,7 +52,7 @@ pub struct Handle {
     kind: Text,
     values: Text,
     entries: extern "C" fn(Visit, *mut c_void),
-    takes: extern "C" fn(Text) -> bool,
+    takes: extern "C" fn(Text, *mut usize) -> bool,
     check: extern "C" fn(Text, Text, Say, *mut c_void) -> bool,
     configure: extern "C" fn(*const RawSetting, usize, bool, Say, *mut c_void, *mut u64, *mut usize) -> bool,
 }
@@ -133,7 +134,7 @@ impl Handle {
             let (visit, entry) = unsafe { (&mut *data.cast::<&mut dyn FnMut(Entry<'_>)>(), &*entry) };
             // SAFETY: the layer's texts live as long as this call.
             let (name, value, note) = unsafe { (entry.name.or_empty(), entry.value.get(), entry.note.or_empty()) };
-            visit(Entry { name, value, revision: entry.revision, note });
+            visit(Entry { name, value, revision: entry.revision, note, sites: entry.sites });
         }
         let mut visit: &mut dyn FnMut(Entry<'_>) = &mut visit;
         (self.entries)(visited, (&raw mut visit).cast());
@@ -141,8 +142,9 @@ impl Handle {
 
     /// [`Layer::takes`].
     #[must_use]
-    pub fn takes(&self, name: &str) -> bool {
-        (self.takes)(Text::of(name))
+    pub fn takes(&self, name: &str) -> Option<usize> {
+        let mut sites = 0;
+        (self.takes)(Text::of(name), &raw mut sites).then_some(sites)
     }
 
     /// [`Layer::check`].
@@ -187,15 +189,19 @@ fn tell<T>(result: Result<T, String>, say: Say, data: *mut c_void) -> Option<T> 
 }
 
 extern "C" fn entries<L: Layer>(visit: Visit, data: *mut c_void) {
-    L::entries(&mut |Entry { name, value, revision, note }| {
-        let raw = RawEntry { name: Text::of(name), value: Text::optional(value), revision, note: Text::of(note) };
+    L::entries(&mut |Entry { name, value, revision, note, sites }| {
+        let (name, value, note) = (Text::of(name), Text::optional(value), Text::of(note));
+        let raw = RawEntry { name, value, revision, note, sites };
         visit(data, &raw);
     });
 }
 
-extern "C" fn takes<L: Layer>(name: Text) -> bool {
+extern "C" fn takes<L: Layer>(name: Text, to: *mut usize) -> bool {
     // SAFETY: the agent's text lives as long as this call.
-    L::takes(unsafe { name.or_empty() })
+    let Some(sites) = L::takes(unsafe { name.or_empty() }) else { return false };
+    // SAFETY: a place for the number.
+    unsafe { *to = sites };
+    true
 }
 
 extern "C" fn check<L: Layer>(name: Text, value: Text, say: Say, data: *mut c_void) -> bool {
@@ -245,8 +251,12 @@ mod tests {
         const VALUES: &'static str = "write anything";
 
         fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
-            visit(Entry { name: "a", value: None, revision: 0, note: "" });
-            visit(Entry { name: "ü", value: Some(""), revision: u64::MAX, note: "twice" });
+            visit(Entry { name: "a", value: None, revision: 0, note: "", sites: 0 });
+            visit(Entry { name: "ü", value: Some(""), revision: u64::MAX, note: "twice", sites: 3 });
+        }
+
+        fn takes(name: &str) -> Option<usize> {
+            (name == "c").then_some(7)
         }
 
         fn check(name: &str, value: &str) -> Result<(), String> {
@@ -272,7 +282,7 @@ mod tests {
         let mut expected = Vec::new();
         Echo::entries(&mut |entry| expected.push(format!("{entry:?}")));
         assert_eq!(found, expected);
-        assert!(!ECHO.takes("b"));
+        assert_eq!([ECHO.takes("b"), ECHO.takes("c")], [None, Some(7)]);
         assert_eq!((ECHO.check("a", "a"), ECHO.check("a", "b")), (Ok(()), Err("a is not b".to_owned())));
         let settings = [
             Setting { name: "a", value: None, only_at: Some(0) },

@@ -45,10 +45,11 @@ pub trait Layer {
     /// Visits each name once: those that have keys, and those that are configured.
     fn entries(visit: &mut dyn FnMut(Entry<'_>));
 
-    /// Whether a name that `entries` does not visit can be configured all the same. Not for patterns.
-    fn takes(name: &str) -> bool {
+    /// Whether a name that `entries` does not visit can be configured all the same, and how many sites it stands for (0: nobody knows). Not for
+    /// patterns.
+    fn takes(name: &str) -> Option<usize> {
         let _ = name;
-        false
+        None
     }
 
     /// Whether `value` is one for this name.
@@ -75,6 +76,8 @@ pub struct Entry<'a> {
     pub revision: u64,
     /// What else there is to know; may be empty.
     pub note: &'a str,
+    /// How many sites the name has, if no key is called so, whose sites would count; 0 if nobody knows.
+    pub sites: usize,
 }
 
 /// What a name is to have.

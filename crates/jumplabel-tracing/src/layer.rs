@@ -26,11 +26,8 @@ struct Callsites;
 /// Callsites for an agent, which lists and shows them from then on: `jumplabel list 4711 'trace:h2::*'`,
 /// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`.
 ///
-/// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// ```text
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
-/// # Ok(())
-/// # }
 /// ```
 ///
 /// What is shown goes where the program's subscriber writes. In a program that was built with upstream's tracing nothing is listed.
@@ -68,27 +65,31 @@ impl Layer for Callsites {
     const VALUES: &'static str = "write =on, or =remove";
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
-        let mut names = BTreeMap::<String, String>::new();
-        // What cannot be listed has no keys, or no memory.
-        let _ = patched::each(|meta, is_on| {
+        let mut names = BTreeMap::<String, (String, usize)>::new();
+        // What cannot be listed has no keys, or no memory. A macro of the program's can make several callsites in one place.
+        let _ = patched::each(|meta, is_on, sites| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let note = format!("{} {kind}{}", meta.level(), if is_on { ", on" } else { "" });
-            names.insert(name(meta), note);
+            names.entry(name(meta)).or_insert((note, 0)).1 += sites;
         });
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let targets = shown.0.keys().filter(|chosen| !names.contains_key(*chosen)).cloned();
-        let targets: Vec<_> = targets.map(|target| (target, "with what is below".to_owned())).collect();
+        let targets: Vec<_> = targets.map(|target| (target, ("with what is below".to_owned(), 0))).collect();
         names.extend(targets);
-        for (name, note) in &names {
+        for (name, (note, sites)) in &names {
             let revision = shown.0.get(name).copied();
-            visit(Entry { name, value: revision.map(|_| ON), revision: revision.unwrap_or(0), note });
+            visit(Entry { name, value: revision.map(|_| ON), revision: revision.unwrap_or(0), note, sites: *sites });
         }
     }
 
-    fn takes(chosen: &str) -> bool {
-        let mut is_any = false;
-        let listed = patched::each(|meta, _| is_any |= is_target(chosen, meta.target()));
-        listed.is_ok() && is_any
+    fn takes(chosen: &str) -> Option<usize> {
+        let mut all = None;
+        let count = |meta: &Metadata<'_>, _, sites| {
+            if is_target(chosen, meta.target()) {
+                *all.get_or_insert(0) += sites;
+            }
+        };
+        patched::each(count).ok().and(all)
     }
 
     fn check(_: &str, value: &str) -> Result<(), String> {
@@ -117,9 +118,9 @@ impl Layer for Callsites {
             let is_wanted = is_shown(&after, meta);
             (is_wanted != is_shown(&before, meta)).then_some(is_wanted)
         };
-        patched::show(changed).map_err(|error: Error| error.to_string())?;
+        let (_, pages) = patched::show(changed).map_err(|error: Error| error.to_string())?;
         (*shown, *revision) = (after, next);
-        Ok(Done { revision: next, pages: 0 })
+        Ok(Done { revision: next, pages })
     }
 }
 

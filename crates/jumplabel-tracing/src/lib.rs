@@ -100,8 +100,8 @@ pub fn control(queries: &str) -> Result<usize, Error> {
     let mut matches = 0;
     for query in &queries {
         match patched::show(|meta| query.matches(meta).then_some(query.shows))? {
-            0 => return Err(Error::NoCallsite),
-            number => matches += number,
+            (0, _) => return Err(Error::NoCallsite),
+            (number, _) => matches += number,
         }
     }
     Ok(matches)

@@ -27,6 +27,10 @@ mod upstream {
             pub fn is_on(&self) -> bool {
                 match *self {}
             }
+
+            pub fn sites(&self) -> usize {
+                match *self {}
+            }
         }
 
         pub const HAS_KEYS: bool = false;
@@ -39,8 +43,8 @@ mod upstream {
             Ok(Status { callsites: 0, on: 0, forced: 0, error: None })
         }
 
-        pub fn force(_: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<(), jumplabel::Error> {
-            Ok(())
+        pub fn force(_: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
+            Ok(jumplabel::Outcome::default())
         }
     }
 }
@@ -60,8 +64,9 @@ pub fn status() -> Result<Status, Error> {
     }
 }
 
-/// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen.
-pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) -> Result<usize, Error> {
+/// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen, and
+/// how many pages of code were written to.
+pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) -> Result<(usize, usize), Error> {
     #[allow(unused_imports)]
     use upstream::*;
     {
@@ -71,13 +76,13 @@ pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) 
             return Err(Error::NotPatched);
         }
         let mut chosen = 0;
-        keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
-        Ok(chosen)
+        let outcome = keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
+        Ok((chosen, outcome.pages))
     }
 }
 
-/// Calls `visit` for each callsite, with what it says about itself and whether its key is on.
-pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool)) -> Result<(), Error> {
+/// Calls `visit` for each callsite, with what it says about itself, whether its key is on, and how many sites it has.
+pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool, usize)) -> Result<(), Error> {
     #[allow(unused_imports)]
     use upstream::*;
     {
@@ -86,6 +91,6 @@ pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool)) -> Result<(
         if !keys::HAS_KEYS {
             return Err(Error::NotPatched);
         }
-        keys::for_each(|callsite| visit(callsite.meta(), callsite.is_on())).map_err(Error::Keys)
+        keys::for_each(|callsite| visit(callsite.meta(), callsite.is_on(), callsite.sites())).map_err(Error::Keys)
     }
 }

@@ -47,9 +47,9 @@ impl Layer for Texts {
     const VALUES: &'static str = "write a word";
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
-        visit(Entry { name: "plain", value: None, revision: 0, note: "has no key" });
+        visit(Entry { name: "plain", value: None, revision: 0, note: "has no key", sites: 0 });
         for (name, (value, revision)) in &*TEXTS.lock().unwrap() {
-            visit(Entry { name, value: Some(value), revision: *revision, note: "" });
+            visit(Entry { name, value: Some(value), revision: *revision, note: "", sites: 0 });
         }
     }
 

@@ -4,11 +4,11 @@
 //! the constructors have run. But the record is in data that the program may write, and nothing else looks like it:
 //!
 //! ```text
-//!   0 0 0 0 0 0 0   table  keys  foreign   0   1
-//!   pointers        start and stop of each     version
+//!   0 0 0 0 0 0 0   table  keys  foreign  lists   0   1
+//!   pointers        start and stop of each            version
 //! ```
 //!
-//! Each of the three pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names.
+//! Each of the four pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names.
 //! A program may have the same record several times: with link-time optimisation, lld keeps the record of what it compiled beside that of
 //! an archive, and uses one of them.
 
@@ -22,6 +22,9 @@ use crate::image::Image;
 
 const ENTRY: usize = 16;
 const KEY: usize = 12;
+const LISTED: usize = 8;
+/// Two words for each of the four sections.
+const WORDS: usize = 32;
 
 /// Where the tables are.
 pub struct Bounds {
@@ -82,7 +85,7 @@ struct Sections {
     marks: Range<u64>,
 }
 
-/// The records in data that begins at `start`: their six words, and what these lead to.
+/// The records in data that begins at `start`: their eight words, and what these lead to.
 fn candidates<'image>(
     image: &'image Image,
     start: u64,
@@ -91,9 +94,9 @@ fn candidates<'image>(
     let pointer = image.machine.pointer();
     let pointers = 7 * pointer;
     let first = (start.wrapping_neg() % pointer as u64) as usize;
-    let records = data.get(first..).unwrap_or_default().windows(pointers + 32).step_by(pointer);
+    let records = data.get(first..).unwrap_or_default().windows(pointers + WORDS + 8).step_by(pointer);
     let is_one = move |record: &[u8]| {
-        let (zeros, flags) = (&record[..pointers], &record[pointers + 24..pointers + 28]);
+        let (zeros, flags) = (&record[..pointers], &record[pointers + WORDS..pointers + WORDS + 4]);
         image.endian().read_u32_bytes(last(record)) == VERSION && [zeros, flags].concat().iter().all(|&byte| byte == 0)
     };
     let numbered = (0..).step_by(pointer).zip(records);
@@ -106,7 +109,7 @@ fn last(record: &[u8]) -> [u8; 4] {
     record.last_chunk().copied().unwrap_or_default()
 }
 
-/// What the six words of a record lead to, from `words` on. `None` if that cannot be.
+/// What the eight words of a record lead to, from `words` on. `None` if that cannot be.
 fn sections(image: &Image, words: u64) -> Option<Sections> {
     let pair = |number: u64, row: usize| -> Option<Range<u64>> {
         let (start, stop) = (image.follow(words + number * 8)?, image.follow(words + number * 8 + 4)?);
@@ -118,7 +121,7 @@ fn sections(image: &Image, words: u64) -> Option<Sections> {
         (start % 4 == 0 && bytes.is_multiple_of(row) && image.slice(start, bytes).is_some()).then_some(start..stop)
     };
     let (table, keys) = (pair(0, ENTRY)?, pair(1, KEY)?);
-    let marks = pair(2, 4)?;
+    let (marks, _) = (pair(2, 4)?, pair(3, LISTED)?);
     // Most of what a table of sites leads to is code, whatever may be damaged.
     let entries = || super::rows(table.clone(), ENTRY);
     let leads = |entry: &u64| {

@@ -28,7 +28,7 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
                     value: None,
                     before: said.value.clone(),
                     revision: said.revision,
-                    sites: None,
+                    sites: Some(said.sites).filter(|&sites| sites > 0),
                 });
                 wanted.value.clone_from(&value);
             }
@@ -61,11 +61,10 @@ fn without_key(layer: &Handle, all: &[Subject], item: &Selector, value: Option<S
     let nothing = || (1, refused::nothing(item, &Subject::meant(all, item)));
     let What::Name(glob) = &item.what else { return Err(nothing()) };
     let name = glob.text().strip_prefix(layer.prefix()).unwrap_or_default();
-    if name.contains(['*', '?']) || value.is_none() || !layer.takes(name) {
-        return Err(nothing());
-    }
+    let takes = if name.contains(['*', '?']) || value.is_none() { None } else { layer.takes(name) };
+    let sites = Some(takes.ok_or_else(nothing)?).filter(|&sites| sites > 0);
     check(layer, glob.text(), value.as_deref())?;
-    Ok(Wanted { name: name.to_owned(), value, before: None, revision: 0, sites: None })
+    Ok(Wanted { name: name.to_owned(), value, before: None, revision: 0, sites })
 }
 
 /// What an item says; `None` if it takes away what there is.

@@ -1,0 +1,68 @@
+//! A package that takes the place of another one: its files, and edits of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use toml_edit::DocumentMut;
+
+use crate::edits::Text;
+
+/// A package that takes the place of another one.
+pub struct Package {
+    pub name: &'static str,
+    /// The files, by their paths in the package.
+    files: BTreeMap<String, String>,
+}
+
+impl Package {
+    pub fn new(name: &'static str) -> Package {
+        Package { name, files: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.files.insert(path.into(), text.into());
+    }
+
+    /// Edits a file.
+    pub fn edit(&mut self, path: &'static str, edit: impl FnOnce(&mut Text) -> Result<()>) -> Result<()> {
+        let file = self.files.get_mut(path).with_context(|| format!("{} has no file {path}", self.name))?;
+        let mut text = Text::new(path, std::mem::take(file));
+        let edited = edit(&mut text);
+        *file = text.into_string();
+        edited.with_context(|| format!("cannot edit the crate {}", self.name))
+    }
+
+    /// Edits the manifest.
+    pub fn edit_manifest(&mut self, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
+        let file = self.files.get_mut("Cargo.toml").with_context(|| format!("{} has no manifest", self.name))?;
+        let mut manifest: DocumentMut = file.parse()?;
+        edit(&mut manifest)?;
+        *file = manifest.to_string();
+        Ok(())
+    }
+
+    /// Writes the files to `folder`, and nothing else stays there.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        // What an earlier version had, and this one has not, must not stay.
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        for (path, text) in &self.files {
+            let file = folder.join(path);
+            fs::create_dir_all(file.parent().context("a file has a folder")?)?;
+            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        Ok(())
+    }
+
+    /// A file in `folder` that is not as this package has it.
+    pub fn differing(&self, folder: &Path) -> Option<PathBuf> {
+        let differs = |(path, text): (&String, &String)| {
+            let file = folder.join(path);
+            (fs::read_to_string(&file).ok().as_ref() != Some(text)).then_some(file)
+        };
+        self.files.iter().find_map(differs)
+    }
+}
