@@ -56,7 +56,7 @@ impl Layer for FailPoints {
     /// Points whose names are computed have no keys of their own: any name may be one of them, if there are such points.
     fn takes(name: &str) -> Option<usize> {
         let is_computed = || jumplabel::for_each_site(&ANY, |_| ()).is_ok_and(|sites| sites > 0);
-        !name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())
+        (!name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())).then_some(0)
     }
 
     fn check(_: &str, value: &str) -> Result<(), String> {

@@ -1,0 +1,68 @@
+//! What goes through a handle, there and back.
+
+use std::ffi::c_void;
+
+use super::Handle;
+use crate::{Done, Entry, Layer, Setting};
+
+struct Echo;
+
+impl Layer for Echo {
+    const PREFIX: &'static str = "echo:";
+    const KIND: &'static str = "an echo";
+    const VALUES: &'static str = "write anything";
+
+    fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
+        visit(Entry { name: "a", value: None, revision: 0, note: "", sites: 0 });
+        visit(Entry { name: "ü", value: Some(""), revision: u64::MAX, note: "twice", sites: 3 });
+    }
+
+    fn takes(name: &str) -> Option<usize> {
+        (name == "c").then_some(7)
+    }
+
+    fn check(name: &str, value: &str) -> Result<(), String> {
+        if name == value { Ok(()) } else { Err(format!("{name} is not {value}")) }
+    }
+
+    fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
+        if dry_run {
+            return Err(format!("{settings:?}"));
+        }
+        Ok(Done { revision: settings.len() as u64, pages: 3 })
+    }
+}
+
+static ECHO: Handle = Handle::of::<Echo>();
+
+/// All that goes through comes out as it was.
+#[test]
+fn there_and_back() {
+    assert_eq!([ECHO.prefix(), ECHO.kind(), ECHO.values()], ["echo:", "an echo", "write anything"]);
+    let mut found = Vec::new();
+    ECHO.entries(|entry| found.push(format!("{entry:?}")));
+    let mut expected = Vec::new();
+    Echo::entries(&mut |entry| expected.push(format!("{entry:?}")));
+    assert_eq!(found, expected);
+    assert_eq!([ECHO.takes("b"), ECHO.takes("c")], [None, Some(7)]);
+    assert_eq!((ECHO.check("a", "a"), ECHO.check("a", "b")), (Ok(()), Err("a is not b".to_owned())));
+    let settings = [
+        Setting { name: "a", value: None, only_at: Some(0) },
+        Setting { name: "", value: Some(""), only_at: None },
+        Setting { name: "ü", value: Some("x"), only_at: Some(7) },
+    ];
+    assert_eq!(ECHO.configure(&settings, true), Err(format!("{settings:?}")));
+    assert_eq!(ECHO.configure(&settings, false), Ok(Done { revision: 3, pages: 3 }));
+    assert_eq!(ECHO.configure(&[], false), Ok(Done { revision: 0, pages: 3 }));
+}
+
+/// Of C comes null, this version, or another one.
+#[test]
+fn versions() {
+    let of = |at: *const c_void| {
+        // SAFETY: null, a handle, or what begins as one of another version.
+        unsafe { Handle::from_c(at) }.is_some()
+    };
+    assert!(!of(std::ptr::null()) && of((&raw const ECHO).cast()) && !of((&raw const OTHER).cast()));
+    static OTHER: u64 = 2 | 2 << 32;
+}
