@@ -53,8 +53,8 @@ impl Layer for Texts {
         }
     }
 
-    fn takes(name: &str) -> bool {
-        name.starts_with("a.")
+    fn takes(name: &str) -> Option<usize> {
+        name.starts_with("a.").then_some(0)
     }
 
     fn check(_: &str, value: &str) -> Result<(), String> {
