@@ -117,7 +117,7 @@ impl Keyed {
     }
 
     /// How many sites ask its key. 0 if nobody knows.
-    pub fn sites(&self) -> usize {
+    pub fn sites(&'static self) -> usize {
         jumplabel::for_each_site(self.key.raw(), |_| ()).unwrap_or(0)
     }
 

@@ -8,8 +8,6 @@
 mod declare;
 
 use core::marker::PhantomData;
-#[cfg(jumplabel_sites)]
-use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::Error;
@@ -123,7 +121,7 @@ impl<T: Sync + 'static> List<T> {
     #[cfg(jumplabel_sites)]
     pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
         self.hook.store(hook as *mut (), Ordering::Release);
-        HOOKED.store(true, Ordering::Release);
+        TELL.store(tell_hooks as *mut (), Ordering::Release);
     }
 
     /// Does nothing in the fallback: no hook is called.
@@ -172,16 +170,23 @@ unsafe fn of_list<'a, T>(listed: impl Iterator<Item = &'a Listed>, list: usize) 
     unsafe { collect(listed.filter(|one| one.list() == list).map(|one| one.element() as *const T)) }
 }
 
-/// Whether any list has a hook. As long as none has, objects come and go without a look at their elements.
+/// [`tell_hooks`] as soon as any list has a hook. A program whose lists have none does not link that function.
 #[cfg(jumplabel_sites)]
-static HOOKED: AtomicBool = AtomicBool::new(false);
+static TELL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Calls the hooks of the lists that `object` has elements of. The lock is not held.
 #[cfg(jumplabel_sites)]
 pub(crate) fn tell(object: &Object, change: ObjectChange) {
-    if !HOOKED.load(Ordering::Acquire) {
-        return;
+    let tell = TELL.load(Ordering::Acquire);
+    if !tell.is_null() {
+        // SAFETY: `on_change` stored this function.
+        let tell: fn(&Object, ObjectChange) = unsafe { core::mem::transmute(tell) };
+        tell(object, change);
     }
+}
+
+#[cfg(jumplabel_sites)]
+fn tell_hooks(object: &Object, change: ObjectChange) {
     let mut last = 0;
     // Each list once: in the order of addresses.
     while let Some(list) = object.listed().iter().map(Listed::list).filter(|&list| list > last).min() {

@@ -1,0 +1,46 @@
+//! What an event costs that nobody wants, with upstream's tracing and with the patched one. It measures, so it runs only if it is asked for:
+//! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
+
+mod project;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jumplabel_testing::cargo::{Build, run};
+use project::{copy, succeeds};
+
+fn build(folder: &Path) -> PathBuf {
+    let mut command = Build::of("traced").args(&["--release", "--bin", "spread"]).command("build");
+    let to = folder.join("target");
+    run(command.current_dir(folder).env("CARGO_TARGET_DIR", &to).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"));
+    to.join("release/spread")
+}
+
+#[test]
+#[ignore = "measures"]
+fn an_event_that_nobody_wants() {
+    let upstream = build(&copy("traced", "measured-upstream"));
+    let folder = copy("traced", "measured-patched");
+    succeeds(&folder, &["tracing"]);
+    let patched = build(&folder);
+    println!("ns of an event that nobody wants, more than none: median of 11 runs each, in turns");
+    println!("{:34} {:>9} {:>9} {:>9}", "", "functions", "upstream", "patched");
+    for (what, filter) in
+        [("no subscriber", "none"), ("all off", "off"), ("info, another module at trace", "info,other=trace")]
+    {
+        for functions in ["10", "100", "1000"] {
+            let (mut of_upstream, mut of_patched) = (Vec::new(), Vec::new());
+            for _ in 0..11 {
+                for (program, times) in [(&upstream, &mut of_upstream), (&patched, &mut of_patched)] {
+                    let printed = run(Command::new(program).args([functions, filter]));
+                    times.push(printed.trim().parse::<f64>().unwrap());
+                }
+            }
+            let [upstream, patched] = [of_upstream, of_patched].map(|mut times| {
+                times.sort_by(f64::total_cmp);
+                times[times.len() / 2]
+            });
+            println!("{what:34} {functions:>9} {upstream:>9.2} {patched:>9.2}");
+        }
+    }
+}
