@@ -27,7 +27,6 @@ impl From<Site> for CSite {
     fn from(site: Site) -> CSite {
         let mut bytes = [0; 14];
         bytes[..site.bytes.len()].copy_from_slice(&site.bytes);
-        let name = |state| if site.loads && state == State::JUMP { c"load" } else { name(state) };
         let state = site.state.map_or(null(), |state| name(state).as_ptr());
         let size = site.bytes.len() as c_uchar;
         CSite { address: site.address, target: site.target, arm: site.arm, size, bytes, state }
@@ -42,6 +41,7 @@ fn name(state: State) -> &'static CStr {
         "priming" => c"priming",
         "torn" => c"torn",
         "jump" => c"jump",
+        "load" => c"load",
         "false" => c"false",
         "true" => c"true",
         _ => c"none",

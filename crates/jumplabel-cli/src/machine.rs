@@ -103,6 +103,14 @@ impl Machine {
         with_encoder!(self, A => kind.decode::<A>(code, displacement::<A>(kind, address, target)))
     }
 
+    /// What a site that can load holds. It leads to its stub or to its arm.
+    pub fn decode_loading(self, code: Code, address: u64, stub: u64, arm: u64) -> Option<State> {
+        with_encoder!(self, A => {
+            let to = |target| A::displacement(address, target);
+            State::of_loading::<A>(code, to(stub), to(arm))
+        })
+    }
+
     /// Whether a site at `address` may lead to anything in reach, and not only to its entry's target.
     pub fn leads_anywhere(self, kind: Kind, address: u64) -> bool {
         with_encoder!(self, A => kind.leads::<A>(address as usize) != Leads::ToTarget)
@@ -154,7 +162,10 @@ impl Machine {
             (Machine::X86, _) => x86(32, bytes, address),
             (Machine::X86_64, _) => x86(64, bytes, address),
             (Machine::Riscv64, Some(state @ (State::FALSE | State::TRUE))) => format!("li a0, {}", self.action(state)),
-            (_, Some(State::JUMP | State::TRUE | State::DIRECT | State::TO_ARM)) => {
+            (
+                _,
+                Some(State::JUMP | State::TRUE | State::DIRECT | State::TO_ARM | State::LOADING_JUMP | State::LOADS),
+            ) => {
                 let jump = match self {
                     Machine::S390x => "jg",
                     Machine::Riscv64 => "j",

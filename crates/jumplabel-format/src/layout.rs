@@ -60,9 +60,10 @@ pub const PREFIX: u8 = 6;
 /// The kind of a check of two bytes, on x86. Otherwise it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
 /// whose size the assembler chose (`--cfg jumplabel_short`).
 pub const SHORT: u8 = 7;
-/// A flag of an entry of kind [`BRANCH`]: the site's jump leads to a stub. The stub loads the key's count from memory, and goes on in the
-/// arm that this count asks for.
-pub const LOADS: u32 = 1 << 6;
+/// The kind of a check that can load its key (`or_load`). The entry's target is a stub, which loads the key's count from memory, and goes on
+/// in the arm that this count asks for. A word directly in front of the stub leads to the arm out of line. The site begins as a jump to the
+/// stub; later it falls through, or jumps to the arm.
+pub const LOADING: u8 = 8;
 /// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
 /// writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
-//!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short), their states, the steps between them
+//!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short, loading), their states, the steps between them
 //!   pass       how a site changes if one store cannot write it: the three steps of x86 and s390x
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
 //!   state      the types Kind and State, which are numbers
@@ -34,6 +34,7 @@ pub use kind::alternative::Alternative;
 pub use kind::branch::Branch;
 pub use kind::call_site::CallSite;
 pub use kind::jump::Jump;
+pub use kind::loading::Loading;
 pub use kind::naked::Naked;
 pub use kind::op::{Fault, Op};
 pub use kind::prefix::Prefix;

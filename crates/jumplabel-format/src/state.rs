@@ -26,6 +26,8 @@ pub enum Target {
     Code(usize),
     /// A list of arms.
     Arms,
+    /// A stub. Directly in front of it is a word that leads to other code: the arm to which the site jumps.
+    Stub,
 }
 
 /// The functions `step` and `undo`, for the trait of a kind whose sites take the steps of the instruction set.

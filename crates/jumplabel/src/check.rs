@@ -14,12 +14,12 @@
 //!   After a flip, the site holds a jump where enabled != arm.
 //! ```
 //!
-//! A site of a key declared `or_load` begins as a jump in each of these rows. It jumps to a stub that loads the key's count:
-//! docs/how-it-works.md, "Where nothing may be patched".
+//! A site of a key declared `or_load` begins as a jump in each of these rows. It jumps to a stub that loads the key's count, and from its
+//! first flip on it is like any other: docs/how-it-works.md, "Where nothing may be patched".
 //!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
-use crate::format::{BRANCH, JUMPS, LOADS, OFFSET_SHIFT, meta};
+use crate::format::{BRANCH, JUMPS, LOADING, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
@@ -45,9 +45,9 @@ pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u
 }
 
 const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
-    let loads = if K::OR_LOAD { LOADS as u64 | JUMPS } else { 0 };
-    let jumps = if K::DEFAULT != arm { JUMPS } else { 0 };
-    meta(arm, BRANCH, offset) as u64 | loads | jumps | (offset as u64) << OFFSET_SHIFT
+    let kind = if K::OR_LOAD { LOADING } else { BRANCH };
+    let jumps = if K::OR_LOAD || K::DEFAULT != arm { JUMPS } else { 0 };
+    meta(arm, kind, offset) as u64 | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
 /// Accepts only keys. Builds without sites call it, so that anything else does not compile.

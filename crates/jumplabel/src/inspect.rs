@@ -131,14 +131,15 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo
 pub struct Site {
     /// Address of the instruction.
     pub address: usize,
-    /// The address that the site jumps to when it jumps. If the site never jumps (a naked key's on x86 and RISC-V), its own address.
+    /// The address that the site jumps to when it jumps and does not load. If the site never jumps (a naked key's on x86 and RISC-V), its own
+    /// address.
     pub target: usize,
     /// The value of the check if execution falls through: true for `static_branch_likely`.
     pub arm: bool,
     /// Whether the site is in the function of a naked key. Then the site decides what the function returns.
     pub naked: bool,
-    /// Whether the site's jump leads to a stub that loads the key's count and goes on in the arm that the count says. True for keys
-    /// declared `or_load`.
+    /// Whether the site loads now: it jumps to a stub that loads the key's count, and that goes on in the arm that the count says. Sites of
+    /// keys declared `or_load` begin like that.
     pub loads: bool,
     /// The bytes that the site holds now.
     pub bytes: Code,
@@ -146,14 +147,13 @@ pub struct Site {
     pub state: Option<State>,
 }
 
-/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. A jump to a stub that loads the count is shown as `load`. A site without a state
-/// ([`Site::state`] is `None`) is shown with its bytes.
+/// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. A site that loads is shown as `load`. A site without a state ([`Site::state`] is
+/// `None`) is shown with its bytes.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Site { address, target, arm, naked, loads, bytes, state } = self;
+        let Site { address, target, arm, naked, loads: _, bytes, state } = self;
         write!(f, "{address:#x} ")?;
         match state {
-            Some(State::JUMP) if *loads => f.write_str("load")?,
             Some(state) => f.write_str(state.name())?,
             None => write!(f, "foreign bytes {bytes:?}")?,
         }
@@ -178,16 +178,23 @@ impl Site {
         let address = entry.code();
         // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
         let bytes = unsafe { read_code(entry.kind(), address, entry.bytes()) };
-        let displacement = Native::displacement(address as u64, entry.target() as u64);
+        let to = |target: usize| Native::displacement(address as u64, target as u64);
+        let (target, displacement) = (entry.target(), to(entry.target()));
         // `displacement` counts from the end of five bytes. A short site ends three bytes earlier, so its displacement is greater by 3.
         #[cfg(jumplabel_short_engine)]
         let displacement = displacement.map(|displacement| match entry.bytes() {
             2 => displacement.wrapping_add(3),
             _ => displacement,
         });
-        let state = entry.known_kind().ok().and_then(|kind| kind.decode::<Native>(bytes, displacement));
-        let (naked, loads) = (entry.kind() == NAKED, entry.loads());
-        Site { address, target: entry.target(), arm: entry.arm(), naked, loads, bytes, state }
+        let (target, state) = match entry.known_kind().ok() {
+            Some(_) if entry.loads() => {
+                let arm = entry.arm_address();
+                (arm, State::of_loading::<Native>(bytes, displacement, to(arm)))
+            }
+            kind => (target, kind.and_then(|kind| kind.decode::<Native>(bytes, displacement))),
+        };
+        let (naked, loads) = (entry.kind() == NAKED, state == Some(State::LOADS));
+        Site { address, target, arm: entry.arm(), naked, loads, bytes, state }
     }
 }
 

@@ -127,7 +127,7 @@ fn difference(source: &str, instructions: &str) -> Option<String> {
     source.match_indices("macro_rules! __site_options").find_map(|(at, _)| {
         let found = pieces(&source[at..], "__site_options");
         let [stub, found @ ..] = &found[..] else { return Some("a check has no stub".to_owned()) };
-        let parts = [r".Ljump_load_\\n\\():", r"\\k", r"\\t", r".Ljump_site_\\n+", r"(\\m)&1"];
+        let parts = [r".Ljload_\\n\\():", r"\\k", r"\\t", r".Ljump_site_\\n+", r"(\\m)&1"];
         let lacks = parts.into_iter().find(|part| !stub.contains(part));
         let lacks = lacks.map(|part| format!("the stub {stub:?} lacks {part:?}"));
         let other = || format!("a check has {found:?}, and the instructions are {expected:?}");

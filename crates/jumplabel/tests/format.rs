@@ -5,7 +5,7 @@
 use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
 use jumplabel_format::layout::{
     ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
-    LISTS_SECTION, LOADS, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED,
+    LISTS_SECTION, LOADING, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED,
     VERSION,
 };
 
@@ -37,6 +37,7 @@ fn checks() -> Vec<Check> {
     let op = u32::from(jumplabel_format::layout::OP) << KIND_SHIFT;
     let prefix = u32::from(jumplabel_format::layout::PREFIX) << KIND_SHIFT;
     let short = u32::from(jumplabel_format::layout::SHORT) << KIND_SHIFT;
+    let loading = u32::from(LOADING) << KIND_SHIFT;
     let last_kind = KIND_SHIFT + KIND_MASK.count_ones() - 1;
     let mut checks = vec![
         header(format!("entry->meta & {ARM};")),
@@ -73,9 +74,9 @@ fn checks() -> Vec<Check> {
         header(format!("`shape`: {CALL} a static call")),
         ("static_call.h", CALL_HEADER, format!("JUMPLABEL_TEXT_(name), {CALL})")),
         ("static_switch.h", SWITCH_HEADER, format!("#name, {MODE} | JUMPLABEL_INDIRECT_)")),
-        header(format!("entry->meta & {LOADS};")),
+        header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {LOADING};")),
         header(format!("entry->meta >> {OFFSET_SHIFT})")),
-        header(format!("#define JUMPLABEL_LOADS_ {LOADS}\n")),
+        header(format!("#define JUMPLABEL_LOADS_ {loading}\n")),
         header(format!("#define JUMPLABEL_INDIRECT_ {INDIRECT}\n")),
         header("int32_t code;\n\tint32_t target;\n\tint32_t key;\n\tuint32_t meta;\n".to_owned()),
         document(format!("## Entry, {} bytes", size_of::<Entry>())),
@@ -93,7 +94,7 @@ fn checks() -> Vec<Check> {
         )),
         document(format!("bit {}      arm:", ARM.trailing_zeros())),
         document(format!("bit {}      the key word leads to a slot", INDIRECT.trailing_zeros())),
-        document(format!("bit {}      of a check: the site's jump leads to a stub", LOADS.trailing_zeros())),
+        document(format!("{LOADING} a check that can load")),
         document(format!("bit {}      of a check: the site falls through in its first", UNLINKED.trailing_zeros())),
         document(format!("bit {}      of a check: the site falls through in its first", JUMPS.trailing_zeros())),
         document(format!("{} a check of two bytes", jumplabel_format::layout::SHORT)),
@@ -113,8 +114,8 @@ fn checks() -> Vec<Check> {
         document(format!("`{NOTE_SECTION}`")),
         document(format!("name \"{name}\\0\"")),
         ("asm/site.rs", SITE, format!("(\\\\m)&{JUMPS}\"")),
-        ("asm/site.rs", SITE, format!("(\\\\m)&{LOADS};")),
-        ("asm/site.rs", SITE, format!("\\\\m-{LOADS},")),
+        ("asm/site.rs", SITE, format!("(\\\\m)&{loading};")),
+        ("asm/site.rs", SITE, format!("\\\\m-{loading},")),
         ("asm/site.rs", SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
         ("asm/site.rs", SITE, format!("{{m}}&{};", JUMPS - 1)),
         ("asm/site.rs", SITE, format!(".pushsection {TABLE_SECTION},")),

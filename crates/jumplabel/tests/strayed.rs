@@ -6,6 +6,8 @@
 
 #[path = "strayed/kinds.rs"]
 mod kinds;
+#[path = "strayed/loading.rs"]
+mod loading;
 #[path = "strayed/refused.rs"]
 mod refused;
 #[path = "strayed/text.rs"]

@@ -40,7 +40,7 @@ pub enum Check {
     OrLoadUnpatched,
     /// One that was patched: the nop.
     OrLoadOff,
-    /// One whose key is on: it loads.
+    /// One whose key is on, which was patched: a jump, one instruction, a jump back.
     OrLoadOn,
     /// A naked key that is off: a call, two instructions, a test and a branch.
     NakedOff,
@@ -80,7 +80,7 @@ impl Check {
             Check::SiteOn => "site, on (jmp)",
             Check::OrLoadUnpatched => "or_load, unpatched",
             Check::OrLoadOff => "or_load, off (nop)",
-            Check::OrLoadOn => "or_load, on",
+            Check::OrLoadOn => "or_load, on (jmp)",
             Check::NakedOff => "naked key, off",
             Check::NakedOn => "naked key, on",
             Check::Relaxed => "relaxed load",
@@ -92,8 +92,8 @@ impl Check {
 
     /// Whether the check loads something.
     pub fn is_load(self) -> bool {
-        use Check::{Acquire, OrLoadOn, OrLoadUnpatched, Relaxed, RelaxedOn, SeqCst};
-        matches!(self, OrLoadUnpatched | OrLoadOn | Relaxed | Acquire | SeqCst | RelaxedOn)
+        use Check::{Acquire, OrLoadUnpatched, Relaxed, RelaxedOn, SeqCst};
+        matches!(self, OrLoadUnpatched | Relaxed | Acquire | SeqCst | RelaxedOn)
     }
 
     pub fn is_or_load(self) -> bool {

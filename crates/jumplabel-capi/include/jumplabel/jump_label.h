@@ -145,9 +145,9 @@ struct static_key_false {
 #endif
 
 /* Keys that work where the system lets nobody change code, until then and there at the cost of a load: a check jumps to a stub that loads
-   the key, as long as it was not patched, and while it jumps. What need not load is patched by jumplabel_prepare(),
-   jumplabel_restore_pristine(), and the first flip of the key to that state. Flips cannot be refused, unless a check was patched before that has to jump
-   now: then nothing changes, as with other keys. Some 20 bytes of code for a check. Not for weak keys that nobody may define. */
+   the key, as long as it was not patched. The first flip of the key patches its checks; jumplabel_prepare() and jumplabel_restore_pristine() patch
+   those that fall through. Flips cannot be refused, unless a check was patched before: then nothing changes, as with other keys. Some 25
+   bytes of code for a check. Not for weak keys that nobody may define. */
 #ifdef __cplusplus
 struct static_key_true_or_load {
 	struct static_key key = JUMPLABEL_KEY_INIT_TRUE_;
@@ -259,7 +259,7 @@ template <class _key> struct jumplabel_type_<const _key *> : jumplabel_type_<_ke
 template <class _value> _value jumplabel_value_(_value);
 } /* extern "C++" */
 #define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::_value)
-#define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 72 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
+#define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 40 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
 #else
 /* Names, because the compiler reads the list again for each check. */
 typedef struct static_key *jumplabel_raw_;
@@ -277,11 +277,11 @@ typedef const struct static_key_false_or_load *jumplabel_const_false_or_load_;
 		 jumplabel_raw_: 2, jumplabel_const_raw_: 2, jumplabel_true_or_load_: 5,                               \
 		 jumplabel_const_true_or_load_: 5, jumplabel_false_or_load_: 4, jumplabel_const_false_or_load_: 4,     \
 		 default: -1)
-/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 72 a jump to a stub that loads; -1 if it has none. */
+/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 40 a jump to a stub that loads; -1 if it has none. */
 #define JUMPLABEL_FIRST_(x, arm)                                                                                       \
 	_Generic((x), jumplabel_false_: 8 * (arm), jumplabel_true_: 8 - 8 * (arm), jumplabel_const_false_: 8 * (arm),  \
-		 jumplabel_const_true_: 8 - 8 * (arm), jumplabel_false_or_load_: 72, jumplabel_true_or_load_: 72,      \
-		 jumplabel_const_false_or_load_: 72, jumplabel_const_true_or_load_: 72, default: -1)
+		 jumplabel_const_true_: 8 - 8 * (arm), jumplabel_false_or_load_: 40, jumplabel_true_or_load_: 40,      \
+		 jumplabel_const_false_or_load_: 40, jumplabel_const_true_or_load_: 40, default: -1)
 #endif
 
 #define JUMPLABEL_TYPED_MESSAGE_                                                                                       \

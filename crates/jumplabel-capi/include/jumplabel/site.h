@@ -7,7 +7,7 @@
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 6 = loads, bit 7 = to link
+ *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 7 = to link
  *
  * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
  * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
@@ -79,10 +79,11 @@ static __inline__ bool jump_entry_is_call(const struct jump_entry *_entry)
 	return (_entry->meta >> 2 & 15) == 2;
 }
 
-/* Its jump leads to a stub that loads the key's count: of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(). */
+/* Of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(): it begins as a jump to `target`, a stub that loads the key's count. A word in front of the
+   stub leads to where the site jumps once it is patched. */
 static __inline__ bool jump_entry_loads(const struct jump_entry *_entry)
 {
-	return _entry->meta & 64;
+	return (_entry->meta >> 2 & 15) == 8;
 }
 
 /* Two bytes: of a site built with JUMPLABEL_SHORT. Otherwise as any check. */
@@ -205,7 +206,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 #ifdef JUMPLABEL_PLAIN_JUMP_
 #define JUMPLABEL_FIRST_STATE_ ".else;" JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ "9:;"
-#define JUMPLABEL_META_ "(.Lj_meta&71)+((.Lj_meta&8)^8)*16+((5-(9b-" JUMPLABEL_CHECK_BACK_ "))/3&1)*28"
+#define JUMPLABEL_META_ "(.Lj_meta&39)+((.Lj_meta&8)^8)*16+((5-(9b-" JUMPLABEL_CHECK_BACK_ "))/3&1)*28"
 #define JUMPLABEL_MARK_TO_LINK_                                                                                        \
 	".ifndef .Ljumplabel_to_link\n"                                                                                \
 	".set .Ljumplabel_to_link, 1\n"                                                                                \
@@ -219,7 +220,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".elseif .Lj_meta&8;" JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")                                       \
 	".else;" JUMPLABEL_NOP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ ""
-#define JUMPLABEL_META_ ".Lj_meta&71"
+#define JUMPLABEL_META_ ".Lj_meta&39"
 #define JUMPLABEL_MARK_TO_LINK_ ""
 #endif
 
@@ -325,26 +326,26 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
  * The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
  * it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
  * site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. The stub of a site that loads is behind
- * the functions of its section.
+ * the functions of its section, and a word that leads to the other arm is directly in front of the stub.
  *
  * In few lines, and in front it gives names to the operands: of each line, and of each mention of an operand, clang finds out where it is
  * in the source, and for that it reads all literals in front of it again.
  */
-#define JUMPLABEL_LOADS_ 64
+#define JUMPLABEL_LOADS_ 32
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
 	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("_number") ";"                           \
 	JUMPLABEL_SLOT_                                                                                                \
 	JUMPLABEL_SET_KEY_ JUMPLABEL_PREFIX_                                                                           \
-	".if .Lj_meta&64;.subsection 1;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)                                        \
+	".if .Lj_meta&32;.subsection 1;.long .Lj_to%=-.;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)                       \
 	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") ".previous;"                                                     \
 	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
 	".reloc " JUMPLABEL_CHECK_BACK_ ",BFD_RELOC_NONE,3f;" JUMPLABEL_CHECK_TABLE_                                   \
-	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&64;.long 4b-.;.else;"                              \
+	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&32;.long 4b-.;.else;"                              \
 	".long .Lj_to%=-.;.endif;.long " JUMPLABEL_KEY_NAME_ "-.," JUMPLABEL_META_ ";.popsection;"
 
 #include "site_macros.h"
 
-/* `jumplabel_first`: 0 a nop, 8 a jump, 72 a jump to a stub that loads; 16 besides if the key has no type. */
+/* `jumplabel_first`: 0 a nop, 8 a jump, 40 a jump to a stub that loads; 16 besides if the key has no type. */
 #ifdef JUMPLABEL_SITE_MACRO_
 #define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
 	__asm__ __volatile__ goto(                                                                                     \

@@ -59,16 +59,16 @@
 	JUMPLABEL_MACRO_OF_(nop, JUMPLABEL_NOP_("2", "\\to"), "\\to", arm, "")                                         \
 	JUMPLABEL_MACRO_OF_(jump, JUMPLABEL_JUMP_("2", "\\to"), "\\to", arm, "")                                       \
 	JUMPLABEL_MACRO_OF_(load,                                                                                      \
-			    ".subsection 1;4:" JUMPLABEL_TEST_(JUMPLABEL_MACRO_KEY_)                                   \
+			    ".subsection 1;.long \\to-.;4:" JUMPLABEL_TEST_(JUMPLABEL_MACRO_KEY_)                       \
 			    JUMPLABEL_STUB_(arm, "8f", "\\to") ".previous;" JUMPLABEL_JUMP_("2", "4b") "8:;",          \
-			    "4b", arm "|64", "")                                                                       \
+			    "4b", arm "|32", "")                                                                       \
 	JUMPLABEL_MACRO_OF_(untyped_nop, JUMPLABEL_NOP_("2", "\\to"), "\\to", arm, JUMPLABEL_MACRO_MARK_)              \
 	JUMPLABEL_MACRO_OF_(untyped_jump, JUMPLABEL_JUMP_("2", "\\to"), "\\to", arm, JUMPLABEL_MACRO_MARK_)
 
 JUMPLABEL_MACRO_("mark", "", JUMPLABEL_MARK_)
 JUMPLABEL_MACRO_("file", "", JUMPLABEL_FILE_ "\n" JUMPLABEL_MACRO_OBJECT_)
-JUMPLABEL_MACROS_OF_("0", "0", "8", "72", "16", "24")
-JUMPLABEL_MACROS_OF_("1", "1", "9", "73", "17", "25")
+JUMPLABEL_MACROS_OF_("0", "0", "8", "40", "16", "24")
+JUMPLABEL_MACROS_OF_("1", "1", "9", "41", "17", "25")
 #endif
 
 #endif

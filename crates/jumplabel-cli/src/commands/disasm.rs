@@ -1,7 +1,7 @@
 //! `disasm`: what a site holds now, and what it holds once its key is flipped.
 
 use jumplabel_format::State;
-use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, NAKED, OP, SHORT, SWITCH};
+use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, LOADING, NAKED, OP, SHORT, SWITCH};
 use jumplabel_selector::Assignment;
 
 use super::code;
@@ -83,9 +83,9 @@ impl Site {
         let Some(state) = self.state else { return "foreign bytes".into() };
         let does = chosen.object.image.machine.action(state) != 0;
         match self.kind.number() {
-            BRANCH if self.loads && does => "loads the key".into(),
+            LOADING if state == State::LOADS => "loads the key".into(),
             BRANCH | SHORT if self.is_unlinked => format!("{}, once linked or loaded", on_or_off(self.arm)),
-            BRANCH | SHORT => on_or_off(does != self.arm),
+            BRANCH | SHORT | LOADING => on_or_off(does != self.arm),
             NAKED => on_or_off(does),
             // It may do something else than its subject says.
             JUMP | CALL_SITE if self.agrees(&chosen.object.image, chosen.subject.is) == Some(false) => {
@@ -105,13 +105,17 @@ impl Site {
         let does = machine.action(state) != 0;
         let flip = |state, leads_to, meaning| Flip { state, leads_to, bytes: None, meaning };
         Ok(match (self.kind.number(), is) {
-            // It goes on loading where the arm in line is not wanted.
-            (BRANCH, _) if self.loads && does => {
-                vec![flip(machine.toward(state, 0), self.target, on_or_off(self.arm))]
+            // A flip makes it one or the other.
+            (LOADING, _) if state == State::LOADS => {
+                let straight = self.straight.unwrap_or(self.target);
+                vec![
+                    flip(machine.toward(state, 0), self.target, on_or_off(self.arm)),
+                    flip(machine.toward(state, 1), straight, on_or_off(!self.arm)),
+                ]
             }
             // It is this already, for a moment.
             (BRANCH | SHORT, _) if self.is_unlinked => vec![flip(state, self.target, on_or_off(!self.arm))],
-            (BRANCH | SHORT, _) => {
+            (BRANCH | SHORT | LOADING, _) => {
                 vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]
             }
             (NAKED, _) => vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(!does))],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jumplabel_format::layout::{BRANCH, OP, SHORT};
+use jumplabel_format::layout::{BRANCH, LOADING, OP, SHORT};
 
 use crate::image::Image;
 use crate::machine::Machine;
@@ -59,7 +59,7 @@ impl Site {
         match (front, self.kind.number()) {
             (Some(0x2e), _) => "is in front of the site; Linux refuses a uprobe",
             (Some(_), _) => "is in front of the site",
-            (None, BRANCH | SHORT | OP) if is_x86 => "a uprobe that is removed breaks the site",
+            (None, BRANCH | SHORT | LOADING | OP) if is_x86 => "a uprobe that is removed breaks the site",
             (None, _) if is_x86 => "no flip until it is gone",
             (None, _) => "a uprobe that is removed leaves the state of the file",
         }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use jumplabel::Error;
 use jumplabel::key::count::{self, Transition};
-use jumplabel_format::Code;
+use jumplabel_format::{Code, State};
 
 use super::contents::action;
 use super::live::Live;
@@ -143,6 +143,10 @@ impl Plan {
             let Some(state) = contents.state else {
                 return refused("holds foreign bytes (a debugger's breakpoint, or another tool's)");
             };
+            // It goes on loading, which is right. The next flip in the process lets it jump straight to its arm.
+            if state == State::LOADS && action == 1 {
+                continue;
+            }
             let to = Machine::X86_64.toward(state, action);
             let Some(bytes) = Machine::X86_64.encode(to, contents.address, contents.target) else {
                 return refused("leads too far");

@@ -1,6 +1,6 @@
 //! What keys and their sites are now: counts, and what is in memory where the sites are.
 
-use jumplabel_format::layout::{BRANCH, NAKED, SHORT};
+use jumplabel_format::layout::{BRANCH, LOADING, NAKED, SHORT};
 use jumplabel_format::{Code, State};
 
 use super::live::{Key, Live};
@@ -38,12 +38,16 @@ impl Live {
     /// What a site holds.
     pub fn contents(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Contents, Failure> {
         let (site, bias) = (self.site(at), self.loaded[at.0].bias);
-        let (address, target) = (site.address.wrapping_add(bias), site.target.wrapping_add(bias));
+        let there = |address: u64| address.wrapping_add(bias);
+        // In the file, a site that can load leads to its stub.
+        let target = if site.straight.is_some() { site.home } else { site.target };
+        let (address, target, straight) = (there(site.address), there(target), site.straight.map(there));
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..site.bytes.len()];
         pages.read(address, bytes).map_err(|error| self.lost(&error))?;
         let code = Code::new(site.kind.number(), bytes);
-        Ok(Contents { address, target, code, state: Machine::X86_64.decode(site.kind, code, address, target) })
+        let (state, target) = site.decode(Machine::X86_64, code, address, target, straight);
+        Ok(Contents { address, target, code, state })
     }
 
     /// What a site that does something else than its key says does: nothing, if all is well.
@@ -58,7 +62,7 @@ impl Live {
         let name = &key.name;
         let Some(state) = contents.state else {
             return Ok(match site.kind.number() {
-                BRANCH | NAKED | SHORT => Some(format!(
+                BRANCH | NAKED | SHORT | LOADING => Some(format!(
                     "{name}: the site at {:#x} holds foreign bytes {:02x?}",
                     contents.address,
                     &contents.code[..]
@@ -66,8 +70,8 @@ impl Live {
                 _ => None, // What the others hold, their own tables say.
             });
         };
-        let is_so = action(site, on).is_none_or(|action| Machine::X86_64.action(state) == action)
-            || site.loads && Machine::X86_64.action(state) == 1;
+        let is_so =
+            action(site, on).is_none_or(|action| Machine::X86_64.action(state) == action) || state == State::LOADS;
         let state = state.name();
         let is = if on { "on" } else { "off" };
         Ok((!is_so).then(|| format!("{name}: the site at {:#x} is `{state}`, and the key is {is}", contents.address)))
@@ -77,7 +81,7 @@ impl Live {
 /// What a site does if its key is on or off, as a number; `None` if it is not changed from outside.
 pub fn action(site: &Site, on: bool) -> Option<usize> {
     match site.kind.number() {
-        BRANCH | SHORT => Some(usize::from(on != site.arm)),
+        BRANCH | SHORT | LOADING => Some(usize::from(on != site.arm)),
         NAKED => Some(usize::from(on)),
         _ => None,
     }

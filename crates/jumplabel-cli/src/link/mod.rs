@@ -85,7 +85,8 @@ fn verify(program: &Program, changes: &Changes, bytes: &[u8]) -> Result<(), Fail
         return Err(wrong("the new table has other entries than it should"));
     }
     let is_same = |a: &crate::table::Site, b: &crate::table::Site| {
-        (a.address, a.kind, a.arm, a.loads, &a.place, &a.arms) == (b.address, b.kind, b.arm, b.loads, &b.place, &b.arms)
+        (a.address, a.kind, a.arm, a.straight, &a.place, &a.arms)
+            == (b.address, b.kind, b.arm, b.straight, &b.place, &b.arms)
     };
     if !old.sites.iter().zip(&table.sites).all(|(a, b)| is_same(a, b)) {
         return Err(wrong("an entry of the old table is another in the new one"));

@@ -10,7 +10,7 @@
 //! The size of a site is the assembler's. Sites that begin as jumps are right already. Each site is verified before any is turned.
 
 use jumplabel_format::State;
-use jumplabel_format::layout::{BRANCH, LINKED, SHORT, TO_LINK, UNLINKED};
+use jumplabel_format::layout::{BRANCH, LINKED, LOADING, SHORT, TO_LINK, UNLINKED};
 use serde::Serialize;
 
 use super::changes::Changes;
@@ -34,7 +34,7 @@ pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     let mut found = Found::default();
     let damaged = |site: &Site, why: &str| Failure::Refused(format!("damaged: the site at {:#x} {why}", site.address));
     let mut places = Vec::new();
-    for site in program.table.sites.iter().filter(|site| matches!(site.kind.number(), BRANCH | SHORT)) {
+    for site in program.table.sites.iter().filter(|site| matches!(site.kind.number(), BRANCH | SHORT | LOADING)) {
         let is_short = site.kind.number() == SHORT;
         found.short += usize::from(is_short);
         found.long += usize::from(!is_short);
@@ -43,7 +43,7 @@ pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
             continue;
         }
         let (jump, nop) = if is_short { (State::SHORT_JUMP, State::SHORT_NOP) } else { (State::JUMP, State::NOP) };
-        if state != jump || site.loads {
+        if state != jump {
             return Err(damaged(site, "is to be linked, and no jump to its arm"));
         }
         let meta = program.image.word(site.entry + 12).ok_or_else(|| damaged(site, "has no entry"))?;

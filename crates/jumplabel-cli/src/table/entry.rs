@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use jumplabel_format::layout::{
-    ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, LOADS, OFFSET_SHIFT, OP, SHORT, UNLINKED,
+    ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, OFFSET_SHIFT, OP, SHORT, UNLINKED,
 };
 use jumplabel_format::{Code, Kind, State, Target};
 
@@ -50,8 +50,8 @@ pub struct Site {
     pub slot: Option<(u64, u64)>,
     /// What the check yields if execution falls through.
     pub arm: bool,
-    /// Its jump leads to a stub that loads the key.
-    pub loads: bool,
+    /// If it can load its key: where it jumps to when it does not load. `home` is then the stub that loads.
+    pub straight: Option<u64>,
     /// Where the entry is.
     pub entry: u64,
     /// It falls through at the start, and was built as a jump, which `link` has not turned yet.
@@ -140,7 +140,7 @@ impl Site {
             place,
             slot: is_slot.then_some((key, offset)),
             arm: meta & ARM != 0,
-            loads: meta & LOADS != 0,
+            straight: None,
             entry,
             is_unlinked: meta & UNLINKED != 0 && matches!(number, BRANCH | SHORT),
             target,
@@ -158,7 +158,11 @@ impl Site {
         match image.machine.target(kind) {
             Target::Arms => site.read_arms(image)?,
             Target::Code(bytes) if image.contains_code(target, bytes as u64) => {}
-            Target::Code(_) => return Err(format!("leads to where no code is: {target:#x}")),
+            Target::Stub if image.contains_code(target.wrapping_sub(4), 5) => {
+                let arm = image.follow(target.wrapping_sub(4)).filter(|&arm| image.contains_code(arm, 1));
+                site.straight = Some(arm.ok_or_else(|| format!("has a stub that leads to no code: {target:#x}"))?);
+            }
+            Target::Code(_) | Target::Stub => return Err(format!("leads to where no code is: {target:#x}")),
         }
         Ok(Some(site))
     }

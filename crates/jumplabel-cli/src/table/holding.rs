@@ -4,12 +4,13 @@
 //! ```text
 //!   kind                             the state depends on        and leads to
 //!   check, naked function, prefix    the bytes                   the entry's target
+//!   check that can load              the bytes                   the stub, which is the entry's target, or straight to the arm
 //!   trampoline                       the bytes                   where its jump goes, or where the slot leads
 //!   call that a table lists          the bytes                   where the displacement goes
 //!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are: of several, the one that it is to hold
 //! ```
 
-use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, NAKED, OP, PREFIX, SHORT, SWITCH};
+use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, LOADING, NAKED, OP, PREFIX, SHORT, SWITCH};
 use jumplabel_format::{Code, State};
 
 use super::entry::{Arm, Place, Site};
@@ -55,12 +56,27 @@ impl Site {
             CALL_SITE | JUMP => self.target = self.leads_straight(image).unwrap_or(self.home),
             _ => {}
         }
-        let is_torn = |state: &State| matches!(*state, State::TORN | State::SHORT_TORN);
-        let state = image.machine.decode(self.kind, self.bytes, self.address, self.target);
+        let is_torn = |state: &State| matches!(*state, State::TORN | State::SHORT_TORN | State::LOADING_TORN);
+        let (state, target) = self.decode(image.machine, self.bytes, self.address, self.target, self.straight);
+        self.target = target;
         self.state = state.filter(|state| now.is_live || !is_torn(state));
         if let (Some(State::INDIRECT), Some(there)) = (self.state, now.by_slot) {
             self.target = there;
         }
+    }
+
+    /// The state of a site that holds `code`, and where it then jumps: to `target`, or `straight` to the arm, if it can load and does not.
+    pub fn decode(
+        &self,
+        machine: Machine,
+        code: Code,
+        address: u64,
+        target: u64,
+        straight: Option<u64>,
+    ) -> (Option<State>, u64) {
+        let Some(arm) = straight else { return (machine.decode(self.kind, code, address, target), target) };
+        let state = machine.decode_loading(code, address, target, arm);
+        (state, if state == Some(State::LOADS) { target } else { arm })
     }
 
     /// On x86, where the jump or the call leads, wherever that is.
@@ -129,10 +145,10 @@ impl Site {
             (Is::Mode { .. }, SWITCH) if state == State::TO_STUB => Some(true),
             (Is::Mode { .. }, SWITCH | OP) | (Is::Key(_), OP) => self.wanted.map(|mode| self.holds == Some(mode)),
             // A jump to a stub is right whatever the key is.
-            (Is::Key(_) | Is::Tracepoint(_), _) if self.loads && does => Some(true),
+            (Is::Key(_) | Is::Tracepoint(_), _) if state == State::LOADS => Some(true),
             // Its constructor turns it.
             (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
-            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) => Some(does == (on? != self.arm)),
+            (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT | LOADING) => Some(does == (on? != self.arm)),
             (Is::Call(target), JUMP) => {
                 let is_lost = state == State::INDIRECT && self.by_slot.is_none_or(|there| there == 0);
                 Some(!is_lost && target.is_none_or(leads))
@@ -149,7 +165,7 @@ impl Site {
         match self.kind.number() {
             NAKED | PREFIX => Some(does),
             OP => Some(false),
-            _ if self.loads => None,
+            LOADING => None,
             _ if self.is_unlinked => Some(self.arm),
             _ => Some(does != self.arm),
         }

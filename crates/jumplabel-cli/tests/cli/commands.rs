@@ -70,7 +70,7 @@ ADDRESS  BYTES       STATE   KEY                 FUNCTION
 0x[..]  e9[..]  direct  operated::HASH      operated::_::__trampoline
 0x[..]  0f1f440000  nop     operated::HOOKS[0]  receive src/lib.rs:67
 0x[..]  0f1f440000  nop     operated::HOOKS[2]  receive src/lib.rs:67
-0x[..]  e9[..]  jump    operated::LOADS     write_back src/lib.rs:[..]
+0x[..]  e9[..]  load    operated::LOADS     write_back src/lib.rs:[..]
 0x[..]  e9[..]  arm     operated::MODE      write_back src/lib.rs:85
 0x[..]  b801000000  true    operated::NAKED     operated::NAKED::__function
 0x[..]  e9[..]  jump    operated::SLOW[1]   slow src/lib.rs:[..]
@@ -119,6 +119,7 @@ operated::NAKED::__function
 write_back+0x[..]   src/lib.rs:[..]
  now   [..]: e9 [..]        jmp 0x[..]                    ; loads the key
  flip  [..]: a9 [..]        test eax, 0x[..]                 ; off
+ flip  [..]: e9 [..]        jmp 0x[..]                    ; on
 
 "#]];
     let [naked, loads] = ["*::NAKED", "*::LOADS"].map(|key| prints("disasm", program(), &[key]));

@@ -7,6 +7,7 @@ pub(crate) mod alternative;
 pub(crate) mod branch;
 pub(crate) mod call_site;
 pub(crate) mod jump;
+pub(crate) mod loading;
 pub(crate) mod naked;
 pub(crate) mod op;
 pub(crate) mod prefix;
@@ -56,15 +57,17 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a state. `None` if the displacement of the state's instruction does not lead to the entry's target, or if
-    /// [`fill`](Self::fill) cannot put it in.
+    /// The template of a state. `None` unless the displacement of the state's instruction leads to the entry's target or, at a check that can
+    /// load, to its arm. `None` also if [`fill`](Self::fill) cannot put the displacement in.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
         const ANY: i32 = 0x1234_5678;
         let (head, all, any) = (state.encode::<A>(0), state.encode::<A>(-1), state.encode::<A>(ANY));
         let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
-        (template.fill::<A>(ANY) == any && state.kind().leads::<A>(0) == Leads::ToTarget).then_some(template)
+        let kind = state.kind();
+        let leads = kind.leads::<A>(0) == Leads::ToTarget || kind.0 == layout::LOADING;
+        (template.fill::<A>(ANY) == any && leads).then_some(template)
     }
 
     /// The kind of the sites that the template is for.
@@ -260,8 +263,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether a site can have this state although its target is out of reach: the instruction falls through to other code, which
-            /// leads there.
+            /// Whether a site can have this state although its target is out of reach: the instruction falls through. At a check that is
+            /// what is wanted; elsewhere, other code follows that leads there.
             #[doc(hidden)]
             #[must_use]
             #[inline]
@@ -290,6 +293,7 @@ kinds! {
     CALL_SITE call_site CallSite,
     OP op Op,
     PREFIX prefix Prefix,
+    LOADING loading Loading,
     #[cfg(jumplabel_short_kind)]
     SHORT short Short,
 }

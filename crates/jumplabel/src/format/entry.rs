@@ -1,6 +1,6 @@
 //! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
 
-use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADS, OFFSET_SHIFT, OP, relative};
+use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, relative};
 
 /// One entry of a table: one site.
 #[repr(C, align(4))]
@@ -18,8 +18,8 @@ impl Entry {
         relative(&raw const self.code)
     }
 
-    /// For a check: the address that the site jumps to. For other kinds, the kind says what is there: a list of arms, a trampoline, or the
-    /// site.
+    /// For a check: the address that the site jumps to. For other kinds, the kind says what is there: a stub, a list of arms, a trampoline,
+    /// or the site.
     #[must_use]
     pub fn target(&self) -> usize {
         relative(&raw const self.target)
@@ -63,11 +63,25 @@ impl Entry {
         self.meta & ARM != 0
     }
 
-    /// Whether the site's jump leads to a stub that loads the count. Then the check is right while the site jumps, whatever the state of
-    /// the key is.
+    /// Whether the site can load the key's count: it is a check of a key declared `or_load`. Its target is a stub that loads the count. While
+    /// the site jumps there, the check is right whatever the state of the key is.
     #[must_use]
     pub fn loads(&self) -> bool {
-        self.meta & LOADS != 0
+        self.kind() == LOADING
+    }
+
+    /// The address of the word in front of the stub, of a site that can load.
+    pub(crate) fn arm_word(&self) -> usize {
+        self.target().wrapping_sub(size_of::<i32>())
+    }
+
+    /// The address to which a site that can load jumps, if it does not load. The caller ensures that the entry is of such a site.
+    pub(crate) fn arm_address(&self) -> usize {
+        let word = self.arm_word();
+        // SAFETY: the caller ensures that the entry is of such a site. The index has found the word to be in the object's code, or the
+        // platform does not know the object's bounds, so that nobody can check it. The word can lie at any address.
+        let distance = unsafe { (word as *const i32).read_unaligned() };
+        word.wrapping_add_signed(distance as isize)
     }
 
     /// The number of the site's kind; [`Kind::of`](crate::arch::Kind::of) returns the kind.
@@ -90,9 +104,9 @@ impl Entry {
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The arm, the kind, and whether the site loads. Sites of one key that have these in common do the same in each state of the key.
+    /// The arm and the kind. Sites of one key that have these in common do the same in each state of the key.
     pub(crate) fn traits(&self) -> u32 {
-        self.meta & (ARM | KIND_MASK << KIND_SHIFT | LOADS)
+        self.meta & (ARM | KIND_MASK << KIND_SHIFT)
     }
 }
 

@@ -7,8 +7,8 @@ use super::plan::Plan;
 use super::schedule::Schedule;
 use super::site_change::SiteChange;
 use super::undo::undo;
-use super::{Outcome, in_flight, steps};
-use crate::arch::Demand;
+use super::{Outcome, hand_over, in_flight, steps};
+use crate::arch::{CodeChange, Demand, Kind, Native};
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
@@ -25,13 +25,26 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
             written => break written,
         }
     };
-    let is_refused =
-        matches!(written, Err(Error::Denied { .. } | Error::MultiThreaded { .. } | Error::RollbackFailed { .. }));
-    if !(is_refused && plan.findings.can_load_instead) {
+    let is_right = match written {
+        Err(Error::Denied { .. } | Error::MultiThreaded { .. }) => plan.findings.can_load_instead,
+        // Some sites were written, or begun. That is right if none can do anything but what it does now, or shall do.
+        Err(Error::RollbackFailed { .. }) => plan.findings.can_load_instead && plan.changes.iter().all(can_end_midway),
+        _ => false,
+    };
+    if !is_right {
         return written;
     }
     plan.findings.loads = true; // They go on loading.
     Ok(unwritten(plan.changes.len(), held))
+}
+
+/// Whether a change of a check that loads can end at any moment: it takes a single step, or the check shall fall through, as it does between
+/// two steps.
+#[cold]
+fn can_end_midway(change: &SiteChange) -> bool {
+    let CodeChange { new, .. } = change.code;
+    let falls_through = || Kind::of(new.kind()).and_then(|kind| kind.decode::<Native>(new, None)).is_some();
+    hand_over::steps_of(change.code).is_power_of_two() || falls_through()
 }
 
 /// The outcome of a plan of which nothing was written. Also closes the pages that an earlier writer left open, if the system allows that

@@ -3,7 +3,6 @@
 use super::patchable::{Comparison, in_fork, nothing, of};
 use super::plan::{Manner, Plan};
 use super::purpose::Purpose;
-use super::site_change;
 use crate::error::Error;
 use crate::format::Object;
 use crate::platform::{Held, Objects};
@@ -35,9 +34,12 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // Sites that can stay are left to the next change of their patchable. Of the other sites, `prepare` writes those that load
-            // their key, and everybody else writes those that do not.
-            let due = !compared.can_stay && site_change::loads(entry, compared.holds) == (purpose == Purpose::Prepare);
+            // Sites that can stay are left to the next change of their patchable. But `prepare` writes those of them that load their key
+            // and shall fall through, and only those.
+            let due = match purpose {
+                Purpose::Prepare => entry.loads() && compared.can_stay,
+                _ => true,
+            } && !(compared.can_stay && purpose.leaves(compared.wanted, true));
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {
                 self.findings.alternatives |= compared.change.is_some();

@@ -12,11 +12,11 @@ pub struct Outcome {
     pub sites: usize,
     /// Pages that these sites begin on.
     pub pages: usize,
-    /// Sites that took several steps. They were pristine or, on x86 and s390x, they are jumps of a static call or a switch that lead
-    /// elsewhere now. If there is one or more, the flip takes more core syncs, two at most.
+    /// Sites that took several steps. They were pristine or, on x86 and s390x, they are jumps that lead elsewhere now: of a static call, of
+    /// a switch, or of a check that loaded its key. If there is one or more, the flip takes more core syncs, two at most.
     pub primed: usize,
-    /// Sites of keys declared `or_load` that should no longer load, but still do, because the system refused to patch them; see
-    /// [`OrLoadKey`](crate::OrLoadKey).
+    /// Sites of keys declared `or_load` that should no longer load, but still do, because the system refused to patch them. They do what
+    /// their keys say. See [`OrLoadKey`](crate::OrLoadKey).
     pub loading: usize,
     /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::patchable::{Comparison, Effect, Patchable, complaint, nothing};
 use super::purpose::Purpose;
 use super::schedule::Schedule;
-use super::site_change::{self, Run, SiteChange};
+use super::site_change::{Run, SiteChange};
 use super::{Request, hand_over};
 use crate::arch::Demand;
 use crate::error::Error;
@@ -67,9 +67,9 @@ pub(super) enum Manner {
 pub(super) struct Findings {
     /// Some site will load its key after the plan was carried out.
     pub(super) loads: bool,
-    /// All sites do what is wanted even without the plan, because each change is of a site that loads its key and shall fall through.
+    /// All sites do what is wanted even without the plan, because each change is of a site that loads its key.
     pub(super) can_load_instead: bool,
-    /// Some site of the plan could also stay as it is: it would do what is wanted, by a longer way.
+    /// Some call of the plan could also stay as it is: it would do what is wanted, by a longer way.
     pub(super) shortcuts: bool,
     /// Some site is not in the plan, because it cannot be read, or because it holds none of its states.
     #[cfg(jumplabel_sites)]
@@ -192,26 +192,22 @@ impl Plan {
             // SAFETY: the caller holds the lock, and the entries are from the index.
             let compared =
                 unsafe { Comparison::at(entry, patchable, setting, purpose == Purpose::RestorePristine, nothing) };
-            let Comparison { holds, mut wanted, mut change, can_stay } =
+            let Comparison { holds, wanted, mut change, can_stay, leads_on } =
                 compared.map_err(|setting| (entry, setting))?;
-            let loads = site_change::loads(entry, holds);
-            if purpose == Purpose::Repair {
-                // A site that can stay, or that loads its key, does what is wanted even as it is, by a longer way.
-                if can_stay | loads {
-                    (wanted, change) = (holds, None);
-                }
-            } else {
-                self.findings.loads |= site_change::loads(entry, wanted);
-                self.findings.shortcuts |= can_stay && !stays;
+            let loads = can_stay & entry.loads();
+            if purpose == Purpose::Change {
+                self.findings.loads |= leads_on & entry.loads();
+                self.findings.shortcuts |= can_stay & !loads & !stays;
             }
             self.findings.can_load_instead &= change.is_none() || loads;
-            if can_stay & stays {
+            if can_stay && purpose.leaves(wanted, stays & !loads) {
                 change = None;
             }
             self.changes.extend(true, || change.take());
             at += 1;
             // Most sites are of the same kind, and in the same state, as the site before them in the index.
             if at < entries.len()
+                && !can_stay
                 && let Some(run) = Run::of(entry, holds, wanted)
             {
                 let (before, alike) = (self.changes.len(), run.is_alike());

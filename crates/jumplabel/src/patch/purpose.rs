@@ -1,5 +1,7 @@
 //! Why a transaction looks at sites.
 
+use crate::arch::{Native, State};
+
 /// Why a transaction looks at sites, and what it does about sites that are not as they shall be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -20,4 +22,22 @@ pub(super) enum Purpose {
     Prepare,
     /// The sites shall do the same as now, but hold the state that the compiler emits for that.
     RestorePristine,
+}
+
+impl Purpose {
+    /// Whether a site stays as it is although it shall be in the state `wanted`. The caller found that the site does what is wanted by a
+    /// longer way. `stays` says whether such a site stays if its patchable changes.
+    ///
+    /// A site that loads jumps, and to jump elsewhere, on some instruction sets, it falls through for a moment. So it jumps straight to its
+    /// arm only in a change: up to then it was right to fall through.
+    pub(super) fn leaves(self, wanted: State, stays: bool) -> bool {
+        let falls = wanted.leads_nowhere::<Native>();
+        match self {
+            Purpose::Change => stays,
+            #[cfg(jumplabel_sites)]
+            Purpose::Prepare => !falls,
+            Purpose::RestorePristine => !falls,
+            _ => true,
+        }
+    }
 }

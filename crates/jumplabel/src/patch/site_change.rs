@@ -30,18 +30,14 @@ impl SiteChange {
     }
 }
 
-/// Whether the site of `entry` loads its key if it is in `state`: then it jumps to a stub that loads the key. Such a site does what its key
-/// says in each state of the key.
-pub(super) fn loads(entry: &Entry, state: State) -> bool {
-    entry.loads() && state == State::JUMP
-}
-
 /// Sites that have the kind and the arm in common, and that all go from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
     from: Template,
     to: Template,
     stays: bool,
+    /// Whether the sites can load. Those of the run do not load now, and will not: they lead to their arms.
+    loads: bool,
 }
 
 impl Run {
@@ -53,7 +49,7 @@ impl Run {
         }
         let stays = from == to;
         let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
-        Some(Run { traits: entry.traits(), from, to, stays })
+        Some(Run { traits: entry.traits(), from, to, stays, loads: entry.loads() })
     }
 
     /// Whether the changes of all sites have the same [`pattern`](CodeChange::pattern).
@@ -81,11 +77,12 @@ impl Run {
                 arch::prefetch_to_read(later.code());
             }
             let address = entry.code();
-            let displacement = Native::displacement(address as u64, entry.target() as u64)?;
-            let old = self.from.fill::<Native>(displacement);
             if address <= last || entry.traits() != self.traits {
                 return None;
             }
+            let target = if self.loads { entry.arm_address() } else { entry.target() };
+            let displacement = Native::displacement(address as u64, target as u64)?;
+            let old = self.from.fill::<Native>(displacement);
             // SAFETY: the caller passes entries from the index, and the lock keeps their object loaded.
             if unsafe { read_code(kind, address, Native::SIZE) } != old {
                 return None;

@@ -226,14 +226,20 @@ impl Verdict {
     }
 }
 
-/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are. False if the
-/// arms cannot be read.
+/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are; if it is a
+/// stub, whether the word in front of it and the arm are. False if the arms, or that word, cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
-    if let Target::Code(bytes) = Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
-        return image.contains_code(target, bytes);
-    }
     let word = size_of::<u32>();
+    match Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
+        Target::Code(bytes) => return image.contains_code(target, bytes),
+        Target::Stub => {
+            return image.contains_code(entry.arm_word(), word + 1)
+                && readable::can_read(entry.arm_word(), word)
+                && image.contains_code(entry.arm_address(), 1);
+        }
+        Target::Arms => {}
+    }
     let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
     target.is_multiple_of(word)
         && is_there(word)

@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Entries;
-use crate::format::{Entry, OP, SWITCH};
+use crate::format::{Entry, LOADING, OP, SWITCH};
 use crate::platform::platform;
 
 /// This many times in a transaction, the platform is asked for a stretch that it finds cheaply. After that, it is asked for a longer
@@ -64,12 +64,16 @@ pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
     at != 0
 }
 
-/// The address of a part of `entry` that cannot be read: its site or, if some arm or the list of arms cannot be read, that list. `None` if
-/// all can be read.
+/// The address of a part of `entry` that cannot be read: its site, the word in front of its stub or, if some arm or the list of arms cannot
+/// be read, that list. `None` if all can be read.
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
     let mut is_readable = can_read(address, read_bytes(entry));
+    if entry.loads() && is_readable {
+        address = entry.arm_word();
+        is_readable = can_read(address, size_of::<u32>());
+    }
     if has_arms(entry) && is_readable {
         let word = size_of::<u32>();
         address = entry.target();
@@ -80,28 +84,28 @@ pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     (!is_readable).then_some(address)
 }
 
-/// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms. The
-/// caller passes entries of one patchable, in the order of their sites.
+/// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms or stubs.
+/// The caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
 pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
     let from = first.code();
-    let last = if entries.len() == 1 { from } else { entries.get(entries.len() - 1).map_or(from, Entry::code) };
+    let last = if entries.len() == 1 { first } else { entries.get(entries.len() - 1).unwrap_or(first) };
     // A site has seven bytes at most, so the eight bytes from its address on include it.
     let [start, end] = known();
-    start <= from && last.wrapping_add(8) <= end && !has_arms(first)
+    start <= from && last.code().wrapping_add(8) <= end && !has_more(first) && !has_more(last)
 }
 
 /// What [`hidden`] returns for the first entry that cannot be read. `None` if all can. The caller passes entries of one patchable, in the
 /// order of their sites.
 #[inline(never)]
 pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
-    let last = entries.get(entries.len() - 1)?.code();
+    let last = entries.get(entries.len() - 1)?;
     for entry in entries.iter() {
         let end = end_of(entry.code(), entries.len() > MANY);
         let hidden = hidden(entry);
         // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
-        if hidden.is_some() || (!has_arms(entry) && last.wrapping_add(8) <= end) {
+        if hidden.is_some() || (!has_more(entry) && !has_more(last) && last.code().wrapping_add(8) <= end) {
             return hidden;
         }
     }
@@ -118,7 +122,14 @@ pub(crate) fn read_bytes(entry: &Entry) -> usize {
     }
 }
 
-/// Whether the entry's target is a list of arms. Either all entries of a patchable have arms, or none has.
+/// Whether the entry's target is a list of arms.
 fn has_arms(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP)
+}
+
+/// Whether more than the entry's site is read: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none
+/// has. It is the same with stubs, except that C's checks without a type have none, whatever the key is. The stubs of such a key's other
+/// checks lie among the sites, or directly after them.
+fn has_more(entry: &Entry) -> bool {
+    matches!(entry.kind(), SWITCH | OP | LOADING)
 }

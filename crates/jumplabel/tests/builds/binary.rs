@@ -43,11 +43,10 @@ pub struct Binary<'data> {
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
 /// Bytes of a key record.
 const RECORD: u64 = 12;
-/// The kind of an entry of a naked key's function, and of a short check.
+/// The kind of an entry of a naked key's function, of a short check, and of a check that begins as a jump to a stub.
 const NAKED: u32 = 1;
 const SHORT: u32 = 7;
-/// The entry's site is a jump, because it leads to a stub.
-const LOADS: u32 = 1 << 6;
+const LOADING: u32 = 8;
 /// The entry's site is a jump, and shall begin as what falls through.
 const UNLINKED: u32 = 1 << 7;
 
@@ -166,7 +165,7 @@ impl<'data> Binary<'data> {
                 return Err(format!("the site at {code:#x} holds {site:02x?}, its jump is {jump:02x?}"));
             }
             if let Some(record) = record
-                && (meta & LOADS != 0 || record.default != arm) != (site != nop)
+                && (kind == LOADING || record.default != arm) != (site != nop)
             {
                 return Err(format!("the site at {code:#x} of {} starts in the wrong state", record.name));
             }

@@ -64,8 +64,9 @@ fn unsynced(forgets: bool) -> usize {
         let on = round % 2 == 0;
         let outcome = if on { KEY.enable() } else { KEY.disable() }.unwrap();
         assert_eq!((all(), outcome.visibility), ([on; 2], Visibility::Immediate));
-        unsynced += usize::from(SYNCED_AT.load(Ordering::Relaxed) != i32::from(on));
-        loading += usize::from(outcome.loading > 0);
+        let loads = outcome.loading > 0;
+        unsynced += usize::from(loads && SYNCED_AT.load(Ordering::Relaxed) != i32::from(on));
+        loading += usize::from(loads);
     }
     assert!((5..30).contains(&loading), "{loading} of 40 flips were refused");
     unsynced

@@ -252,33 +252,3 @@ fn instructions() {
         }));
     });
 }
-
-/// What loads until it is patched has not strayed when it loads again.
-#[test]
-fn keys_that_load() {
-    use jumplabel::{prepare, static_branch_unlikely, static_key};
-    static_key! { static KEY: false, or_load; }
-    passes(|| {
-        let on = || static_branch_unlikely!(KEY);
-        each(|way| {
-            // Never patched, or again as if it had not been: nothing is done about that.
-            back(KEY.disable(), 0);
-            back(verify(), 0);
-            assert!(!on());
-            prepare().unwrap();
-            KEY.enable().unwrap();
-            assert!(on());
-            way.stray();
-            assert!(on());
-            back(KEY.enable(), 0);
-            back(KEY.verify(), 0);
-            back(verify(), 0);
-            assert!(on());
-            KEY.disable().unwrap();
-            assert!(!on());
-            way.stray();
-            back(KEY.disable(), 0);
-            assert!(!on());
-        });
-    });
-}

@@ -93,6 +93,35 @@ fn keys() {
     });
 }
 
+/// A jump to a stub that loads and one to an arm differ in several bytes.
+#[test]
+fn keys_that_load() {
+    static_key! { static KEY: false, or_load; }
+    #[inline(never)]
+    fn check<const BYTES: usize>() -> bool {
+        before_the_end_of_a_page!(BYTES);
+        let on = static_branch_unlikely!(KEY);
+        if std::hint::black_box(false) {
+            // SAFETY: never executed.
+            unsafe { asm!(".skip 70000") };
+        }
+        on
+    }
+    passes(|| {
+        let functions = instances!(check);
+        let off = || assert!(KEY.enable().is_ok() && KEY.disable().is_ok());
+        let on = || assert!(KEY.disable().is_ok() && KEY.enable().is_ok());
+        each(|_| {
+            assert!(torn(&functions, &on, &|| KEY.enable(), [1, 1], &|on| on) >= 2);
+            assert!(torn(&functions, &on, &|| KEY.disable(), [functions.len(); 2], &|on| !on) >= 2);
+            assert!(torn(&functions, &on, &verify, [1, 1], &|on| on) >= 2);
+            // If the first byte is left, the site falls through, whatever the others are.
+            assert!(torn(&functions, &off, &|| KEY.disable(), [1, 0], &|on| !on) >= 2);
+            assert!(torn(&functions, &off, &verify, [1, 0], &|on| !on) >= 2);
+        });
+    });
+}
+
 /// Instructions of the program, of seven bytes.
 #[cfg(not(jumplabel_dylib))]
 #[test]

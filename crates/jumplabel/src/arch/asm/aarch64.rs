@@ -36,7 +36,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): str x16,[sp,#-16]!;adrp x16,\\k+\\m/256;ldr w16,[x16,:lo12:\\k+\\m/256];lsl w16,w16,#1;\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): str x16,[sp,#-16]!;adrp x16,\\k+\\m/256;ldr w16,[x16,:lo12:\\k+\\m/256];lsl w16,w16,#1;\
             .inst 0x35000070-((\\m)&1)*0x1000000;ldr x16,[sp],#16;b .Ljump_site_\\n+4;ldr x16,[sp],#16;b \\t",
             ".Ljump_site_\\n\\(): b \\t", ".Ljump_site_\\n\\(): nop", $($site)*)
     };

@@ -26,7 +26,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): push {{r0,r1}};mrs r1,apsr;ldr r0,3f;2:ldr r0,[pc,r0];lsls r0,r0,#1;\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): push {{r0,r1}};mrs r1,apsr;ldr r0,3f;2:ldr r0,[pc,r0];lsls r0,r0,#1;\
             .if (\\m)&1;beq 4f;.else;bne 4f;.endif;msr apsr_nzcvq,r1;pop {{r0,r1}};b .Ljump_site_\\n+4;\
             4:msr apsr_nzcvq,r1;pop {{r0,r1}};b \\t;3:.long \\k+\\m/256-(2b+8)",
             ".Ljump_site_\\n\\(): b \\t", ".Ljump_site_\\n\\(): nop", $($site)*)

@@ -32,7 +32,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): addi.d $sp,$sp,-16;st.d $t0,$sp,8;pcalau12i $t0,%pc_hi20(\\k+\\m/256);\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): addi.d $sp,$sp,-16;st.d $t0,$sp,8;pcalau12i $t0,%pc_hi20(\\k+\\m/256);\
             ld.w $t0,$t0,%pc_lo12(\\k+\\m/256);slli.w $t0,$t0,1;.if (\\m)&1;beqz $t0,2f;.else;bnez $t0,2f;.endif;\
             ld.d $t0,$sp,8;addi.d $sp,$sp,16;b %b26(.Ljump_site_\\n+4);2:ld.d $t0,$sp,8;addi.d $sp,$sp,16;b \\t",
             ".Ljump_site_\\n\\(): b \\t", ".Ljump_site_\\n\\(): nop", $($site)*)

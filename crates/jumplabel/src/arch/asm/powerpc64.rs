@@ -34,7 +34,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): stdu 1,-368(1);std 11,32(1);std 12,40(1);mflr 12;std 12,48(1);mfcr 12;bcl 20,31,2f;\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): stdu 1,-368(1);std 11,32(1);std 12,40(1);mflr 12;std 12,48(1);mfcr 12;bcl 20,31,2f;\
             2:mflr 11;addis 11,11,\\k+\\m/256-2b@ha;lwz 11,\\k+\\m/256-2b@l(11);clrlwi. 11,11,1;\
             .if (\\m)&1;beq 3f;.else;bne 3f;.endif;\
             mtcrf 128,12;ld 12,48(1);mtlr 12;ld 12,40(1);ld 11,32(1);addi 1,1,368;b .Ljump_site_\\n+4;\

@@ -25,7 +25,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): addi sp,sp,-16;sd t0,8(sp);lw t0,\\k+\\m/256;slliw t0,t0,1;\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): addi sp,sp,-16;sd t0,8(sp);lw t0,\\k+\\m/256;slliw t0,t0,1;\
             .if (\\m)&1;beqz t0,2f;.else;bnez t0,2f;.endif;\
             ld t0,8(sp);addi sp,sp,16;j .Ljump_site_\\n+4;2:ld t0,8(sp);addi sp,sp,16;j \\t",
             ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",

@@ -26,7 +26,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem, preserves_flags), ".Ljump_load_\\n\\(): lay %r15,-16(%r15);stg %r1,8(%r15);larl %r1,\\k+\\m/256;llgt %r1,0(%r1);\
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): lay %r15,-16(%r15);stg %r1,8(%r15);larl %r1,\\k+\\m/256;llgt %r1,0(%r1);\
             .if (\\m)&1;cgije %r1,0,2f;.else;cgijlh %r1,0,2f;.endif;\
             lg %r1,8(%r15);la %r15,16(%r15);jg .Ljump_site_\\n+6;2:lg %r1,8(%r15);la %r15,16(%r15);jg \\t",
             ".Ljump_site_\\n\\(): brcl 15, \\t",

@@ -13,9 +13,10 @@
 //!    .set .Ljump_sites, 0                  the number of the last site
 //!    __once_asm!                           refers to the object's record, so that there is one
 //!    .macro jumplabel_site n, m, t, k      a site and the beginning of its entry: number, word, target, key
-//!      .if \m & 64                           if the key is declared `or_load`:
+//!      .if \m & 32                           if the key is declared `or_load`:
 //!        .subsection 1                          after the function
-//!        .Ljump_load_\n: load, test,            the stub: jumps to the target, or back after the site
+//!        .long \t - .                           a word that leads to the target
+//!        .Ljload_\n: load, test,            the stub: jumps to the target, or back after the site
 //!        .previous
 //!        jumplabel_site, with the stub as target
 //!        .exitm
@@ -66,10 +67,10 @@ macro_rules! __site_text {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
                 $($once)*,
-                ".macro jumplabel_site n,m,t,k;.if (\\m)&64;.subsection 1",
+                ".macro jumplabel_site n,m,t,k;.if (\\m)&32;.subsection 1",
                 $load,
                 ::core::concat!(
-                    ".previous;jumplabel_site \\n,\\m-64,.Ljump_load_\\n;.exitm;.endif;",
+                    ".previous;jumplabel_site \\n,\\m-32,.Ljload_\\n;.exitm;.endif;",
                     $crate::__site_prefix_asm!(),
                     ".if (\\m)&128"
                 ),

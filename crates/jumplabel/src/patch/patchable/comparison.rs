@@ -25,8 +25,10 @@ pub(crate) struct Comparison {
     /// The change that brings the site to `wanted`. `None` if the site is there already.
     pub(in crate::patch) change: Option<SiteChange>,
     /// Whether the site does what is wanted even if it stays as it is, by a longer way: it leads to the entry's target, which leads on to
-    /// where the site shall lead.
+    /// where the site shall lead. The target is a trampoline or, at a check that can load, the stub that loads.
     pub(in crate::patch) can_stay: bool,
+    /// Whether the site goes by the entry's target in the wanted state, because the straight way is too long for a jump.
+    pub(in crate::patch) leads_on: bool,
 }
 
 impl Comparison {
@@ -107,26 +109,28 @@ impl Wanted<'_> {
                 None => break (None, at),
             }
         };
-        let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;
+        let state = told.or_else(|| otherwise(kind, code)).or_else(|| torn(kind, entry, code)).ok_or(now)?;
         let mut to = literal_then.map_or_else(|| state.toward::<Native>(action, then), |literal| literal.state);
         if as_emitted {
             to = to.as_emitted::<Native>();
         }
-        if then.is_none() && !to.leads_nowhere::<Native>() {
+        let is_nowhere = to.leads_nowhere::<Native>();
+        if then.is_none() && !is_nowhere {
             return Err(setting);
         }
-        let is_there = told == Some(to) && at == then;
+        let is_there = told == Some(to) && (at == then || is_nowhere);
         // If the wanted state leads nowhere, the displacement stays what it is now, so that fewer bytes change.
-        let encoded = || to.encode::<Native>(then.or(at).unwrap_or_default());
+        let encoded = || to.encode::<Native>(if is_nowhere { at.or(then) } else { then }.unwrap_or_default());
         let new = || literal_then.map_or_else(encoded, |literal| literal.code);
         let change = || SiteChange { address: entry.code(), code: CodeChange { old: code, new: new() } };
-        let may_leave = kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach;
-        Ok(Comparison {
-            holds: state,
-            wanted: to,
-            change: (!is_there).then(change),
-            can_stay: literal.is_some() && may_leave,
-        })
+        let change = (!is_there).then(change);
+        let (mut can_stay, mut leads_on) = (false, false);
+        if kind.leads::<Native>(entry.code()) == Leads::AnywhereInReach {
+            let home = displacement(kind, entry, entry.target());
+            can_stay = told.is_some_and(|told| !told.leads_nowhere::<Native>()) && at == home;
+            leads_on = !is_nowhere && then == home;
+        }
+        Ok(Comparison { holds: state, wanted: to, change, can_stay, leads_on })
     }
 
     /// As [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals `all`.
@@ -160,6 +164,14 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
         Leads::Anywhere => to(action),
         Leads::AnywhereInReach => to(action).or_else(|| to(entry.target())),
     }
+}
+
+/// The state of a check that can load, if the site is torn: it lies on two pages, of which one holds the file's bytes again. (The states of
+/// other checks include this one.)
+#[cold]
+fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
+    let to = |address| displacement(kind, entry, address);
+    entry.loads().then(|| State::of_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
 
 /// The error for a site that does not fit `setting`, as [`Comparison::at`] has found. Either the site holds none of its states, or its kind

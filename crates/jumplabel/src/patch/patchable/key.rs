@@ -1,4 +1,5 @@
-//! Keys as patchables. A change is one of [`Change`]. A setting is 1 for on, and 0 for off.
+//! Keys as patchables. A change is one of [`Change`]. A setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0 to fall through.
+//! Sites that can load have two places to jump to, so there the action is the address of the arm instead of 1.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -27,7 +28,20 @@ impl Patchable for RawKey {
     }
 
     fn action(&self, setting: usize, entry: &Entry) -> usize {
-        usize::from(entry.jumps(setting != 0))
+        match entry.jumps(setting != 0) {
+            true if entry.loads() => entry.arm_address(),
+            jumps => usize::from(jumps),
+        }
+    }
+
+    /// As the compiler emits it, a site that can load jumps to its stub. It can jump to its arm although the key says that it falls through,
+    /// if a process was forked in the middle of a change.
+    fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
+        match number {
+            0 if entry.loads() => Some(entry.target()),
+            1 if entry.loads() => Some(entry.arm_address()),
+            _ => None,
+        }
     }
 
     fn publish(&self, change: usize, setting: Option<usize>) {

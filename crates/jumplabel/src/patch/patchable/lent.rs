@@ -81,6 +81,10 @@ impl Patchable for LentKey {
         self.0.action(setting, entry)
     }
 
+    fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
+        self.0.emitted(entry, number)
+    }
+
     fn publish(&self, change: usize, setting: Option<usize>) {
         let (own, before) = (LentKey::change(change), self.0.is_lent());
         if is_over(change, before) {

@@ -10,6 +10,7 @@
 //!      ▼ for each entry
 //!   the action     1: jump      the address     the address of the arm      the address of the instructions
 //!   of one site    0: do not    to lead to
+//!                  (the address of the arm instead of 1, if the site can load)
 //!      │
 //!      ▼ arch::Kind             arch::State::action returns these numbers, too
 //!   the State      what a site of this kind holds to do that action: nop, test, jump, ...
@@ -54,7 +55,7 @@ pub(crate) use lent::{LENT, LentKey, RETURNED};
 #[cfg(jumplabel_sites)]
 use {
     crate::arch::{Kind, State},
-    crate::format::{BRANCH, NAKED, PREFIX},
+    crate::format::{BRANCH, LOADING, NAKED, PREFIX},
     crate::platform::RUNTIME,
     crate::site::{index, object},
     comparison::Literal,
@@ -134,7 +135,7 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
         #[cfg(jumplabel_short_engine)]
         crate::format::SHORT => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
         // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
-        BRANCH | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
+        BRANCH | LOADING | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
         // SAFETY: the macros lead an alternative to what this `of` takes, and the caller keeps its object loaded.
         _ if entry.is_alternative() => Some(unsafe { (OptionalKind::of_kind(ALTERNATIVE)?.of)(address) }),
         // SAFETY: the macros or a tool lead such an entry to what this `of` takes; the caller keeps its object loaded.

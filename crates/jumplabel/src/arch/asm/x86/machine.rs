@@ -22,7 +22,7 @@ impl Machine for Native {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): .byte 247,5;.long \\k+\\m/256-.-8,0x7fffffff;\
+        $crate::__site_asm!((nostack, nomem), ".long \\t-.;.Ljload_\\n\\(): .byte 247,5;.long \\k+\\m/256-.-8,0x7fffffff;\
             .byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
             ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
     };
@@ -34,7 +34,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): lea rsp,[rsp-128];push rax;mov rax,[rip+\\k\\()@GOTPCREL];\
+        $crate::__site_asm!((nostack, nomem), ".long \\t-.;.Ljload_\\n\\(): lea rsp,[rsp-128];push rax;mov rax,[rip+\\k\\()@GOTPCREL];\
             test dword ptr [rax+\\m/256],0x7fffffff;pop rax;lea rsp,[rsp+128];\
             .byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
             ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
@@ -47,7 +47,7 @@ macro_rules! __site_options {
 #[macro_export]
 macro_rules! __site_options {
     ($($site:tt)*) => {
-        $crate::__site_asm!((nostack, nomem), ".Ljump_load_\\n\\(): push eax;call 2f;2:pop eax;.byte 247,128;.long \\k+\\m/256-2b,0x7fffffff;\
+        $crate::__site_asm!((nostack, nomem), ".long \\t-.;.Ljload_\\n\\(): push eax;call 2f;2:pop eax;.byte 247,128;.long \\k+\\m/256-2b,0x7fffffff;\
             pop eax;.byte 15,133-((\\m)&1);.long \\t-.-4;.byte 233;.long .Ljump_site_\\n+1-.", ".Ljump_site_\\n\\(): .byte 0xe9;.long \\t - . - 4",
             ".Ljump_site_\\n\\(): .byte 0x0f, 0x1f, 0x44, 0x00, 0x00", $($site)*)
     };

@@ -1,0 +1,125 @@
+//! The kind of a check that can load its key: a check of a key declared `or_load`. It begins as a jump to a stub. The stub loads the key's
+//! count, and goes on in the arm that the count asks for. Once the site was changed, it falls through, or jumps straight to its other arm.
+//!
+//! ```text
+//!   site:   jmp stub     loads    what the compiler emits, whatever the default is
+//!           jmp arm      jumps    straight to the arm out of line
+//!           test         falls through; x86: `test eax, imm32` with any immediate; s390x: a mask of 0 with any displacement
+//!           nop          falls through; x86: what the compiler would emit
+//!
+//!           .long arm - .         a word directly in front of the stub leads to the arm
+//!   stub:   ...
+//! ```
+//!
+//! The entry's target is the stub. A jump has two places to lead to, so these sites change like the trampoline of a static call: while a
+//! displacement changes, the site falls through. So the engine changes a displacement only while it is right to fall through.
+
+use super::branch::Branch;
+use super::jump::Jump;
+use crate::layout::LOADING;
+use crate::state::{Leads, Target, steps_of_arch};
+use crate::{Arch, Code, State};
+
+impl State {
+    /// A nop, as the compiler would emit it. Falls through.
+    pub const LOADING_NOP: State = State::new(LOADING, 0);
+    /// A jump: to the arm or, where nobody says otherwise, to the stub.
+    pub const LOADING_JUMP: State = State::new(LOADING, 1);
+    /// x86: an instruction that falls through, and that becomes a jump if its first byte changes.
+    pub const LOADING_TEST: State = State::new(LOADING, 2);
+    /// A jump to the stub. Only [`State::of_loading`] returns it.
+    pub const LOADS: State = State::new(LOADING, 3);
+    /// Some bytes of one state and some of another: see [`State::TORN`]. Only [`State::of_loading`] returns it.
+    pub const LOADING_TORN: State = State::new(LOADING, 4);
+
+    /// The state of a site of this kind that holds `code`. `None` if the code is foreign. The displacements lead to the site's stub and to
+    /// its arm; `None` if they are out of reach.
+    #[must_use]
+    #[inline(never)] // Rare.
+    pub fn of_loading<A: Loading>(code: Code, stub: Option<i32>, arm: Option<i32>) -> Option<State> {
+        let jump = |displacement| <A as Loading>::encode(State::LOADING_JUMP, displacement);
+        if stub.map(jump) == Some(code) {
+            return Some(State::LOADS);
+        }
+        let state = <A as Loading>::decode(code, arm);
+        if A::SINGLE_STORE || state.is_some() {
+            return state;
+        }
+        let whole = [jump(stub?), jump(arm.or(stub)?), <A as Loading>::encode(State::LOADING_NOP, 0)];
+        let is_of_one = |(at, byte): (usize, &u8)| whole.iter().any(|code| code.get(at) == Some(byte));
+        code.iter().enumerate().all(is_of_one).then_some(State::LOADING_TORN)
+    }
+}
+
+/// The names of the states, in the order of their numbers.
+pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "load", "torn"];
+
+/// The checks of an instruction set that can load.
+pub trait Loading: Jump {
+    /// The length of a site in bytes.
+    const BYTES: usize = Self::SIZE;
+
+    /// What lies at the target of an entry of this kind.
+    const TARGET: Target = Target::Stub;
+
+    /// The states in which it does not matter where the site would lead, because it falls through.
+    const NOWHERE: &'static [State] = &[State::LOADING_NOP, State::LOADING_TEST];
+
+    /// Where a site at this address can lead: to the arm, or to the stub.
+    fn leads(_address: usize) -> Leads {
+        Leads::AnywhereInReach
+    }
+
+    /// The instruction in one of the states.
+    fn encode(state: State, displacement: i32) -> Code {
+        let state = match state {
+            State::LOADING_JUMP | State::LOADS => State::JUMP,
+            State::LOADING_TEST => State::TEST,
+            _ => State::NOP,
+        };
+        <Self as Branch>::encode(state, displacement).of_kind(LOADING)
+    }
+
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
+    fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
+        if displacement.map(|displacement| <Self as Loading>::encode(State::LOADING_JUMP, displacement)) == Some(code) {
+            return Some(State::LOADING_JUMP);
+        }
+        if code == <Self as Loading>::encode(State::LOADING_NOP, 0) {
+            return Some(State::LOADING_NOP);
+        }
+        <Self as Jump>::decode(code.of_kind(crate::layout::JUMP), None).map(|_| falls::<Self>())
+    }
+
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
+    fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
+        match (action, from) {
+            (0, State::LOADING_NOP | State::LOADING_TEST) => from,
+            (0, _) => falls::<Self>(),
+            _ => State::LOADING_JUMP,
+        }
+    }
+
+    /// The state that the compiler emits, if the site was not built as a jump to a stub.
+    fn emitted(action: usize) -> State {
+        if action == 0 { State::LOADING_NOP } else { State::LOADING_JUMP }
+    }
+
+    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
+    fn action(state: State) -> usize {
+        match state {
+            State::LOADING_JUMP | State::LOADS => 1,
+            State::LOADING_TORN => 2,
+            _ => 0,
+        }
+    }
+
+    steps_of_arch! {}
+}
+
+impl<A: Jump> Loading for A {}
+
+/// The state of a site that jumped and falls through now. (Only x86 has a [`TAIL`](Arch::TAIL), and two instructions that fall through.)
+fn falls<A: Arch + ?Sized>() -> State {
+    if A::TAIL.is_some() { State::LOADING_TEST } else { State::LOADING_NOP }
+}
