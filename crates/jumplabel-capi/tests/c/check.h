@@ -51,23 +51,6 @@ static inline void note_warning(const char *message, void *data)
 
 #ifdef JUMPLABEL_FALLBACK
 
-/* A site that can load, if it does not: a word in front of the stub leads to its arm. To fall through, it may lead anywhere. */
-static inline void expect_loading(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
-{
-	uintptr_t word = jump_entry_target(&jump_table_start[site]) - 4;
-	int32_t distance;
-
-	memcpy(&distance, (const void *)word, sizeof distance);
-	expect(expected, site, jumps, word + (uintptr_t)(intptr_t)distance, found);
-#if defined(__x86_64__) || defined(__i386__)
-	if (!jumps && expected[0] == 0xa9)
-		memcpy(expected + 1, found + 1, 4);
-#elif defined(__s390x__)
-	if (!jumps)
-		memcpy(expected + 2, found + 2, 4);
-#endif
-}
-
 static inline void check_text(int line)
 {
 	(void)line;
@@ -176,6 +159,23 @@ static inline void expect_call(unsigned char *expected, size_t site, const unsig
 	expected[0] = 0xa9;
 #elif defined(__s390x__)
 	memcpy(expected + 2, found + 2, 4);
+#endif
+}
+
+/* A site that can load, if it does not: a word in front of the stub leads to its arm. To fall through, it may lead anywhere. */
+__attribute__((unused)) static inline void expect_loading(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
+{
+	uintptr_t word = jump_entry_target(&jump_table_start[site]) - 4;
+	int32_t distance;
+
+	memcpy(&distance, (const void *)word, sizeof distance);
+	expect(expected, site, jumps, word + (uintptr_t)(intptr_t)distance, found);
+#if defined(__x86_64__) || defined(__i386__)
+	if (!jumps && expected[0] == 0xa9)
+		memcpy(expected + 1, found + 1, 4);
+#elif defined(__s390x__)
+	if (!jumps)
+		memcpy(expected + 2, found + 2, 4);
 #endif
 }
 
