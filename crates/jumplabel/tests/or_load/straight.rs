@@ -27,7 +27,7 @@ fn checks() -> [[bool; 2]; 2] {
     ];
     if std::hint::black_box(false) {
         // SAFETY: never executed.
-        unsafe { std::arch::asm!(".skip 70000") };
+        unsafe { std::arch::asm!(".skip 20000") };
     }
     checks
 }

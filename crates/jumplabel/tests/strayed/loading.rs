@@ -77,7 +77,7 @@ fn check<const NUMBER: usize>() -> [bool; 4] {
     ];
     if std::hint::black_box(false) {
         // SAFETY: never executed.
-        unsafe { std::arch::asm!(".skip 70000") };
+        unsafe { std::arch::asm!(".skip 20000") };
     }
     checks
 }
