@@ -131,6 +131,31 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
     commit_each(keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
+/// [`prepare`](crate::prepare) for some keys: patches those of their sites that load and should fall through, all or none. Sites of other
+/// keys stay as they are. [`Outcome::sites`] is the number of sites that were patched.
+///
+/// A library calls this for its own keys declared `or_load`, and leaves those of others to the program. A site that loads and should jump
+/// goes on loading until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
+///
+/// Costs what [`prepare`](crate::prepare) costs, and a flip of these sites. Safe in signal handlers, constructors, and before and after
+/// `fork`.
+///
+/// ```
+/// use jumplabel::{prepare_keys, static_branch_unlikely, static_key};
+/// static_key! { static TRACE: false, or_load; static DUMP: false, or_load; }
+///
+/// // If the system refuses, the checks go on loading, which is right.
+/// let _ = prepare_keys([TRACE.raw(), DUMP.raw()]);
+/// assert!(!static_branch_unlikely!(TRACE) && !static_branch_unlikely!(DUMP));
+/// ```
+///
+/// # Errors
+/// As [`prepare`](crate::prepare) and [`set_all`]. Nothing has changed then.
+pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
+    let requests = keys.into_iter().map(|key| Ok::<_, Error>(Request::of_key(key, Change::to(key.is_enabled()))));
+    with_all(requests, patch::prepare_these)
+}
+
 /// A change without types, for the C API and for requests of operators.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
@@ -211,6 +236,14 @@ pub unsafe fn set_ops<'patchable, E: From<Error>>(
 fn commit_each<'patchable, E: From<Error>>(
     requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
 ) -> Result<Outcome, E> {
+    with_all(requests, patch::commit)
+}
+
+/// Calls `run` with all requests. If there are none, does nothing.
+fn with_all<'patchable, E: From<Error>>(
+    requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
+    run: fn(&mut [Request<'patchable>]) -> Result<Outcome, Error>,
+) -> Result<Outcome, E> {
     let mut requests = requests.fuse();
     let Some(first) = requests.next() else { return Ok(Outcome::default()) };
     let first = first?;
@@ -219,9 +252,9 @@ fn commit_each<'patchable, E: From<Error>>(
         *place = request?;
         len += 1;
     }
-    let Some(more) = requests.next() else { return Ok(patch::commit(&mut few[..len])?) };
+    let Some(more) = requests.next() else { return Ok(run(&mut few[..len])?) };
     let mut many = Owned::new(platform::platform());
     let few = few.into_iter().map(Ok);
     few.chain([more]).chain(requests).try_for_each(|request| Ok::<_, E>(many.push(request?)?))?;
-    Ok(patch::commit(many.list.as_mut_slice())?)
+    Ok(run(many.list.as_mut_slice())?)
 }

@@ -95,7 +95,7 @@ pub mod switch;
 pub mod trace;
 pub mod up;
 
-pub use batch::{Batch, set_all};
+pub use batch::{Batch, prepare_keys, set_all};
 #[doc(hidden)] // For the C API.
 pub use batch::{RawChange, Stay, commit_all, set_ops};
 pub use call::info::CallInfo;
@@ -106,7 +106,7 @@ pub use error::{Error, ErrorKind, Refusal, Refusals, WriterKind};
 pub use inspect::read_table;
 pub use inspect::{
     Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_mode_site, for_each_site, index_bytes,
-    text_reserved, text_reserved_locked,
+    loading, text_reserved, text_reserved_locked,
 };
 #[cfg(feature = "std")]
 pub use key::deferred::DeferredKey;

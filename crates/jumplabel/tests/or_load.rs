@@ -4,10 +4,14 @@
 //!   places        every default, arm and place of a key, with and without sites
 //!   refused       a platform that refuses to write from the start, from some moment on, and not any more
 //!   midway        a platform that refuses in the middle, and refuses to undo, too
+//!   ahead         what is patched before any flip
 //!   promise       what another thread sees, and the core sync behind the count
 //!   straight      that patched sites load nothing
 //! ```
 
+#[cfg(all(target_os = "linux", jumplabel_sites))]
+#[path = "or_load/ahead.rs"]
+mod ahead;
 #[cfg(all(target_os = "linux", jumplabel_sites))]
 #[path = "or_load/midway.rs"]
 mod midway;

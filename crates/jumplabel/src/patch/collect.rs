@@ -34,12 +34,8 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // Sites that can stay are left to the next change of their patchable. But `prepare` writes those of them that load their key
-            // and shall fall through, and only those.
-            let due = match purpose {
-                Purpose::Prepare => entry.loads() && compared.can_stay,
-                _ => true,
-            } && !(compared.can_stay && purpose.leaves(compared.wanted, true));
+            // Sites that can stay are left to the next change of their patchable.
+            let due = purpose.writes(entry, &compared, true);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {
                 self.findings.alternatives |= compared.change.is_some();

@@ -48,6 +48,7 @@ pub(crate) use objects::{catch_up, release_lists, tell_others, unload};
 pub use outcome::Outcome;
 pub(crate) use patchable::{LENT, LentKey, Patchable, RETURNED};
 pub use patchable::{Request, Settable};
+pub(crate) use prepare::prepare_these;
 pub use prepare::{prepare, probe};
 pub(crate) use registered::locked;
 pub use stay::verify;

@@ -192,15 +192,15 @@ impl Plan {
             // SAFETY: the caller holds the lock, and the entries are from the index.
             let compared =
                 unsafe { Comparison::at(entry, patchable, setting, purpose == Purpose::RestorePristine, nothing) };
-            let Comparison { holds, wanted, mut change, can_stay, leads_on } =
-                compared.map_err(|setting| (entry, setting))?;
+            let compared = compared.map_err(|setting| (entry, setting))?;
+            let Comparison { holds, wanted, mut change, can_stay, leads_on } = compared;
             let loads = can_stay & entry.loads();
             if purpose == Purpose::Change {
                 self.findings.loads |= leads_on & entry.loads();
                 self.findings.shortcuts |= can_stay & !loads & !stays;
             }
             self.findings.can_load_instead &= change.is_none() || loads;
-            if can_stay && purpose.leaves(wanted, stays & !loads) {
+            if !purpose.writes(entry, &compared, stays & !loads) {
                 change = None;
             }
             self.changes.extend(true, || change.take());
@@ -208,6 +208,7 @@ impl Plan {
             // Most sites are of the same kind, and in the same state, as the site before them in the index.
             if at < entries.len()
                 && !can_stay
+                && purpose != Purpose::Prepare
                 && let Some(run) = Run::of(entry, holds, wanted)
             {
                 let (before, alike) = (self.changes.len(), run.is_alike());

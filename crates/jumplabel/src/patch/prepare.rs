@@ -2,11 +2,9 @@
 
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
-#[cfg(jumplabel_sites)]
 use super::purpose::Purpose;
-#[cfg(jumplabel_sites)]
 use super::transaction::transaction;
-use super::{Lock, in_flight};
+use super::{Lock, Outcome, Request, in_flight, locked};
 use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
@@ -17,7 +15,7 @@ use crate::site::{index, object};
 /// fast.
 ///
 /// It also patches those sites of keys declared `or_load` that still load and should fall through. From then on they cost as much as other
-/// sites.
+/// sites. [`prepare_keys`](crate::prepare_keys) does so for some keys, and [`loading`](crate::loading) counts the sites that load.
 ///
 /// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a child of `fork`,
 /// because the child inherits everything but the registration. Call it again after another object is loaded, because that object has no
@@ -29,6 +27,30 @@ use crate::site::{index, object};
 /// If core sync is refused, this function returns no error: each flip then reports what the refusal means for that flip.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;
+    if !get_ready(&mut lock)? {
+        return Ok(());
+    }
+    #[cfg(jumplabel_sites)]
+    transaction(&mut [], &mut lock, &|_, plan, held| {
+        object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
+    })?;
+    Ok(())
+}
+
+/// [`prepare`] for the keys of these requests.
+pub(crate) fn prepare_these(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
+    let mut lock = locked(requests)?;
+    if !get_ready(&mut lock)? {
+        return Ok(Outcome::default());
+    }
+    transaction(&mut [], &mut lock, &|_, plan, held| {
+        requests.iter().try_for_each(|request| plan.collect_same(request.patchable, Purpose::Prepare, held))
+    })
+}
+
+/// Does the part of the first flip's work that does not depend on what is flipped. Returns whether there is anything that a flip could
+/// write.
+fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     let platform = lock.platform();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if let Some(address) = in_flight::stuck_at(plan) {
@@ -40,17 +62,13 @@ pub fn prepare() -> Result<(), Error> {
         sites += object.table().len();
     }
     if sites == 0 {
-        return Ok(()); // There is nothing that a flip could write.
+        return Ok(false);
     }
     plan.prepare(sites, platform)?;
     in_flight.prepare(platform)?;
     prepare_writer(1, &mut lock.platform_state)?;
     prepare_writer(usize::MAX, &mut lock.platform_state)?;
-    #[cfg(jumplabel_sites)]
-    transaction(&mut [], &mut lock, &|_, plan, held| {
-        object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
-    })?;
-    Ok(())
+    Ok(true)
 }
 
 /// Tries the writer that a flip of one site would take, and returns the writer if it works. The writer is tried on a function of the

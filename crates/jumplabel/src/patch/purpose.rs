@@ -1,6 +1,8 @@
 //! Why a transaction looks at sites.
 
-use crate::arch::{Native, State};
+use super::patchable::Comparison;
+use crate::arch::Native;
+use crate::format::Entry;
 
 /// Why a transaction looks at sites, and what it does about sites that are not as they shall be.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,27 +19,24 @@ pub(super) enum Purpose {
     /// As `Repair`, because their object was just loaded, or the process was forked. So the sites can also be in the middle of a change.
     #[cfg(jumplabel_sites)]
     CatchUp,
-    /// Sites that still load their key are patched, if their key says that they fall through.
-    #[cfg(jumplabel_sites)]
+    /// Sites that still load their key are patched, if their key says that they fall through. No other site is.
     Prepare,
     /// The sites shall do the same as now, but hold the state that the compiler emits for that.
     RestorePristine,
 }
 
 impl Purpose {
-    /// Whether a site stays as it is although it shall be in the state `wanted`. The caller found that the site does what is wanted by a
-    /// longer way. `stays` says whether such a site stays if its patchable changes.
+    /// Whether a site is changed that is not as it shall be. `stays` says whether a site whose patchable changes stays as it is if it can.
     ///
     /// A site that loads jumps, and to jump elsewhere, on some instruction sets, it falls through for a moment. So it jumps straight to its
     /// arm only in a change: up to then it was right to fall through.
-    pub(super) fn leaves(self, wanted: State, stays: bool) -> bool {
-        let falls = wanted.leads_nowhere::<Native>();
+    pub(super) fn writes(self, entry: &Entry, compared: &Comparison, stays: bool) -> bool {
+        let falls = || compared.wanted.leads_nowhere::<Native>();
         match self {
-            Purpose::Change => stays,
-            #[cfg(jumplabel_sites)]
-            Purpose::Prepare => !falls,
-            Purpose::RestorePristine => !falls,
-            _ => true,
+            Purpose::Change => !(compared.can_stay && stays),
+            Purpose::Prepare => compared.can_stay && entry.loads() && falls(),
+            Purpose::RestorePristine => !compared.can_stay || falls(),
+            _ => !compared.can_stay,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use jumplabel::arch::State;
 use jumplabel::platform::{Body, Extent, Failure, Held, Write, WriteReport, Writer, builtin};
 use jumplabel::{
-    Batch, Error, Outcome, RawKey, Refusal, Visibility, WriterKind, find_key, for_each_site, prepare, restore_pristine,
+    Batch, Error, Outcome, RawKey, Refusal, Visibility, WriterKind, for_each_site, prepare, restore_pristine,
     static_branch_likely, static_branch_unlikely, static_key,
 };
 use jumplabel_testing::scenario::passes;
@@ -236,33 +236,6 @@ fn not_any_more() {
             is(false, true, false);
         }
         assert_eq!(loading(&ON), 0);
-    });
-}
-
-/// `prepare` and `restore_pristine` patch what need not load, and nothing else.
-#[test]
-fn patched_ahead() {
-    passes(|| {
-        begin();
-        allow(ALL);
-        restore_pristine(&ON).unwrap();
-        let nops = |key: &RawKey| {
-            let mut nops = 0;
-            for_each_site(key, |site| nops += usize::from(site.state == Some(State::LOADING_NOP))).unwrap();
-            nops
-        };
-        assert_eq!((nops(&ON), loading(&ON)), (1, 1));
-        is(false, true, false);
-        prepare().unwrap();
-        assert_eq!((loading(&KEY), loading(&ON)), (1, 1));
-        is(false, true, false);
-        let outcome = KEY.enable().unwrap();
-        assert_eq!(outcome.sites, 3);
-        is(true, true, false);
-        assert_eq!(loading(&KEY), 0);
-        prepare().unwrap();
-        is(true, true, false);
-        assert!(find_key("or_load::refused::KEY").is_ok_and(|key| key.sites == 3));
     });
 }
 
