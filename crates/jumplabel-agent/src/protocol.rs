@@ -101,6 +101,9 @@ pub struct Row {
     /// How many of its sites do not do what it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub differing: usize,
+    /// How many of its sites load it, because nobody has patched them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub loading: usize,
 }
 
 fn is_zero(number: &usize) -> bool {

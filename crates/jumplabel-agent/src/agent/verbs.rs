@@ -39,7 +39,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     let (all, now) = (all()?, Instant::now());
     let row = |subject: &Subject| -> Result<Row, Refused> {
         let mut differing = 0;
-        each_difference(subject, |_| differing += 1)?;
+        let loading = each_difference(subject, |_| differing += 1)?;
         Ok(Row {
             key: subject.name.clone(),
             kind: subject.word().to_owned(),
@@ -53,6 +53,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
             probes: subject.probes(),
             note: subject.said.as_ref().map(|said| said.note.clone()).filter(|note| !note.is_empty()),
             differing,
+            loading,
         })
     };
     let rows: Result<_, _> = chosen(&all, items)?.into_iter().map(row).collect();
@@ -118,10 +119,12 @@ fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     Ok(sentences)
 }
 
-/// Visits each site of a key that does not do what the key is.
-fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -> Result<(), Refused> {
-    let Kind::Key(info) = subject.kind else { return Ok(()) };
+/// Visits each site of a key that does not do what the key is. Returns how many sites load the key.
+fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -> Result<usize, Refused> {
+    let Kind::Key(info) = subject.kind else { return Ok(0) };
+    let mut loading = 0;
     let look = |site: jumplabel::Site| {
+        loading += usize::from(site.loads);
         let differs = site.state.is_none_or(|state| {
             // A site that loads follows the key. The program may have changed it since it was listed.
             let is_told = !site.loads && info.key.is_enabled() == info.enabled;
@@ -132,7 +135,7 @@ fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -
         }
     };
     let visited = jumplabel::for_each_site(info.key, look);
-    visited.map(drop).map_err(|error| (4, format!("{}: {error}", subject.name)))
+    visited.map(|_| loading).map_err(|error| (4, format!("{}: {error}", subject.name)))
 }
 
 /// `set`: all or nothing. What is so already is left alone.

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
+use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
 use jumplabel_agent::protocol::{Changed, Peer};
 use jumplabel_testing::scenario::passes;
 
@@ -29,8 +30,10 @@ fn list() {
         let agent = Agent::start(|options| options.no_remote("auth.*"));
         let mut client = agent.client();
         let mut keys = client.done("list").keys.unwrap();
-        // Not of what the tests share, where it is linked, nor the tracepoint of another test.
-        keys.retain(|row| !row.key.starts_with("jumplabel_testing::") && !row.key.ends_with(":line"));
+        // Not of what the tests share, where it is linked, nor what other tests have of their own.
+        let is_of_others =
+            |key: &str| key.starts_with("jumplabel_testing::") || key.ends_with(":line") || key == "loads";
+        keys.retain(|row| !is_of_others(&row.key));
         let names: Vec<_> = keys.iter().map(|row| (&*row.key, &*row.kind, &*row.state, row.count)).collect();
         assert_eq!(
             names,
@@ -185,6 +188,22 @@ fn check() {
         assert!(client.refused("check net.trace+1", 2).contains("compares"));
         assert!(client.refused("check net.trace=2", 2).contains("a key, on or off"));
         assert!(client.refused("check nobody=on", 1).contains("nothing matches"));
+    });
+}
+
+/// Sites that load their key are counted, and do what it says. Once they are patched, they do not.
+#[test]
+#[cfg(not(jumplabel_fallback))]
+fn sites_that_load() {
+    static_key! { #[key(name = "loads")] static LOADS: false, or_load; }
+    let checks = || [static_branch_likely!(LOADS), static_branch_unlikely!(LOADS)];
+    passes(|| {
+        let mut client = Agent::start(|options| options).client();
+        for (change, loading, on) in [("list", 2, false), ("set loads=on", 0, true), ("set loads=off", 0, false)] {
+            client.done(change);
+            let rows = client.done("list loads").keys.unwrap();
+            assert_eq!((rows[0].sites, rows[0].differing, rows[0].loading, checks()), (2, 0, loading, [on; 2]));
+        }
     });
 }
 

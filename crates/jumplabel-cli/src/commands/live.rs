@@ -59,6 +59,8 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
     };
     let notes = [
         mixed.then(|| format!("{} of {sites} sites {verb} from the table", row.differing)),
+        (row.loading > 0)
+            .then(|| format!("{} of {sites} sites {}", row.loading, if row.loading == 1 { "loads" } else { "load" })),
         row.no_remote.then(|| "not from outside".to_owned()),
         probes,
         row.note,

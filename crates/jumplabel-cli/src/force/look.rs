@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Declared, Row};
+use jumplabel_format::State;
 use jumplabel_selector::Selector;
 
 use super::live::Live;
@@ -26,9 +27,10 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     for number in chosen {
         let key = &live.keys[number];
         let users = count::users(live.count(&pages, key)?);
-        let mut differing = 0;
+        let (mut differing, mut loading) = (0, 0);
         for &site in &key.sites {
             differing += usize::from(live.difference(&pages, key, site, users > 0)?.is_some());
+            loading += usize::from(live.contents(&pages, site)?.state == Some(State::LOADS));
         }
         let at = key.declared.as_ref();
         let declared = Declared {
@@ -49,6 +51,7 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             note: None,
             since: None,
             differing,
+            loading,
         });
     }
     Ok(Answer { keys: Some(rows), ..Answer::new() })

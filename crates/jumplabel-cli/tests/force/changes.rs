@@ -58,6 +58,8 @@ fn what_it_says() {
     assert_eq!(rows[0], ["KEY", "STATE", "COUNT", "SITES", "NOTE"]);
     assert_eq!(rows[1], ["busy.cold", "off", "0", "3", "-"]);
     assert_eq!(rows[2], ["busy.hot", "on", "1", "3", "-"]);
+    assert_eq!(rows[3][..5], ["busy.loads", "off", "0", "3", "3"]);
+    assert!(listed.contains(" 3 of 3 sites load\n"), "{listed}");
     let dry = busy.set(&["--dry-run", "busy.cold=on"]).done();
     assert!(dry.contains("nothing was changed; the undo would be: jumplabel set --force"), "{dry}");
     busy.check().done();

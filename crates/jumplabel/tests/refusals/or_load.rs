@@ -32,10 +32,10 @@ fn or_load_where_nothing_may_be_written() {
             for _ in 0..3 {
                 assert_eq!(checks(), [false, false, true, true]);
                 let on = KEY.enable().unwrap();
-                assert_eq!((on.loading, on.writer, on.visibility), (1, None, Visibility::Immediate));
+                assert_eq!((on.loading, on.writer, on.visibility), (2, None, Visibility::Immediate));
                 ask.send(()).unwrap();
                 assert_eq!((checks(), told.recv().unwrap()), ([true; 4], [true; 4]));
-                assert_eq!(Batch::new().disable(&ON).disable(&KEY).commit().unwrap().loading, 2);
+                assert_eq!(Batch::new().disable(&ON).disable(&KEY).commit().unwrap().loading, 4);
                 assert_eq!(checks(), [false; 4]);
                 ON.inc().unwrap();
             }
@@ -54,6 +54,11 @@ fn or_load_where_nothing_may_be_written() {
             forbid();
             let both = Batch::new().disable(&ON).enable(&KEY);
             denied(KEY.enable()) && denied(both.commit()) && checks() == [false, false, true, true]
+        }));
+        reap(fork(|| {
+            KEY.enable().unwrap();
+            forbid();
+            denied(KEY.disable()) && denied(KEY.dec()) && checks() == [true; 4] && KEY.is_enabled()
         }));
     });
 }
