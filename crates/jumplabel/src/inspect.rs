@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering;
 use crate::call::info::CallInfo;
 use crate::error::Error;
 use crate::format::Entry;
+#[cfg(jumplabel_sites)]
 use crate::key::RawKey;
 use crate::key::info::KeyInfo;
 use crate::key_record::name::named;
@@ -15,7 +16,9 @@ use crate::key_record::{self, Record};
 use crate::patch::Lock;
 use crate::platform::list::{List, Owned};
 use crate::platform::{Held, Objects};
-use crate::site::{index, object};
+#[cfg(any(jumplabel_sites, fuzzing))]
+use crate::site::index;
+use crate::site::object;
 use crate::switch::info::ModeInfo;
 pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 

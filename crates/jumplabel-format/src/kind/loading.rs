@@ -41,13 +41,22 @@ impl State {
         if stub.map(jump) == Some(code) {
             return Some(State::LOADS);
         }
-        let state = <A as Loading>::decode(code, arm);
-        if A::SINGLE_STORE || state.is_some() {
-            return state;
+        <A as Loading>::decode(code, arm).or_else(|| State::torn_loading::<A>(code, stub, arm))
+    }
+
+    /// [`State::LOADING_TORN`], if each byte of `code` is that of a jump to the stub, of a jump to the arm, or of the nop. The caller found
+    /// that `code` is none of these as a whole.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(never)] // Rare.
+    pub fn torn_loading<A: Loading>(code: Code, stub: Option<i32>, arm: Option<i32>) -> Option<State> {
+        if A::SINGLE_STORE {
+            return None;
         }
-        let whole = [jump(stub?), jump(arm.or(stub)?), <A as Loading>::encode(State::LOADING_NOP, 0)];
-        let is_of_one = |(at, byte): (usize, &u8)| whole.iter().any(|code| code.get(at) == Some(byte));
-        code.iter().enumerate().all(is_of_one).then_some(State::LOADING_TORN)
+        let jump = State::LOADING_JUMP;
+        let nop = <A as Loading>::encode(State::LOADING_NOP, 0);
+        let of_one = same(code, <A as Loading>::encode(jump, stub?)) | same(code, <A as Loading>::encode(jump, arm?));
+        (of_one | same(code, nop) == TOPS).then_some(State::LOADING_TORN)
     }
 }
 
@@ -71,6 +80,7 @@ pub trait Loading: Jump {
     }
 
     /// The instruction in one of the states.
+    #[inline(never)]
     fn encode(state: State, displacement: i32) -> Code {
         let state = match state {
             State::LOADING_JUMP | State::LOADS => State::JUMP,
@@ -81,6 +91,7 @@ pub trait Loading: Jump {
     }
 
     /// The state of a site that holds `code`; `None` if no state of this kind has this code.
+    #[inline(never)]
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         if displacement.map(|displacement| <Self as Loading>::encode(State::LOADING_JUMP, displacement)) == Some(code) {
             return Some(State::LOADING_JUMP);
@@ -118,6 +129,15 @@ pub trait Loading: Jump {
 }
 
 impl<A: Jump> Loading for A {}
+
+/// The highest bit of each byte.
+const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// The highest bit of each byte that the two have in common.
+const fn same(a: Code, b: Code) -> u64 {
+    let differs = a.word() ^ b.word();
+    !((differs & !TOPS) + !TOPS | differs) & TOPS
+}
 
 /// The state of a site that jumped and falls through now. (Only x86 has a [`TAIL`](Arch::TAIL), and two instructions that fall through.)
 fn falls<A: Arch + ?Sized>() -> State {

@@ -76,6 +76,7 @@ impl Entry {
     }
 
     /// The address to which a site that can load jumps, if it does not load. The caller ensures that the entry is of such a site.
+    #[inline(never)]
     pub(crate) fn arm_address(&self) -> usize {
         let word = self.arm_word();
         // SAFETY: the caller ensures that the entry is of such a site. The index has found the word to be in the object's code, or the

@@ -8,7 +8,7 @@ use super::schedule::Schedule;
 use super::site_change::SiteChange;
 use super::undo::undo;
 use super::{Outcome, hand_over, in_flight, steps};
-use crate::arch::{CodeChange, Demand, Kind, Native};
+use crate::arch::Demand;
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
@@ -27,8 +27,8 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     };
     let is_right = match written {
         Err(Error::Denied { .. } | Error::MultiThreaded { .. }) => plan.findings.can_load_instead,
-        // Some sites were written, or begun. That is right if none can do anything but what it does now, or shall do.
-        Err(Error::RollbackFailed { .. }) => plan.findings.can_load_instead && plan.changes.iter().all(can_end_midway),
+        // Some sites were written. That is right if none is between two steps.
+        Err(Error::RollbackFailed { .. }) => plan.findings.can_load_instead && plan.changes.iter().all(is_one_step),
         _ => false,
     };
     if !is_right {
@@ -38,13 +38,10 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Err
     Ok(unwritten(plan.changes.len(), held))
 }
 
-/// Whether a change of a check that loads can end at any moment: it takes a single step, or the check shall fall through, as it does between
-/// two steps.
+/// Whether a change takes a single step, so that the site holds its old or its new bytes at any moment.
 #[cold]
-fn can_end_midway(change: &SiteChange) -> bool {
-    let CodeChange { new, .. } = change.code;
-    let falls_through = || Kind::of(new.kind()).and_then(|kind| kind.decode::<Native>(new, None)).is_some();
-    hand_over::steps_of(change.code).is_power_of_two() || falls_through()
+fn is_one_step(change: &SiteChange) -> bool {
+    hand_over::steps_of(change.code).is_power_of_two()
 }
 
 /// The outcome of a plan of which nothing was written. Also closes the pages that an earlier writer left open, if the system allows that

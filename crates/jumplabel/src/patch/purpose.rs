@@ -30,6 +30,7 @@ impl Purpose {
     ///
     /// A site that loads jumps, and to jump elsewhere, on some instruction sets, it falls through for a moment. So it jumps straight to its
     /// arm only in a change: up to then it was right to fall through.
+    #[inline(never)]
     pub(super) fn writes(self, entry: &Entry, compared: &Comparison, stays: bool) -> bool {
         let falls = || compared.wanted.leads_nowhere::<Native>();
         match self {

@@ -231,16 +231,16 @@ impl Verdict {
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     let word = size_of::<u32>();
+    let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
     match Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
         Target::Code(bytes) => return image.contains_code(target, bytes),
         Target::Stub => {
-            return image.contains_code(entry.arm_word(), word + 1)
-                && readable::can_read(entry.arm_word(), word)
-                && image.contains_code(entry.arm_address(), 1);
+            let stub = entry.arm_word();
+            let is_there = image.contains_code(stub, word + 1) && readable::can_read(stub, word);
+            return is_there && image.contains_code(entry.arm_address(), 1);
         }
         Target::Arms => {}
     }
-    let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
     target.is_multiple_of(word)
         && is_there(word)
         // SAFETY: the word is aligned, lies in the object's code, and can be read.

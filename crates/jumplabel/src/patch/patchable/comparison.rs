@@ -169,9 +169,10 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
 /// The state of a check that can load, if the site is torn: it lies on two pages, of which one holds the file's bytes again. (The states of
 /// other checks include this one.)
 #[cold]
+#[inline(never)]
 fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
     let to = |address| displacement(kind, entry, address);
-    entry.loads().then(|| State::of_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
+    entry.loads().then(|| State::torn_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
 
 /// The error for a site that does not fit `setting`, as [`Comparison::at`] has found. Either the site holds none of its states, or its kind

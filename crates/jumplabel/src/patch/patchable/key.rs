@@ -37,11 +37,7 @@ impl Patchable for RawKey {
     /// As the compiler emits it, a site that can load jumps to its stub. It can jump to its arm although the key says that it falls through,
     /// if a process was forked in the middle of a change.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
-        match number {
-            0 if entry.loads() => Some(entry.target()),
-            1 if entry.loads() => Some(entry.arm_address()),
-            _ => None,
-        }
+        (number < 2 && entry.loads()).then(|| if number == 0 { entry.target() } else { entry.arm_address() })
     }
 
     fn publish(&self, change: usize, setting: Option<usize>) {
