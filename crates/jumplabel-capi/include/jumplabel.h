@@ -49,8 +49,12 @@ int jumplabel_restore_pristine(struct static_key *_key);
 
 /* Does ahead what the first flip of a process does beside flipping: registers it for membarrier (milliseconds, where there are
    threads), lists the sites of all objects that are loaded, tries what writes code. Not needed; for programs whose first flip
-   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOENT: flips would fail. */
+   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOENT: flips would fail.
+   It also patches sites of keys defined by DEFINE_STATIC_KEY_*_OR_LOAD() that load and are to fall through; jumplabel_prepare_key() patches those
+   of one key only, and returns how many. jumplabel_loading() returns how many sites of the process load now. */
 int jumplabel_prepare(void);
+long jumplabel_prepare_key(struct static_key *_key);
+long jumplabel_loading(void);
 
 /* Looks at the sites of all keys, static calls and modes, or of one key, and brings back those that something else has changed: a probe that was removed, code that was read
    again from its file. How many there were; or an error, as of jumplabel_enable(): -EADDRINUSE if a probe is still there. Costs a read of each site. */

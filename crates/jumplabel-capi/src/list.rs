@@ -234,10 +234,29 @@ pub extern "C" fn jumplabel_prepare() -> c_int {
     jumplabel::prepare().map_or_else(|error| Refusal::from(error).code(), |()| 0)
 }
 
+/// The same for a key, with those of its sites patched that load and shall fall through; how many, or an error.
+///
+/// # Safety
+/// As for [`key`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_prepare_key(at: Key) -> c_long {
+    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+    changed(unsafe { key(at) }.and_then(|key| Ok(jumplabel::prepare_keys([key])?)))
+}
+
+/// How many sites load their keys now, or an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_loading() -> c_long {
+    match jumplabel::loading() {
+        Ok(sites) => c_long::try_from(sites).unwrap_or(c_long::MAX),
+        Err(error) => Refusal::from(error).code().into(),
+    }
+}
+
 /// Looks at all sites, and brings those back that something else has changed; how many, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_verify() -> c_long {
-    repaired(jumplabel::verify().map_err(Refusal::from))
+    changed(jumplabel::verify().map_err(Refusal::from))
 }
 
 /// The same for the sites of one key.
@@ -247,10 +266,10 @@ pub extern "C" fn jumplabel_verify() -> c_long {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
     // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
-    repaired(unsafe { key(at) }.and_then(|key| Ok(key.verify()?)))
+    changed(unsafe { key(at) }.and_then(|key| Ok(key.verify()?)))
 }
 
-fn repaired(outcome: Result<Outcome, Refusal>) -> c_long {
+fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
     match outcome.inspect(Heed::heed) {
         Ok(outcome) => c_long::try_from(outcome.sites).unwrap_or(c_long::MAX),
         Err(refusal) => refusal.code().into(),

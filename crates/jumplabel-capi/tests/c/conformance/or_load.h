@@ -80,6 +80,9 @@ static void or_load(void)
 #ifndef JUMPLABEL_FALLBACK
 	/* All that shall fall through was patched, and does. What shall jump loads until its key is flipped. */
 	CHECK(loading(&load_array[0].key) == 1 && loading(&load_array_on[0].key) == 1);
+	CHECK(jumplabel_loading() >= 2 && jumplabel_prepare_key(NULL) == -EINVAL);
+	STEP(CHECK(jumplabel_prepare_key(&load_array_on[0].key) == 1 && jumplabel_prepare_key(&load_array_on[0].key) == 0));
+	CHECK(loading(&load_array[0].key) == 1 && loading(&load_array_on[0].key) == 0 && jumplabel_loading() >= 1);
 	STEP(CHECK(jumplabel_prepare() == 0));
 	CHECK(load_state() == 10 && loading(&load_array[0].key) == 1 && loading(&load_array_on[0].key) == 0);
 	for (size_t i = 0; i < site_count(); i++) {
