@@ -73,7 +73,8 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "40  0f 1f 44 00 00", Excused("tests/uprobes.rs reads the bytes in front of sites")),
     ("docs/how-it-works.md", "step 0   opcode := a9       a9 1f", ENCODINGS),
     ("docs/how-it-works.md", "mov eax, 0    ◄──", FIGURE),
-    ("docs/how-it-works.md", "jmp stub  ◄", FIGURE),
+    ("docs/how-it-works.md", ".long other arm - .", FIGURE),
+    ("docs/how-it-works.md", "off -> on    jmp stub", FIGURE),
     ("docs/how-it-works.md", "a legal target of an indirect call", FIGURE),
     ("docs/how-it-works.md", "first    slot := new", ENCODINGS),
     ("docs/how-it-works.md", "listed, in reach", Excused("tests/call_sites.rs has calls of all three kinds")),
@@ -170,6 +171,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "how many arms", Excused("tests/switches.rs reads the table, and takes each arm")),
     ("docs/table-format.md", "threads that find their site", Excused("tests/switches.rs stores to it and reads it")),
     ("docs/table-format.md", "f7 05 rel32", Excused("tests/or_load.rs runs it in every state")),
+    ("docs/table-format.md", "jumps to `target`, which loads", Excused("tests/or_load.rs has a site in each state")),
     ("docs/table-format.md", "mov eax, 0 ", ENCODINGS),
     (
         "docs/table-format.md",
