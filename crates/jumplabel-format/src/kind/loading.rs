@@ -136,7 +136,7 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 /// The highest bit of each byte that the two have in common.
 const fn same(a: Code, b: Code) -> u64 {
     let differs = a.word() ^ b.word();
-    !((differs & !TOPS) + !TOPS | differs) & TOPS
+    !(((differs & !TOPS) + !TOPS) | differs) & TOPS
 }
 
 /// The state of a site that jumped and falls through now. (Only x86 has a [`TAIL`](Arch::TAIL), and two instructions that fall through.)
