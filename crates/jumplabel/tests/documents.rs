@@ -130,7 +130,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 17] = [
+const DOCUMENTS: [&str; 18] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -148,6 +148,7 @@ const DOCUMENTS: [&str; 17] = [
     "docs/porting.md",
     "docs/safety.md",
     "docs/table-format.md",
+    "docs/tracing.md",
 ];
 
 /// Each document is on the list, each block has one rule, and each rule a block.

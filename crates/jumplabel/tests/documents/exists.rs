@@ -11,6 +11,13 @@ pub fn exists(command: &str) -> Result<(), String> {
         ["make", ..] => starts(&command.replacen("make", "make -n", 1)),
         ["cargo", "test", ref arguments @ ..] => test(arguments),
         ["cargo", "run", ref arguments @ ..] => run(arguments),
+        ["cargo", "jumplabel", ref arguments @ ..] => {
+            starts(&format!("cargo run --quiet --package cargo-jumplabel -- jumplabel {} --help", arguments.join(" ")))
+        }
+        ["cargo", "install", "--path", folder] => {
+            let package = folder.strip_prefix("jumplabel/").ok_or("the path of no checkout called jumplabel")?;
+            repository(package).metadata().map(drop).map_err(|error| format!("{folder}: {error}"))
+        }
         ["cargo", "xtask", ..] => {
             starts(&format!("{} --help", command.replace("NAME", "s390x").replace("<name>", "s390x")))
         }
