@@ -36,8 +36,7 @@ impl Traced {
             }
             std::thread::yield_now();
         };
-        let traced = Traced { child, stdin, said, socket };
-        traced
+        Traced { child, stdin, said, socket }
     }
 
     /// What it says while it works once.
