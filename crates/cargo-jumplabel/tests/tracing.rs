@@ -1,5 +1,7 @@
 //! `cargo jumplabel tracing` on a program of a user: test-crates/traced, copied, with upstream's tracing and with the patched one.
 
+#[path = "tracing/live.rs"]
+mod live;
 mod project;
 
 use std::fs;
@@ -7,28 +9,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use jumplabel_testing::breadth::some_of;
+use jumplabel_testing::breadth::{some_of, tests_all};
 use jumplabel_testing::cargo::{Build, run};
 use project::{build, copy, fails, repository, succeeds, tool};
 
-/// The program with upstream's tracing and with the patched one; both also with the feature `log`.
+/// The program with upstream's tracing and with the patched one.
 struct Programs {
     upstream: PathBuf,
-    upstream_log: PathBuf,
     patched: PathBuf,
-    patched_log: PathBuf,
+    /// Both, with the feature `log`.
+    log: Option<[PathBuf; 2]>,
 }
 
 fn programs() -> &'static Programs {
     static PROGRAMS: OnceLock<Programs> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
-        let folder = copy("traced", "upstream");
-        let (upstream, upstream_log) = (build(&folder, ""), build(&folder, "log"));
-        let folder = copy("traced", "patched");
-        succeeds(&folder, &["tracing"]);
-        let (patched, patched_log) = (build(&folder, "patched"), build(&folder, "patched,log"));
-        succeeds(&folder, &["tracing", "--check"]);
-        Programs { upstream, upstream_log, patched, patched_log }
+        let [before, after] = ["upstream", "patched"].map(|name| copy("traced", name));
+        succeeds(&after, &["tracing"]);
+        let (upstream, patched) = (build(&before, ""), build(&after, "patched"));
+        let log = tests_all().then(|| [build(&before, "log"), build(&after, "patched,log")]);
+        succeeds(&after, &["tracing", "--check"]);
+        Programs { upstream, patched, log }
     })
 }
 
@@ -52,9 +53,8 @@ fn the_same_is_printed() {
         "[parent{n=3}]=trace",
         "off,spans=info",
     ] {
-        for (upstream, patched) in
-            [(&programs.upstream, &programs.patched), (&programs.upstream_log, &programs.patched_log)]
-        {
+        let log = programs.log.as_ref().map(|[upstream, patched]| (upstream, patched));
+        for (upstream, patched) in log.into_iter().chain([(&programs.upstream, &programs.patched)]) {
             for case in ["print", "log"] {
                 let expected = output(upstream, &[case, filter]);
                 assert_eq!(output(patched, &[case, filter]), expected, "{case} {filter}");
@@ -66,8 +66,10 @@ fn the_same_is_printed() {
     // The comparison sees differences.
     let [debug, trace] = ["debug", "trace"].map(|filter| output(&programs.upstream, &["print", filter]));
     assert!(debug.contains("costly") && trace.contains("costlier") && debug != trace);
-    let [with, without] = [&programs.upstream_log, &programs.upstream].map(|program| output(program, &["log", "off"]));
-    assert!(with.contains("log: ") && !without.contains("log: "));
+    if let Some([upstream_log, _]) = &programs.log {
+        let [with, without] = [upstream_log, &programs.upstream].map(|program| output(program, &["log", "off"]));
+        assert!(with.contains("log: ") && !without.contains("log: "));
+    }
 }
 
 /// Scoped subscribers, a layer that flips, one that panics, reloads beside another thread, fork: with keys as without.
@@ -76,7 +78,7 @@ fn programs_do_what_they_did() {
     let programs = programs();
     for case in ["scoped", "flips", "panics", "reloads", "forks"] {
         let expected = output(&programs.upstream, &[case]);
-        for patched in [&programs.patched, &programs.patched_log] {
+        for patched in programs.log.iter().map(|[_, patched]| patched).chain([&programs.patched]) {
             assert_eq!(output(patched, &[case]), expected, "{case}");
         }
     }

@@ -90,21 +90,25 @@ fn code_that_differs() {
     assert_eq!(jumplabel(&["check", text(&priming)]), Printed { code: 0, out: String::new(), err: String::new() });
 }
 
+/// The size of an object record.
+const RECORD: usize = 96;
+
 /// Tables that nothing leads to; several records.
 #[test]
 fn records() {
     let record = |bytes: &[u8]| {
         let data = section(bytes, ".data");
-        let version =
-            |at: &usize| bytes[at - 4..*at] == [1, 0, 0, 0] && bytes[at - 88..at - 32].iter().all(|&byte| byte == 0);
+        let version = |at: &usize| {
+            bytes[at - 4..*at] == [1, 0, 0, 0] && bytes[at - RECORD..at - 40].iter().all(|&byte| byte == 0)
+        };
         let end =
-            data.filter(|at| at % 8 == 0).skip(12).find(|at| version(at) && bytes[at - 32..at - 28] != [0; 4]).unwrap();
-        end - 88
+            data.filter(|at| at % 8 == 0).skip(12).find(|at| version(at) && bytes[at - 40..at - 36] != [0; 4]).unwrap();
+        end - RECORD
     };
     // Another place for one.
     let free = |bytes: &[u8]| {
         let (record, data) = (record(bytes), section(bytes, ".data"));
-        let is_free = |at: &usize| (at + 88 <= record || *at >= record + 88) && at + 88 <= data.end;
+        let is_free = |at: &usize| (at + RECORD <= record || *at >= record + RECORD) && at + RECORD <= data.end;
         data.clone().step_by(8).rfind(is_free).unwrap()
     };
     let file = edited(program(), "no-record", |bytes| {
@@ -130,14 +134,14 @@ fn records() {
     let twice = |name: &str, key_rows_less: i32| {
         edited(program(), name, |bytes| {
             let (from, to) = (record(bytes), free(bytes));
-            let mut copy = bytes[from..from + 88].to_vec();
-            for word in (56..80).step_by(4) {
+            let mut copy = bytes[from..from + RECORD].to_vec();
+            for word in (56..88).step_by(4) {
                 let less = if word == 68 { key_rows_less * 12 } else { 0 };
                 let value = i32::from_le_bytes(copy[word..word + 4].try_into().unwrap());
                 let moved = value + (from as i32 - to as i32) - less;
                 copy[word..word + 4].copy_from_slice(&moved.to_le_bytes());
             }
-            bytes[to..to + 88].copy_from_slice(&copy);
+            bytes[to..to + RECORD].copy_from_slice(&copy);
         })
     };
     assert_eq!(jumplabel(&["check", text(&twice("two-records", 0))]).code, 0);
@@ -161,8 +165,8 @@ fn records() {
         let is_no_table = |at: &usize| (*at..at + 160).step_by(16).all(|entry| !leads(entry));
         let table = in_file.clone().step_by(16).skip(1).find(is_no_table).unwrap();
         let start = rodata + (table - in_file.start) as i32 - (data + 56);
-        let words = [start, start + 160 - 4, 0, 0, 0, 0, 0, 1];
-        bytes[to + 56..to + 88].copy_from_slice(&words.map(i32::to_le_bytes).concat());
+        let words = [start, start + 160 - 4, 0, 0, 0, 0, 0, 0, 0, 1];
+        bytes[to + 56..to + RECORD].copy_from_slice(&words.map(i32::to_le_bytes).concat());
     });
     assert_eq!(prints("list", &file, &[]), crate::commands::LISTED);
     let file = edited(program(), "bounds", |bytes| {

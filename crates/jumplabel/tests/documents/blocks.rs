@@ -63,7 +63,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("crates/cargo-jumplabel/tests/tracing.rs runs it in copies of a program"),
     ),
     ("docs/tracing.md", "jumplabel_agent::startup!();", Excused("test-crates/traced has these lines")),
-    ("docs/tracing.md", "jumplabel list 4711", Excused("crates/cargo-jumplabel/tests/live.rs has such a session")),
+    (
+        "docs/tracing.md",
+        "jumplabel list 4711",
+        Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
+    ),
     ("docs/tracing.md", "off <=> no subscriber", FIGURE),
     ("docs/building.md", "musl-gcc", Commands),
     ("docs/features.md", "static LOG", Rust("2\n")),
