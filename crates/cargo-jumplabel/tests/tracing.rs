@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use jumplabel_testing::breadth::{some_of, tests_all};
 use jumplabel_testing::cargo::{Build, run};
-use project::{build, copy, fails, repository, succeeds, tool};
+use project::{build, build_with, copy, fails, repository, succeeds, tool};
 
 /// The program with upstream's tracing and with the patched one.
 struct Programs {
@@ -19,6 +19,8 @@ struct Programs {
     patched: PathBuf,
     /// Both, with the feature `log`.
     log: Option<[PathBuf; 2]>,
+    /// The patched one, where code is not patched.
+    fallback: Option<PathBuf>,
 }
 
 fn programs() -> &'static Programs {
@@ -28,8 +30,9 @@ fn programs() -> &'static Programs {
         succeeds(&after, &["tracing"]);
         let (upstream, patched) = (build(&before, ""), build(&after, "patched"));
         let log = tests_all().then(|| [build(&before, "log"), build(&after, "patched,log")]);
+        let fallback = tests_all().then(|| build_with(&after, "fallback", "", "--cfg jumplabel_fallback"));
         succeeds(&after, &["tracing", "--check"]);
-        Programs { upstream, patched, log }
+        Programs { upstream, patched, log, fallback }
     })
 }
 
@@ -61,6 +64,9 @@ fn the_same_is_printed() {
             }
         }
         let expected = output(&programs.upstream, &["print", filter]);
+        if let Some(fallback) = &programs.fallback {
+            assert_eq!(output(fallback, &["print", filter]), expected, "in the fallback, {filter}");
+        }
         assert_eq!(output(&programs.patched, &["refused", filter]), expected, "where nobody may write code, {filter}");
     }
     // The comparison sees differences.
@@ -78,7 +84,9 @@ fn programs_do_what_they_did() {
     let programs = programs();
     for case in ["scoped", "flips", "panics", "reloads", "forks"] {
         let expected = output(&programs.upstream, &[case]);
-        for patched in programs.log.iter().map(|[_, patched]| patched).chain([&programs.patched]) {
+        for patched in
+            programs.log.iter().map(|[_, patched]| patched).chain([&programs.patched]).chain(&programs.fallback)
+        {
             assert_eq!(output(patched, &[case]), expected, "{case}");
         }
     }

@@ -58,12 +58,16 @@ pub fn fails(folder: &Path, arguments: &[&str], with: &str) {
 
 /// Builds the program of a folder, with these features.
 pub fn build(folder: &Path, features: &str) -> PathBuf {
-    let mut command = Build::of("traced").args(&["--release"]).command("build");
+    build_with(folder, &features.replace(',', "-"), features, "")
+}
+
+/// The same, with flags for the compiler. The program gets a name of its own.
+pub fn build_with(folder: &Path, name: &str, features: &str, flags: &str) -> PathBuf {
+    let mut command = Build::of("traced").args(&["--release", "--bin", "traced"]).command("build");
     let to = folder.join("target");
-    command.current_dir(folder).env("CARGO_TARGET_DIR", &to).args(["--features", features]);
+    command.current_dir(folder).env("CARGO_TARGET_DIR", &to).env("RUSTFLAGS", flags).args(["--features", features]);
     run(&mut command);
-    let program = to.join("release").join("traced");
-    let kept = to.join(format!("traced-{}", features.replace(',', "-")));
-    fs::rename(program, &kept).unwrap();
+    let kept = to.join(format!("traced-{name}"));
+    fs::rename(to.join("release/traced"), &kept).unwrap();
     kept
 }
