@@ -60,8 +60,8 @@ pub trait Twin: Sync {
         builtin().is_alone(held)
     }
     /// As `Platform::readable`.
-    fn readable(&self, address: usize, far: bool) -> Range<usize> {
-        builtin().readable(address, far)
+    fn readable(&self, addresses: Range<usize>) -> Range<usize> {
+        builtin().readable(addresses)
     }
     /// A writer is opened.
     fn begin(&self) {}
@@ -168,8 +168,8 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
     fn is_code(&self, address: usize) -> bool {
         builtin().is_code(address)
     }
-    fn readable(&self, address: usize, far: bool) -> Range<usize> {
-        self.0.readable(address, far)
+    fn readable(&self, addresses: Range<usize>) -> Range<usize> {
+        self.0.readable(addresses)
     }
     fn symbol(&self, address: usize) -> Option<&'static CStr> {
         builtin().symbol(address)

@@ -12,6 +12,8 @@ mod core_sync;
 mod descriptors;
 #[path = "refusals/false_proc.rs"]
 mod false_proc;
+#[path = "refusals/holes.rs"]
+mod holes;
 #[path = "refusals/limits.rs"]
 mod limits;
 #[path = "refusals/misuse.rs"]

@@ -208,10 +208,11 @@ pub unsafe trait Platform: Sync {
         true
     }
 
-    /// The range of addresses around `address` that can be read. It is empty if `address` cannot be read. The library asks only about
-    /// addresses at which code is mapped, before it reads that code, because a load that faults would end the program. `far`: the library
-    /// asks often in this transaction, so the platform should look for a longer range, even if that costs more. Called with the lock held.
-    fn readable(&self, _address: usize, _far: bool) -> Range<usize> {
+    /// The range of addresses around `addresses.start` that can be read. It is empty if `addresses.start` cannot be read. The library asks
+    /// only about addresses at which code is mapped, before it reads that code, because a load that faults would end the program. It is
+    /// going to ask about most of `addresses`, so the platform should answer for all of them, if it can at once. It may also answer for
+    /// fewer or more. Called with the lock held.
+    fn readable(&self, _addresses: Range<usize>) -> Range<usize> {
         0..usize::MAX
     }
 

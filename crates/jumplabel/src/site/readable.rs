@@ -1,11 +1,14 @@
 //! Says whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
 //! signal that would report the fault. So whoever is going to read a site or arms asks here first. A *stretch* is a range of addresses that
-//! can be read, as the platform says.
+//! can be read, as the platform says. It is a page or, if the caller is going to ask about much else after it, several pages.
 //!
 //! ```text
-//!   platform    [page][page]   [========= mapping =========]   the last stretch that it named since `forget`
-//!   entries       .    .         first . . . . . . .  last     in order: if the stretch holds the first and the last, it holds all
+//!   platform    [page][page]   [======= pages =======][======= pages =======]   the last stretch since `forget`; one that goes on
+//!   entries       .    .         first . . . . . . . . . . . . . .  last        where the last one ends makes that one longer
 //! ```
+//!
+//! The caller asks about entries in the order of their addresses: if the stretch holds the first and the last, it holds all. Arms and the
+//! words in front of stubs have a stretch of their own, because they can lie far from their sites.
 //!
 //! All of this is called under the lock. Protections can change between two flips, so each transaction begins with nothing known.
 
@@ -15,51 +18,68 @@ use super::Entries;
 use crate::format::{Entry, LOADING, OP, SWITCH};
 use crate::platform::platform;
 
-/// This many times in a transaction, the platform is asked for a stretch that it finds cheaply. After that, it is asked for a longer
-/// stretch, which costs more.
+/// This many times in a transaction, the platform is asked for a page. After that, it is asked for a stretch of [`FAR`] bytes, which costs
+/// more. (The caller is looking at arms or stubs, or at all sites of an object: most of what it asks for lies close together.)
 const CHEAP: usize = 8;
-/// If a patchable has more sites than this, the platform is asked for a longer stretch at once.
+const FAR: usize = 128 * 1024;
+/// If a patchable has more sites than this, and they lie close together, the platform is asked for all of them at once.
 const MANY: usize = 32;
+/// Sites lie close together if there are no more bytes than this for each of them. Otherwise most pages between them have no site.
+const CLOSE: usize = 8192;
 
-/// Where the last stretch begins and ends. Callers ask about sites in the order of their addresses, so one stretch is enough.
-static KNOWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// Where a stretch begins and ends.
+type Stretch = [AtomicUsize; 2];
+
+/// The last stretch that was asked for because of a site. Callers ask about sites in the order of their addresses, so one is enough.
+static SITES: Stretch = [const { AtomicUsize::new(0) }; 2];
+/// The last stretch that was asked for because of arms or stubs.
+static OTHERS: Stretch = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 /// Forgets what is known.
 pub(crate) fn forget() {
     ASKED.store(0, Ordering::Relaxed);
-    KNOWN[1].store(0, Ordering::Relaxed);
+    SITES[1].store(0, Ordering::Relaxed);
+    OTHERS[1].store(0, Ordering::Relaxed);
 }
 
-fn known() -> [usize; 2] {
-    KNOWN.each_ref().map(|word| word.load(Ordering::Relaxed))
+fn known(stretch: &Stretch) -> [usize; 2] {
+    stretch.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// The end of the stretch that holds `address`. 0 if `address` cannot be read. `far`: the caller is going to ask about much else, so the
-/// platform looks for a longer stretch at once.
+/// The end of a stretch that holds `address`. 0 if `address` cannot be read. If no stretch is known that holds it, notes the one that the
+/// platform names as `stretch`. The caller is going to ask about `bytes` bytes, or as many as it takes to come to what it looks for.
 #[inline(never)]
-fn end_of(address: usize, far: bool) -> usize {
-    let [start, end] = known();
-    if start <= address && address < end {
-        return end;
+fn end_of(address: usize, bytes: usize, stretch: &Stretch) -> usize {
+    for [start, end] in [known(&SITES), known(&OTHERS)] {
+        if start <= address && address < end {
+            return end;
+        }
     }
-    let far = far || ASKED.fetch_add(1, Ordering::Relaxed) >= CHEAP;
-    let found = platform().readable(address, far);
+    ASKED.fetch_add(1, Ordering::Relaxed);
+    let found = platform().readable(address..address.saturating_add(bytes));
     if !found.contains(&address) {
         return 0;
     }
-    KNOWN[0].store(found.start, Ordering::Relaxed);
-    KNOWN[1].store(found.end, Ordering::Relaxed);
+    let [start, end] = known(stretch);
+    if found.start != end || start >= end {
+        stretch[0].store(found.start, Ordering::Relaxed);
+    }
+    stretch[1].store(found.end, Ordering::Relaxed);
     found.end
 }
 
 /// Whether `bytes` bytes at `address` can be read.
-#[inline(never)]
 pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
+    is_readable(address, bytes, &OTHERS)
+}
+
+#[inline(never)]
+fn is_readable(address: usize, bytes: usize, stretch: &Stretch) -> bool {
     let end = address.saturating_add(bytes);
     let mut at = address;
     while at != 0 && at < end {
-        at = end_of(at, false);
+        at = end_of(at, if ASKED.load(Ordering::Relaxed) < CHEAP { 1 } else { FAR }, stretch);
     }
     at != 0
 }
@@ -69,19 +89,19 @@ pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
-    let mut is_readable = can_read(address, read_bytes(entry));
-    if entry.loads() && is_readable {
+    let mut is_hidden = !is_readable(address, read_bytes(entry), &SITES);
+    if entry.loads() && !is_hidden {
         address = entry.arm_word();
-        is_readable = can_read(address, size_of::<u32>());
+        is_hidden = !can_read(address, size_of::<u32>());
     }
-    if has_arms(entry) && is_readable {
+    if has_arms(entry) && !is_hidden {
         let word = size_of::<u32>();
         address = entry.target();
-        is_readable = can_read(address, word)
+        is_hidden = !(can_read(address, word)
             && can_read(address.saturating_add(word), size_of_val(entry.arms()))
-            && entry.arms().iter().all(|arm| can_read(arm.address(), arm.length()));
+            && entry.arms().iter().all(|arm| can_read(arm.address(), arm.length())));
     }
-    (!is_readable).then_some(address)
+    is_hidden.then_some(address)
 }
 
 /// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms or stubs.
@@ -92,7 +112,7 @@ pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     let from = first.code();
     let last = if entries.len() == 1 { first } else { entries.get(entries.len() - 1).unwrap_or(first) };
     // A site has seven bytes at most, so the eight bytes from its address on include it.
-    let [start, end] = known();
+    let [start, end] = known(&SITES);
     start <= from && last.code().wrapping_add(8) <= end && !has_more(first) && !has_more(last)
 }
 
@@ -100,12 +120,14 @@ pub(crate) fn are_known(entries: Entries<'_>) -> bool {
 /// order of their sites.
 #[inline(never)]
 pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
-    let last = entries.get(entries.len() - 1)?;
+    let (count, last) = (entries.len(), entries.get(entries.len() - 1)?);
+    let last_end = last.code().wrapping_add(8);
     for entry in entries.iter() {
-        let end = end_of(entry.code(), entries.len() > MANY);
+        let bytes = last_end.wrapping_sub(entry.code());
+        let end = end_of(entry.code(), if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
         let hidden = hidden(entry);
         // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
-        if hidden.is_some() || (!has_more(entry) && !has_more(last) && last.code().wrapping_add(8) <= end) {
+        if hidden.is_some() || (!has_more(entry) && !has_more(last) && last_end <= end) {
             return hidden;
         }
     }

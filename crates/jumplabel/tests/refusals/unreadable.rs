@@ -164,7 +164,7 @@ fn one_call_for_one_site() {
 struct Careless;
 
 impl Twin for Careless {
-    fn readable(&self, _: usize, _: bool) -> Range<usize> {
+    fn readable(&self, _: Range<usize>) -> Range<usize> {
         0..usize::MAX
     }
 }
@@ -187,8 +187,9 @@ struct Hides;
 static HIDDEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Twin for Hides {
-    fn readable(&self, address: usize, far: bool) -> Range<usize> {
-        let all = builtin().readable(address, far);
+    fn readable(&self, addresses: Range<usize>) -> Range<usize> {
+        let address = addresses.start;
+        let all = builtin().readable(addresses);
         match HIDDEN.load(Ordering::Relaxed) {
             hidden if hidden <= address && hidden != 0 => hidden + 1..all.end,
             0 => all,

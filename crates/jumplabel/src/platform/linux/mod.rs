@@ -43,11 +43,11 @@ pub(super) static PLATFORM: Linux = Linux;
 // code that has sites.
 unsafe impl Platform for Linux {
     fn lock(&self) -> Result<Token, Error> {
-        lock(false)
+        instance::lock(false)
     }
 
     fn lock_anyway(&self) -> Result<Token, Error> {
-        lock(true)
+        instance::lock(true)
     }
 
     unsafe fn unlock(&self, token: Token) {
@@ -155,8 +155,8 @@ unsafe impl Platform for Linux {
         maps::is_code(address)
     }
 
-    fn readable(&self, address: usize, far: bool) -> Range<usize> {
-        readable::around(address, far)
+    fn readable(&self, addresses: Range<usize>) -> Range<usize> {
+        readable::around(addresses)
     }
 
     fn symbol(&self, address: usize) -> Option<&'static CStr> {
@@ -188,12 +188,4 @@ unsafe impl Platform for Linux {
         start();
         signals::restore(mask);
     }
-}
-
-/// Takes the lock. Forgets which addresses could be read before, because they can have been unmapped since.
-#[inline(never)]
-fn lock(anyway: bool) -> Result<Token, Error> {
-    let token = instance::lock(anyway)?;
-    readable::forget();
-    Ok(token)
 }

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::io::Errno;
 use rustix::mm::{
     Advice, MapFlags, MprotectFlags, MsyncFlags, ProtFlags, madvise, mmap_anonymous, mprotect, msync, munmap,
 };
@@ -53,6 +54,27 @@ pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFla
 pub(super) fn look_for_holes(start: usize, bytes: usize) -> Result<(), Refusal> {
     // SAFETY: the call changes nothing.
     Ok(unsafe { msync(start as *mut c_void, bytes, MsyncFlags::ASYNC) }?)
+}
+
+/// Makes pages be there as a load would (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`), but reports what would raise a signal: a
+/// protection key, a guard, the end of the file. False if the kernel is older than 5.14 and does not know such advice.
+#[inline(never)]
+pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<bool, Refusal> {
+    // SAFETY: the call changes no byte.
+    match unsafe { madvise(start as *mut c_void, bytes, advice) } {
+        // The kernel gives this answer also if the protection, or a protection key, forbids the access.
+        Err(Errno::INVAL) if knows(advice) => Err(Errno::FAULT.into()),
+        Err(Errno::INVAL) => Ok(false),
+        Err(errno) => Err(errno.into()),
+        Ok(()) => Ok(true),
+    }
+}
+
+/// Whether the kernel knows this advice. It looks at the advice before it finds that there is no page.
+#[inline(never)]
+fn knows(advice: Advice) -> bool {
+    // SAFETY: the call concerns no page.
+    unsafe { madvise(core::ptr::null_mut(), 0, advice) }.is_ok()
 }
 
 /// Allocates zeroed pages, without the program's allocator.

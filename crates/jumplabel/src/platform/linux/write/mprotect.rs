@@ -22,7 +22,7 @@
 use rustix::mm::MprotectFlags;
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
-use super::{Open, bti, caches, events, readable, sync};
+use super::{Open, bti, caches, events, sync};
 use crate::arch;
 use crate::error::Refusal;
 use crate::platform::linux::{PLATFORM, pages};
@@ -165,12 +165,9 @@ impl Spans {
 
     /// The part of the mapping at `address` to which a span there can grow, with its own protection.
     fn bounds(&mut self, maps: &mut Option<Result<Maps, Refusal>>, address: usize) -> Result<Span, Refusal> {
-        let found = match readable::found(address) {
-            Some(found) => found,
-            None => match maps.get_or_insert_with(Maps::open).as_ref().map(|maps| maps.find(address, &mut [])) {
-                Ok(Err(NOT_PROCFS)) | Err(_) => return Ok(self.own(Span::page(address), address)),
-                Ok(found) => found?,
-            },
+        let found = match maps.get_or_insert_with(Maps::open).as_ref().map(|maps| maps.find(address, &mut [])) {
+            Ok(Err(NOT_PROCFS)) | Err(_) => return Ok(self.own(Span::page(address), address)),
+            Ok(found) => found?,
         };
         if found.shared {
             return Err(rustix::io::Errno::ACCESS.into()); // A write would change the file, in every process that maps it.
@@ -215,9 +212,6 @@ impl Spans {
     /// Closes all spans. If a span cannot be closed, it stays on the list for the next flip, and the result is false.
     #[inline(never)]
     fn close(&mut self) -> bool {
-        if !self.list.is_empty() {
-            readable::forget();
-        }
         for span in self.list.as_mut_slice() {
             span.close();
         }
