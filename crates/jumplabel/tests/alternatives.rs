@@ -1,6 +1,10 @@
 //! Instructions that others take the place of if the processor has a feature.
 #![cfg(target_arch = "x86_64")]
 
+#[cfg(jumplabel_sites)]
+#[path = "alternatives/unreliable.rs"]
+mod unreliable;
+
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicBool, Ordering};
 

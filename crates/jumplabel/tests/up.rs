@@ -10,6 +10,9 @@ use jumplabel::up::{self, AtomicBool, AtomicU32, AtomicUsize};
 #[cfg(all(jumplabel_prefixes, target_os = "linux"))]
 #[path = "up/patched.rs"]
 mod patched;
+#[cfg(all(jumplabel_prefixes, target_os = "linux"))]
+#[path = "up/unreliable.rs"]
+mod unreliable;
 
 /// Each operation, against what the standard library's does.
 fn operations() {

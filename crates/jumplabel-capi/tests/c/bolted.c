@@ -41,6 +41,18 @@ __attribute__((noinline)) static bool is_on_on(void)
 	return false;
 }
 
+/* The number of the alternative that is in place, and the locked instruction of a counter. */
+__attribute__((noinline)) static int alternative(void)
+{
+	int number = 1;
+
+#ifdef __x86_64__
+	__asm__ volatile(ALTERNATIVE("movl $1, %0", "movl $2, %0", X86_FEATURE_POPCNT) : "=r"(number));
+	__asm__ volatile(LOCK_PREFIX "orl $0, %0" : "+m"(number));
+#endif
+	return number;
+}
+
 static int warnings;
 
 static void warned(const char *message, void *data)
@@ -65,6 +77,12 @@ int main(int argc, char **argv)
 	agree();
 	CHECK(jumplabel_disable(jumplabel_key(&on)) == expected);
 	agree();
+#ifdef __x86_64__
+	CHECK(jumplabel_alternatives_apply() == expected);
+	CHECK(alternative() == (expected ? 1 : 2));
+	CHECK(jumplabel_up_enter() == expected);
+	CHECK(jumplabel_up_leave() == 0);
+#endif
 	CHECK(static_call(call)() == 1);
 	static_call_update(call, second);
 	CHECK(warnings == !!expected);

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::compiler::{Compiler, Language};
+use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 /// Before and after, and refused beside a thread; in each way of compiling.
@@ -28,4 +28,15 @@ fn applied() {
             }
         }
     }
+}
+
+/// Those of two objects are applied together, or none: tests/c/alternative_hidden.c.
+#[test]
+fn hidden_in_one_of_two_objects() {
+    let directory = scratch("alternatives-hidden");
+    let [library, program] = ["libhidden.so", "program"].map(|name| directory.join(name));
+    let source = &["alternative_hidden.c"];
+    GCC.build(Language::C, "-O2 -fPIC -shared -DLIBRARY", source, "", &library);
+    GCC.build(Language::C, "-O2 -fPIE -pie", source, "-lhidden -ljumplabel", &program);
+    assert_eq!(printed(&succeeds(&mut Command::new(&program))), "ok\n");
 }

@@ -23,7 +23,7 @@ use crate::site::{index, object};
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
-/// [`Error::DamagedTable`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::CopiedCode`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
 /// If core sync is refused, this function returns no error: each flip then reports what the refusal means for that flip.
 pub fn prepare() -> Result<(), Error> {
     let mut lock = Lock::take()?;

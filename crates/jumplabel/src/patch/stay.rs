@@ -85,7 +85,7 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
 /// or holds none of its states.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
-    let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, held)).err();
+    let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, |_| true, held)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 

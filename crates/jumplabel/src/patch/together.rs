@@ -10,7 +10,8 @@ use crate::raw::key::RawKey;
 use crate::site::{index, object};
 
 /// Carries out `change` for each key that an entry of one sort names, all or nothing. `is_one` says whether an entry is of that sort.
-/// `patchable` returns such a key as a patchable.
+/// `patchable` returns such a key as a patchable. If the library cannot rely on an entry of that sort now, refuses before it looks for keys,
+/// because such an entry may be the only one that names its key.
 ///
 /// # Safety
 /// All entries for which `is_one` returns true name keys.
@@ -20,6 +21,7 @@ pub(crate) unsafe fn commit_all(
     change: Change,
     lock: &mut Lock,
 ) -> Result<Outcome, Error> {
+    object::all(&lock.objects).try_for_each(|object| index::demand_sound(object, None, is_one, &lock.objects))?;
     let mut requests = Owned::new(lock.platform());
     let mut last = 0;
     // The keys are taken in the order of their addresses, so that each is taken once.

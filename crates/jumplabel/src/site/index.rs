@@ -23,9 +23,9 @@ use core::sync::atomic::Ordering;
 pub(crate) use super::Entries;
 use super::readable;
 use super::search::{below, near_below};
-use crate::arch::{Kind, Native, Target};
+use super::verdict::Verdict;
 use crate::error::Error;
-use crate::format::{self, Arm, Entry, KEY_BYTES, Object};
+use crate::format::{Entry, Object};
 use crate::platform::{Held, Image, Objects};
 use crate::sort::sort_unstable_by;
 
@@ -48,7 +48,7 @@ pub(crate) fn entries_behind<'held>(
 ) -> Result<Entries<'held>, Error> {
     let numbers = numbers(place, object, key, held)?;
     if object.damaged.load(Ordering::Relaxed) != 0 {
-        demand_sound(object, Some(key), held)?;
+        demand_sound(object, Some(key), |_| true, held)?;
     }
     let entries = Entries { table: object.table(), numbers };
     match if readable::are_known(entries) { None } else { readable::first_hidden(entries) } {
@@ -134,12 +134,17 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Returns an error if `object` has an entry on which the library cannot rely now, and which is an entry of the key at `key`, or possibly
-/// of that key. If `key` is `None`, all entries count.
+/// Returns an error if `object` has an entry on which the library cannot rely now, for which `is_one` returns true, and which is an entry of
+/// the key at `key`, or possibly of that key. If `key` is `None`, the entry's key does not matter.
 #[cold]
-pub(crate) fn demand_sound(object: &Object, key: Option<usize>, held: &Held<Objects>) -> Result<(), Error> {
+pub(crate) fn demand_sound(
+    object: &Object,
+    key: Option<usize>,
+    is_one: fn(&Entry) -> bool,
+    held: &Held<Objects>,
+) -> Result<(), Error> {
     let image = object.image(held);
-    for entry in object.table() {
+    for entry in object.table().iter().filter(|entry| is_one(entry)) {
         let verdict = Verdict::of(entry, object, image.as_ref());
         let concerns = key.is_none_or(|key| match verdict {
             Verdict::Lost { anywhere } => anywhere || image.as_ref().is_some_and(|image| image.contains_key(key)),
@@ -151,112 +156,13 @@ pub(crate) fn demand_sound(object: &Object, key: Option<usize>, held: &Held<Obje
             Verdict::Damaged(_) | Verdict::Lost { .. } if concerns => {}
             _ => continue,
         }
-        let target = entry.target();
+        let target = if entry.loads() { entry.arm_word() } else { entry.target() };
         if image.as_ref().is_some_and(|image| image.contains_code(target, 1)) && !readable::can_read(target, 1) {
             return Err(Error::Unreadable { address: target });
         }
         return Err(Error::DamagedTable { entry: core::ptr::from_ref(entry) as usize });
     }
     Ok(())
-}
-
-/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are found out.
-#[derive(Clone, Copy)]
-enum Verdict {
-    /// As far as one can see, the entry is right. The number is the address of its key.
-    Sound(usize),
-    /// Its key is NULL.
-    Nobodys,
-    /// Its site lies in code that was freed.
-    Freed,
-    /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
-    Damaged(usize),
-    /// A copy of its site runs instead of the site. The number is the address of its key.
-    Copied(usize),
-    /// Its kind is not known. The number is the address of its key.
-    Unknown(usize),
-    /// It does not lead to a key. If `anywhere`, it can belong to any key; otherwise, to any key that lies in its object.
-    Lost { anywhere: bool },
-}
-
-impl Verdict {
-    /// Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot lies in the object.
-    fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
-        let word = format::relative(&raw const entry.key);
-        let Some(image) = image else {
-            let key = entry.key();
-            return if is_null(key) { Verdict::Nobodys } else { Verdict::of_kind(entry, key) };
-        };
-        if entry.is_indirect() {
-            if !image.contains_key(word) {
-                return Verdict::Lost { anywhere: true };
-            }
-            // SAFETY: the word is aligned, and lies in a segment of the object.
-            if is_null(unsafe { (word as *const usize).read() }) {
-                return Verdict::Nobodys;
-            }
-        } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
-            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time that is where the object is loaded.
-        } else if !image.contains_key(word) || object.table_contains(word) {
-            return Verdict::Lost { anywhere: false };
-        }
-        let key = entry.key();
-        if !key.is_multiple_of(KEY_BYTES) {
-            return Verdict::Lost { anywhere: true };
-        }
-        if image.is_freed(entry.code(), entry.bytes()) {
-            return Verdict::Freed;
-        }
-        if image.is_copied(entry.code()) {
-            return Verdict::Copied(key);
-        }
-        let whole = image.contains_code(entry.code(), readable::read_bytes(entry)) && leads_into(entry, image);
-        if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
-    }
-
-    fn of_kind(entry: &Entry, key: usize) -> Verdict {
-        if entry.known_kind().is_ok() { Verdict::Sound(key) } else { Verdict::Unknown(key) }
-    }
-
-    fn key(self) -> Option<usize> {
-        match self {
-            Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Copied(key) | Verdict::Unknown(key) => Some(key),
-            Verdict::Nobodys | Verdict::Freed | Verdict::Lost { .. } => None,
-        }
-    }
-}
-
-/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are; if it is a
-/// stub, whether the word in front of it and the arm are. False if the arms, or that word, cannot be read.
-fn leads_into(entry: &Entry, image: &Image) -> bool {
-    let target = entry.target();
-    let word = size_of::<u32>();
-    let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
-    match Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
-        Target::Code(bytes) => return image.contains_code(target, bytes),
-        Target::Stub => {
-            let stub = entry.arm_word();
-            let is_there = image.contains_code(stub, word + 1) && readable::can_read(stub, word);
-            return is_there && image.contains_code(entry.arm_address(), 1);
-        }
-        Target::Arms => {}
-    }
-    target.is_multiple_of(word)
-        && is_there(word)
-        // SAFETY: the word is aligned, lies in the object's code, and can be read.
-        && unsafe { (target as *const u32).read() as usize }
-            .checked_mul(size_of::<Arm>())
-            .is_some_and(|arms| is_there(word.saturating_add(arms)))
-        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
-}
-
-/// The bytes that every object begins with: the ELF header and a few program headers.
-const HEADERS: usize = 256;
-
-/// Whether `address` is NULL, or that of a field of a static at NULL. Such an address is lower than any that systems let programs map
-/// (`vm.mmap_min_addr`).
-const fn is_null(address: usize) -> bool {
-    address < 0x8000
 }
 
 /// The sound entries of `object`: those that lead to its code and to a key. Each comes with the key's address.

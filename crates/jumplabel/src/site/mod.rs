@@ -19,6 +19,7 @@ pub mod index;
 pub mod object;
 pub(crate) mod readable;
 mod search;
+mod verdict;
 
 use crate::arch::{Arch, Kind, Native};
 use crate::error::Error;

@@ -4,6 +4,8 @@
 mod damaged_tables;
 #[path = "misuse/foreign_bytes.rs"]
 mod foreign_bytes;
+#[path = "misuse/table.rs"]
+mod table;
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 

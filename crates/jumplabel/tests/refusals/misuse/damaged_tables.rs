@@ -1,32 +1,14 @@
 //! What is refused because the table says what cannot be.
 
-use std::ffi::c_void;
-
-use jumplabel::platform::builtin;
 use jumplabel::{Error, RawKey, for_each_key, for_each_site, text_reserved};
 
-use super::sites;
+use super::{sites, table};
 use crate::scenario::{fork, passes, reap};
 
+#[cfg(target_pointer_width = "64")]
 unsafe extern "C" {
-    #[link_name = "__start___jump_table"]
-    static TABLE: [i32; 4];
-    #[link_name = "__stop___jump_table"]
-    static TABLE_END: [i32; 4];
-    #[cfg(target_pointer_width = "64")]
     #[link_name = "__jumplabel_object"]
     static mut OBJECT: [usize; 7];
-}
-
-/// Makes this program's table writable, which is what no program does. Its words, four for each entry.
-fn table() -> &'static mut [i32] {
-    let (start, end) = (&raw const TABLE as usize, &raw const TABLE_END as usize);
-    let page = start & !(builtin().page_size() - 1);
-    // SAFETY: the pages of the table and what lies beside it, private to this process.
-    unsafe {
-        assert_eq!(libc::mprotect(page as *mut c_void, end - page, libc::PROT_READ | libc::PROT_WRITE), 0);
-        std::slice::from_raw_parts_mut(start as *mut i32, (end - start) / 4)
-    }
 }
 
 /// The address of this program's ELF header: where a linker takes an undefined weak symbol to be, in a program that can be
@@ -50,7 +32,7 @@ fn damaged_tables() {
     }
     use Blocks::{ItsKey, Nothing, TheObject};
     passes(|| {
-        let words = table();
+        let words = table::words();
         let leads = |at: usize| (&raw const words[at] as usize).wrapping_add_signed(words[at] as isize);
         let entry = (0..words.len() / 4).find(|entry| leads(entry * 4) == sites().site(5)).unwrap();
         let [key, other] = [&sites().keys[1], &sites().keys[2]];
@@ -71,7 +53,7 @@ fn damaged_tables() {
         ];
         for (word, bad, blocks) in cases {
             reap(fork(|| {
-                let words = table();
+                let words = table::words();
                 words[entry * 4 + word] = bad;
                 // Without the slot for its key's address, it may be of any key.
                 words[entry * 4 + 3] = if word == 2 && bad == far { 2 } else { 0 };
@@ -120,7 +102,7 @@ fn damaged_tables() {
 #[test]
 fn out_of_range() {
     passes(|| {
-        let words = table();
+        let words = table::words();
         let find = |address: usize| {
             words
                 .chunks(4)

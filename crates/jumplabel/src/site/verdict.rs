@@ -1,0 +1,105 @@
+//! Whether the library can rely on an entry of a table. The figure at the top of [`index`](super::index) says what follows from that.
+
+use super::readable;
+use crate::arch::{Kind, Native, Target};
+use crate::format::{self, Arm, Entry, KEY_BYTES, Object};
+use crate::platform::Image;
+
+/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are found out.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict {
+    /// As far as one can see, the entry is right. The number is the address of its key.
+    Sound(usize),
+    /// Its key is NULL.
+    Nobodys,
+    /// Its site lies in code that was freed.
+    Freed,
+    /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
+    Damaged(usize),
+    /// A copy of its site runs instead of the site. The number is the address of its key.
+    Copied(usize),
+    /// Its kind is not known. The number is the address of its key.
+    Unknown(usize),
+    /// It does not lead to a key. If `anywhere`, it can belong to any key; otherwise, to any key that lies in its object.
+    Lost { anywhere: bool },
+}
+
+impl Verdict {
+    /// Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot lies in the object.
+    pub(super) fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
+        let word = format::relative(&raw const entry.key);
+        let Some(image) = image else {
+            let key = entry.key();
+            return if is_null(key) { Verdict::Nobodys } else { Verdict::of_kind(entry, key) };
+        };
+        if entry.is_indirect() {
+            if !image.contains_key(word) {
+                return Verdict::Lost { anywhere: true };
+            }
+            // SAFETY: the word is aligned, and lies in a segment of the object.
+            if is_null(unsafe { (word as *const usize).read() }) {
+                return Verdict::Nobodys;
+            }
+        } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
+            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time that is where the object is loaded.
+        } else if !image.contains_key(word) || object.table_contains(word) {
+            return Verdict::Lost { anywhere: false };
+        }
+        let key = entry.key();
+        if !key.is_multiple_of(KEY_BYTES) {
+            return Verdict::Lost { anywhere: true };
+        }
+        if image.is_freed(entry.code(), entry.bytes()) {
+            return Verdict::Freed;
+        }
+        if image.is_copied(entry.code()) {
+            return Verdict::Copied(key);
+        }
+        let whole = image.contains_code(entry.code(), readable::read_bytes(entry)) && leads_into(entry, image);
+        if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
+    }
+
+    fn of_kind(entry: &Entry, key: usize) -> Verdict {
+        if entry.known_kind().is_ok() { Verdict::Sound(key) } else { Verdict::Unknown(key) }
+    }
+
+    pub(super) fn key(self) -> Option<usize> {
+        match self {
+            Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Copied(key) | Verdict::Unknown(key) => Some(key),
+            Verdict::Nobodys | Verdict::Freed | Verdict::Lost { .. } => None,
+        }
+    }
+}
+
+/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are; if it is a
+/// stub, whether the word in front of it and the arm are. False if the arms, or that word, cannot be read.
+fn leads_into(entry: &Entry, image: &Image) -> bool {
+    let target = entry.target();
+    let word = size_of::<u32>();
+    let is_there = |bytes| image.contains_code(target, bytes) && readable::can_read(target, bytes);
+    match Kind::of(entry.kind()).map_or(Target::Code(1), Kind::target::<Native>) {
+        Target::Code(bytes) => return image.contains_code(target, bytes),
+        Target::Stub => {
+            let stub = entry.arm_word();
+            let is_there = image.contains_code(stub, word + 1) && readable::can_read(stub, word);
+            return is_there && image.contains_code(entry.arm_address(), 1);
+        }
+        Target::Arms => {}
+    }
+    target.is_multiple_of(word)
+        && is_there(word)
+        // SAFETY: the word is aligned, lies in the object's code, and can be read.
+        && unsafe { (target as *const u32).read() as usize }
+            .checked_mul(size_of::<Arm>())
+            .is_some_and(|arms| is_there(word.saturating_add(arms)))
+        && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
+}
+
+/// The bytes that every object begins with: the ELF header and a few program headers.
+const HEADERS: usize = 256;
+
+/// Whether `address` is NULL, or that of a field of a static at NULL. Such an address is lower than any that systems let programs map
+/// (`vm.mmap_min_addr`).
+const fn is_null(address: usize) -> bool {
+    address < 0x8000
+}
