@@ -16,8 +16,9 @@ crate::pages::pages! { few: 3 keys, 4 sites, every 18 pages, at 0 }
 crate::pages::pages! { many: 3 keys, 18 sites, every 18 pages, at 4093 }
 
 /// All that the patcher asks of the system.
-pub const CALLS: [Call; 9] = [
+pub const CALLS: [Call; 10] = [
     libc::SYS_mprotect,
+    libc::SYS_madvise,
     libc::SYS_pwrite64,
     libc::SYS_openat,
     libc::SYS_mremap,

@@ -3,6 +3,8 @@
 
 #[path = "limits/rights.rs"]
 mod rights;
+#[path = "limits/stores.rs"]
+mod stores;
 
 use std::os::unix::process::CommandExt;
 

@@ -4,22 +4,27 @@
 //! ```text
 //!   extents    .   . ..            .      sorted by address
 //!   spans   [=========]        [====]     extents in one mapping, with no more than 16 pages between them, share a span
-//!   open    each span becomes rwx; if the system refuses one, those before it are closed, and nothing was written
+//!   open    each span becomes rwx, and its first page is made ready for stores; if the system refuses one, those before it are closed,
+//!           and nothing was written
 //!   body    plain stores
 //!   close   each span gets its own protection back
 //! ```
+//!
+//! A store can fault although the page is writable: a protection key of the program can forbid stores. The fault's signal would end the
+//! process, because a flip blocks it. So the kernel is told to make the first page of each span ready (`MADV_POPULATE_WRITE`), which asks
+//! what a store would ask. All of a span has the same protection key.
 //!
 //! If the system refuses to close a span, the span stays on the list. Until it is closed, the system reports its pages as writable, and not
 //! with their own protection. So a later span takes its protection from an open span, if it lies in one. A span never lies partly in an
 //! open span.
 //!
-//! When the writer meets a mapping for the first time, it opens all of it, writes to one page of it, and closes all of it. The code below
+//! When the writer meets a mapping for the first time, it opens all of it, makes one page of it ready, and closes all of it. The code below
 //! calls such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would
 //! never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts it
 //! differently from the rest. And if a part was ever written to, it has an `anon_vma` of its own, and Linux before 6.16 does not merge it
 //! with a part that has none (`is_mergeable_anon_vma`).
 
-use rustix::mm::MprotectFlags;
+use rustix::mm::{Advice, MprotectFlags};
 
 use super::maps::{Maps, NOT_PROCFS, TEXT};
 use super::{Open, bti, caches, events, sync};
@@ -119,6 +124,12 @@ impl Span {
         result
     }
 
+    /// Opens the pages, and makes the first of them ready for stores.
+    fn open_for_stores(&mut self) -> Result<(), Refusal> {
+        self.open()?;
+        ready(self.start).map(drop)
+    }
+
     /// Gives the pages their protection back. False if the span stays open.
     fn close(&mut self) -> bool {
         self.open = self.open && self.protect(self.protection).is_err();
@@ -206,7 +217,7 @@ impl Spans {
 
     /// Opens all spans that are not open. After a refusal, `close` closes those that were opened, and leaves the others as they are.
     fn open(&mut self) -> Result<(), Refusal> {
-        self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
+        self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open_for_stores)
     }
 
     /// Closes all spans. If a span cannot be closed, it stays on the list for the next flip, and the result is false.
@@ -229,6 +240,12 @@ impl Spans {
     }
 }
 
+/// Makes the page of `address` ready for stores. False if the kernel does not know how; then the first store to the page does that.
+#[inline(never)]
+fn ready(address: usize) -> Result<bool, Refusal> {
+    pages::populate(pages::floor(address), pages::size(), Advice::LinuxPopulateWrite)
+}
+
 /// The mappings that were opened.
 struct Opened {
     list: [(usize, usize); 64],
@@ -236,17 +253,22 @@ struct Opened {
 }
 
 impl Opened {
-    /// Opens all of `mapping` for a moment, and writes to its page at `address`. False if the mapping was opened, but could not be closed
-    /// again.
+    /// Opens all of `mapping` for a moment, and makes its page at `address` ready for stores. False if the mapping was opened, but could not
+    /// be closed again.
     fn open_once(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
             return true;
         }
+        // If the system refuses one of these, the spans will meet the same refusal, and report it.
         if mapping.open().is_err() {
-            return true; // The spans will meet the same refusal, and report it.
+            return true;
         }
-        // SAFETY: the word lies in a page of text, in a mapping that is open.
+        if ready(address).is_err() {
+            return mapping.close();
+        }
+        // This is for kernels and emulators that do not know how to make a page ready.
+        // SAFETY: the word lies in a page of text, in a mapping that is open, and a store to it does not fault.
         unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
             self.len = 0; // Many objects have come and gone. It does no harm to open a mapping again.
