@@ -3,6 +3,8 @@
 
 #[path = "limits/rights.rs"]
 mod rights;
+#[path = "limits/shared.rs"]
+mod shared;
 #[path = "limits/stores.rs"]
 mod stores;
 

@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::io::Errno;
 use rustix::mm::{
-    Advice, MapFlags, MprotectFlags, MsyncFlags, ProtFlags, madvise, mmap_anonymous, mprotect, msync, munmap,
+    Advice, MapFlags, MprotectFlags, MremapFlags, MsyncFlags, ProtFlags, madvise, mmap_anonymous, mprotect, mremap,
+    msync, munmap,
 };
 
 use super::libc;
@@ -75,6 +76,20 @@ pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<boo
 fn knows(advice: Advice) -> bool {
     // SAFETY: the call concerns no page.
     unsafe { madvise(core::ptr::null_mut(), 0, advice) }.is_ok()
+}
+
+/// Whether the page at `address` is mapped `MAP_SHARED`, asked without /proc. Only a shared mapping can be mapped a second time by `mremap`.
+/// False if the system does not say: if it refuses `mremap`, or if the kernel is older than 4.14, which maps private pages again, too.
+#[cold]
+#[inline(never)]
+pub(super) fn is_shared(address: usize) -> bool {
+    // SAFETY: the call leaves the page where it is, and maps it at a place that the kernel chooses.
+    let Ok(second) = (unsafe { mremap(floor(address) as *mut c_void, 0, size(), MremapFlags::MAYMOVE) }) else {
+        return false;
+    };
+    // SAFETY: this is the mapping that was just made.
+    let _ = unsafe { munmap(second, size()) };
+    knows(Advice::LinuxWipeOnFork) // since 4.14
 }
 
 /// Allocates zeroed pages, without the program's allocator.

@@ -34,6 +34,12 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
+    /// A mapping of which the system says at most whether it is shared.
+    pub(super) const fn unknown(shared: bool) -> Mapping {
+        let protection = MprotectFlags::empty();
+        Mapping { start: 0, end: 0, protection, shared, offset: 0, inode: 0, path_len: 0 }
+    }
+
     /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead. That mapping is
     /// possibly not executable, and possibly does not end where the program's does. If a writer restored its protection, the program could
     /// not execute its text any more.
@@ -132,19 +138,7 @@ struct Line {
 }
 
 impl Line {
-    const NEW: Line = Line {
-        mapping: Mapping {
-            start: 0,
-            end: 0,
-            protection: MprotectFlags::empty(),
-            shared: false,
-            offset: 0,
-            inode: 0,
-            path_len: 0,
-        },
-        word: 0,
-        number: 0,
-    };
+    const NEW: Line = Line { mapping: Mapping::unknown(false), word: 0, number: 0 };
     const PATH: u32 = 6;
     const BAD: u32 = 7;
 

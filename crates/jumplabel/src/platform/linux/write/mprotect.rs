@@ -26,7 +26,7 @@
 
 use rustix::mm::{Advice, MprotectFlags};
 
-use super::maps::{Maps, NOT_PROCFS, TEXT};
+use super::maps::{Mapping, Maps, NOT_PROCFS, TEXT};
 use super::{Open, bti, caches, events, sync};
 use crate::arch;
 use crate::error::Refusal;
@@ -177,7 +177,7 @@ impl Spans {
     /// The part of the mapping at `address` to which a span there can grow, with its own protection.
     fn bounds(&mut self, maps: &mut Option<Result<Maps, Refusal>>, address: usize) -> Result<Span, Refusal> {
         let found = match maps.get_or_insert_with(Maps::open).as_ref().map(|maps| maps.find(address, &mut [])) {
-            Ok(Err(NOT_PROCFS)) | Err(_) => return Ok(self.own(Span::page(address), address)),
+            Ok(Err(NOT_PROCFS)) | Err(_) => Mapping::unknown(pages::is_shared(address)),
             Ok(found) => found?,
         };
         if found.shared {
