@@ -2,7 +2,8 @@
 
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
-export PATH := $(dir $(CARGO)):$(PATH)
+# Not for a `CARGO` without a directory, such as `CARGO=cargo`: that would be `./`, and crates/jumplabel-capi has a directory `install`.
+export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
 .PHONY: arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall

@@ -67,6 +67,21 @@ fn used_below_destdir() {
     }
 }
 
+/// Whatever CARGO is, the workspace's Makefile looks for commands in no relative directory: that of this crate has a directory `install`.
+#[test]
+fn commands_are_not_taken_from_here() {
+    for (cargo, first) in
+        [("cargo", None), ("", None), ("tools/cargo", Some("/tools/")), ("/opt/bin/cargo", Some("/opt/bin/"))]
+    {
+        let mut command = Command::new("make");
+        command.args(["--no-print-directory", "-f"]).arg(file("../../Makefile")).arg(format!("CARGO={cargo}"));
+        let said = printed(&succeeds(command.args(["--eval", "path: ; @printenv PATH", "path"])));
+        let path = said.trim_end();
+        assert!(path.split(':').all(|directory| directory.starts_with('/')), "{cargo}: {path}");
+        assert!(first.is_none_or(|first| path.split(':').next().unwrap().ends_with(first)), "{cargo}: {path}");
+    }
+}
+
 /// A directory that cargo is told of by its configuration (this variable is `build.target-dir`), and one in which something else
 /// lies where a build of the release profile would be.
 #[test]
