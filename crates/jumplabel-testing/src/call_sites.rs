@@ -54,7 +54,7 @@ pub fn displacement(address: usize) -> usize {
 /// # Safety
 /// That is what they are.
 pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize]) {
-    const RECORD: usize = 88;
+    const RECORD: usize = 96;
     const ENTRY: usize = 16;
     let end = RECORD + sites.len() * ENTRY;
     let memory = near(trampoline as usize, end);
@@ -63,10 +63,10 @@ pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize
     let relative =
         |at: usize, to: usize| word(at, i32::try_from(to as isize - (memory as usize + at) as isize).unwrap());
     let of_record = |at: usize| memory as usize + at;
-    for (at, to) in [(56, RECORD), (60, end), (64, end), (68, end), (72, end), (76, end)] {
+    for (at, to) in [(56, RECORD), (60, end), (64, end), (68, end), (72, end), (76, end), (80, end), (84, end)] {
         relative(at, of_record(to));
     }
-    word(84, VERSION as i32);
+    word(92, VERSION as i32);
     for (number, &site) in sites.iter().enumerate() {
         let at = RECORD + number * ENTRY;
         relative(at, site);
