@@ -46,6 +46,14 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Whether it is code at this address, from this offset in its file. What the library has moved has no file.
+    fn has_code(&self, at: u64, offset: u64) -> bool {
+        let is_there = self.is_code && (self.start..self.end).contains(&at);
+        is_there && (!self.path.starts_with('/') || self.offset + (at - self.start) == offset)
+    }
+}
+
 /// What is mapped from files, and all code.
 pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| threads::unreachable(pid, &error))?;
@@ -67,10 +75,10 @@ pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>,
         let Some((image, path)) = open(pid, memory, mapping)? else { continue };
         let Some(first) = image.first_page() else { continue };
         let bias = mapping.start.wrapping_sub(first);
-        let is_mapped =
-            |at: u64| maps.iter().any(|mapping| mapping.is_code && (mapping.start..mapping.end).contains(&at));
-        // A file that is only read (by a debugger, or for a backtrace) is not loaded.
-        if !image.code().all(|at| is_mapped(at.wrapping_add(bias))) {
+        // A file that is only read (by a debugger, or for a backtrace) is not loaded. In a small file, the segment of code can begin on the
+        // first page, too: then its mapping also begins like the file, and lies elsewhere.
+        if !image.code().all(|(at, offset)| maps.iter().any(|mapping| mapping.has_code(at.wrapping_add(bias), offset)))
+        {
             continue;
         }
         let bounds = image.bounds();

@@ -243,10 +243,11 @@ impl Image {
         Some(first.address.wrapping_sub(first.offset) & !(PAGE - 1))
     }
 
-    /// Where segments of code begin.
+    /// Where segments of code begin: the address, and the offset in the file.
     #[cfg(target_os = "linux")]
-    pub fn code(&self) -> impl Iterator<Item = u64> {
-        self.segments.iter().filter(|segment| segment.flags & elf::PF_X != 0).map(|segment| segment.address)
+    pub fn code(&self) -> impl Iterator<Item = (u64, u64)> {
+        let is_code = |segment: &&Segment| segment.flags & elf::PF_X != 0;
+        self.segments.iter().filter(is_code).map(|segment| (segment.address, segment.offset))
     }
 
     /// The addresses of all segments.
