@@ -31,8 +31,9 @@ pub fn tiny_kernel(program: &str) {
     assert_eq!(crates, "jumplabel\njumplabel-format\njumplabel-kernel\ntiny\n");
     let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
     let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
-    // 20,450 before flips looked at what is there and asked whether it can be read.
-    assert!(bytes.is_some_and(|bytes: usize| bytes <= 22_100), "more code than before: {sections}");
+    // 20,450 before flips looked at what is there and asked whether it can be read; 22,100 before checks that can load were a kind of their
+    // own, which lead to two places.
+    assert!(bytes.is_some_and(|bytes: usize| bytes <= 23_300), "more code than before: {sections}");
 }
 
 /// The one in C, which lies beside the repository.
