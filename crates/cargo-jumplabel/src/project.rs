@@ -22,20 +22,30 @@ pub struct Project {
     metadata: Metadata,
     /// Where `--jumplabel` says that jumplabel comes from.
     jumplabel: Option<String>,
+    offline: bool,
+}
+
+/// A question to cargo about the project of a manifest.
+pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
+    let mut command = MetadataCommand::new();
+    if let Some(manifest) = manifest {
+        command.manifest_path(manifest);
+    }
+    if offline {
+        command.other_options(["--offline".to_owned()]);
+    }
+    command
 }
 
 impl Project {
     pub fn find(patch: &Patch) -> Result<Project> {
-        let mut command = MetadataCommand::new();
-        if let Some(manifest) = &patch.manifest_path {
-            command.manifest_path(manifest);
-        }
-        if patch.offline {
-            command.other_options(["--offline".to_owned()]);
-        }
-        // `--remove` and a new run must work, too, if what is patched was deleted.
-        let metadata = command.exec().context("cargo cannot read this project")?;
-        Ok(Project { metadata, jumplabel: patch.jumplabel.clone() })
+        let question = question(patch.manifest_path.as_deref(), patch.offline);
+        let metadata = question.exec().context("cargo cannot read this project")?;
+        Ok(Project { metadata, jumplabel: patch.jumplabel.clone(), offline: patch.offline })
+    }
+
+    pub fn is_offline(&self) -> bool {
+        self.offline
     }
 
     pub fn root(&self) -> &Path {
@@ -44,6 +54,10 @@ impl Project {
 
     pub fn target(&self) -> &Path {
         self.metadata.target_directory.as_std_path()
+    }
+
+    fn manifest(&self) -> PathBuf {
+        self.root().join("Cargo.toml")
     }
 
     pub fn folder(&self) -> PathBuf {
@@ -135,7 +149,7 @@ impl Project {
     /// not use the packages.
     pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
-        let manifest_path = self.root().join("Cargo.toml");
+        let manifest_path = self.manifest();
         let before = fs::read_to_string(&manifest_path)?;
         let manifest = lines::with(&before, &names)?;
         if patch.check {
@@ -149,34 +163,29 @@ impl Project {
                     );
                 }
             }
-            return self.demand_used(&names);
+            return self.demand_used(&self.metadata, &names);
         }
         for package in packages {
             package.write(&self.folder().join(package.name))?;
         }
         fs::write(self.folder().join("README.md"), include_str!("../patches/README.md"))?;
         fs::write(&manifest_path, manifest)?;
-        let mut find = MetadataCommand::new();
-        find.manifest_path(&manifest_path);
-        if patch.offline {
-            find.other_options(["--offline".to_owned()]);
-        }
-        let metadata = find.exec().context(
+        let metadata = question(Some(&manifest_path), self.offline).exec().context(
             "cargo cannot resolve the program with the patched packages. If it says that two packages link to `jumplabel`, the program has \
              jumplabel from another place: say which by --jumplabel. `--remove` takes the packages away again",
         )?;
-        Project { metadata, jumplabel: None }.demand_used(&names)
+        self.demand_used(&metadata, &names)
     }
 
     /// Fails unless cargo takes these packages from the folder.
-    fn demand_used(&self, names: &[&str]) -> Result<()> {
+    fn demand_used(&self, metadata: &Metadata, names: &[&str]) -> Result<()> {
         for name in names {
             let folder = self.folder().join(name);
             let is_ours = |package: &cargo_metadata::Package| {
                 package.name == *name && package.manifest_path.as_std_path().starts_with(&folder)
             };
             ensure!(
-                self.metadata.packages.iter().any(is_ours),
+                metadata.packages.iter().any(is_ours),
                 "cargo does not use the patched {name}: Cargo.lock has another version than {}. Run the command again; or `cargo update -p {name} --precise VERSION`",
                 folder.display()
             );
@@ -186,7 +195,7 @@ impl Project {
 
     /// Takes packages and their lines away.
     pub fn remove(&self, names: &[&str]) -> Result<()> {
-        let manifest_path = self.root().join("Cargo.toml");
+        let manifest_path = self.manifest();
         let manifest = lines::without(&fs::read_to_string(&manifest_path)?, names)?;
         fs::write(&manifest_path, manifest)?;
         let folder = self.folder();
@@ -195,7 +204,7 @@ impl Project {
                 fs::remove_dir_all(folder.join(name))?;
             }
         }
-        self.lock_as_before(names, &manifest_path)?;
+        self.lock_as_before(names)?;
         // The folder goes with its last package.
         let is_package = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
         if folder.exists() && !fs::read_dir(&folder)?.any(is_package) {
@@ -203,21 +212,19 @@ impl Project {
         }
         Ok(())
     }
-}
 
-impl Project {
     /// Lets Cargo.lock have upstream's packages again, of the versions that the patched ones had.
-    fn lock_as_before(&self, names: &[&str], manifest: &Path) -> Result<()> {
+    fn lock_as_before(&self, names: &[&str]) -> Result<()> {
+        let manifest = self.manifest();
+        let question = question(Some(&manifest), self.offline);
+        let now = question.exec().context("cargo cannot resolve the program without the packages")?;
         for name in names {
             let Some(version) = self.versions(name).next() else { continue };
-            let now = MetadataCommand::new()
-                .manifest_path(manifest)
-                .exec()
-                .context("cargo cannot resolve the program without the packages")?;
             if now.packages.iter().any(|package| package.name == *name && package.version.to_string() != version) {
                 let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
                 let mut update = std::process::Command::new(cargo);
-                update.args(["update", "--quiet", "-p", name, "--precise", &version, "--manifest-path"]).arg(manifest);
+                update.args(["update", "--quiet", "-p", name, "--precise", &version]);
+                update.args(self.offline.then_some("--offline")).arg("--manifest-path").arg(&manifest);
                 ensure!(update.status()?.success(), "Cargo.lock does not go back to {name} {version}");
             }
         }

@@ -27,7 +27,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
         return project.remove(&names);
     }
     let [tracing, core] = [project.locked("tracing", &TRIED)?, project.locked("tracing-core", &TRIED_CORES)?];
-    let upstream = Upstream::of(project, &[("tracing", &tracing), ("tracing-core", &core)], patch.offline)?;
+    let upstream = Upstream::of(project, &[("tracing", &tracing), ("tracing-core", &core)])?;
     let packages = [
         edited_tracing(upstream.package("tracing", patch.with_tests)?)?,
         edited_core(upstream.package("tracing-core", patch.with_tests)?, project)?,

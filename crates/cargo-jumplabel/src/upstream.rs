@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{CargoOpt, MetadataCommand};
+use cargo_metadata::CargoOpt;
 
 use crate::package::Package;
-use crate::project::Project;
+use crate::project::{Project, question};
 
 /// The folders of packages as upstream published them.
 pub struct Upstream {
@@ -22,7 +22,7 @@ pub const LOCK: &str = "upstream.lock";
 
 impl Upstream {
     /// Asks cargo for the sources of these packages: names and versions.
-    pub fn of(project: &Project, packages: &[(&str, &str)], offline: bool) -> Result<Upstream> {
+    pub fn of(project: &Project, packages: &[(&str, &str)]) -> Result<Upstream> {
         // A package of its own, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, because
         // the user's configuration of cargo does apply.
         let asking = project.target().join("cargo-jumplabel");
@@ -36,11 +36,8 @@ impl Upstream {
         );
         fs::write(asking.join("Cargo.toml"), manifest)?;
         fs::write(asking.join("src/lib.rs"), "")?;
-        let mut command = MetadataCommand::new();
-        command.manifest_path(asking.join("Cargo.toml")).features(CargoOpt::AllFeatures);
-        if offline {
-            command.other_options(["--offline".to_owned()]);
-        }
+        let mut command = question(Some(&asking.join("Cargo.toml")), project.is_offline());
+        command.features(CargoOpt::AllFeatures);
         // A version that was yanked is had only by those who have it in a lock already: in that of the last time, or in the user's.
         let ask = |lock: PathBuf| {
             fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
