@@ -50,25 +50,36 @@ macro_rules! __list_link {
 
 /// The assembler's macro for an element: its number, the list, the element. The relocation keeps functions with different elements apart for
 /// a linker that folds identical code.
-#[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __listed_asm {
     () => {
-        ".macro jumplabel_listed n,l,e\n.Ljump_listed_\\n:\n.reloc .Ljump_listed_\\n,BFD_RELOC_NONE,.Ljump_element_\\n\n\
-         .pushsection __jump_lists,\"ao?\",%progbits,.Ljump_listed_\\n\n.balign 4\n.Ljump_element_\\n: .long \\l-.,\\e-.\n.popsection\n.endm"
+        ::core::concat!(
+            ".macro jumplabel_listed n,l,e\n.Ljump_listed_\\n:\n.reloc .Ljump_listed_\\n,BFD_RELOC_NONE,.Ljump_element_\\n\n\
+             .pushsection __jump_lists,\"ao?\",%progbits,.Ljump_listed_\\n\n.balign 4\n.Ljump_element_\\n: .long ",
+            $crate::__listed_words_asm!(),
+            "\n.popsection\n.endm"
+        )
     };
 }
 
-/// In this build the list, or the element, may be in another object: the words lead to the GOT.
+/// The words of an element: they lead to the list, and to the element.
+#[cfg(not(jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_words_asm {
+    () => {
+        "\\l-.,\\e-."
+    };
+}
+
+/// The words of an element, in a build in which the list or the element may be in another object: they lead to slots of the GOT.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __listed_asm {
+macro_rules! __listed_words_asm {
     () => {
-        ".macro jumplabel_listed n,l,e\n.Ljump_listed_\\n:\n.reloc .Ljump_listed_\\n,BFD_RELOC_NONE,.Ljump_element_\\n\n\
-         .pushsection __jump_lists,\"ao?\",%progbits,.Ljump_listed_\\n\n.balign 4\n.Ljump_element_\\n: .long \\l\\()@GOTPCREL,\\e\\()@GOTPCREL\n\
-         .popsection\n.endm"
+        "\\l\\()@GOTPCREL,\\e\\()@GOTPCREL"
     };
 }
 

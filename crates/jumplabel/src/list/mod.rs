@@ -117,17 +117,12 @@ impl<T: Sync + 'static> List<T> {
     /// [`for_each`](Self::for_each).
     ///
     /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its
-    /// lock. The library's lock is not held: `hook` can flip. If it panics, the process aborts. In the fallback, no hook is called.
-    #[cfg(jumplabel_sites)]
+    /// lock. The library's lock is not held: `hook` can flip. If it panics, the process aborts. It
+    /// is not called if there is no memory for the elements, nor in the fallback.
     pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
         self.hook.store(hook as *mut (), Ordering::Release);
+        #[cfg(jumplabel_sites)]
         TELL.store(tell_hooks as *mut (), Ordering::Release);
-    }
-
-    /// Does nothing in the fallback: no hook is called.
-    #[cfg(not(jumplabel_sites))]
-    pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
-        self.hook.store(hook as *mut (), Ordering::Release);
     }
 }
 
