@@ -55,8 +55,9 @@ fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-fn is_shown(shown: &Shown, meta: &Metadata<'_>) -> bool {
-    shown.contains_key(&name(meta)) || shown.keys().any(|chosen| is_target(chosen, meta.target()))
+/// Whether a callsite of this name and target is shown.
+fn is_shown(shown: &Shown, name: &str, target: &str) -> bool {
+    shown.contains_key(name) || shown.keys().any(|chosen| is_target(chosen, target))
 }
 
 impl Layer for Callsites {
@@ -115,8 +116,9 @@ impl Layer for Callsites {
             return Ok(Done { revision: 0, pages: 0 });
         }
         let changed = |meta: &'static Metadata<'static>| {
-            let is_wanted = is_shown(&after, meta);
-            (is_wanted != is_shown(&before, meta)).then_some(is_wanted)
+            let (name, target) = (name(meta), meta.target());
+            let is_wanted = is_shown(&after, &name, target);
+            (is_wanted != is_shown(&before, &name, target)).then_some(is_wanted)
         };
         let (_, pages) = patched::show(changed).map_err(|error: Error| error.to_string())?;
         (*shown, *revision) = (after, next);

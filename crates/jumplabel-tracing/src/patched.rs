@@ -4,8 +4,8 @@ use tracing_core::Metadata;
 
 use crate::{Error, Status};
 
-/// What upstream's tracing-core lacks, with nothing in it. The functions below import all of `tracing_core::callsite`, the patched `keys`
-/// included, in a block within a block that imports this: the inner one counts, if it has the name.
+/// What upstream's tracing-core lacks, with nothing in it. [`with_keys`] imports all of `tracing_core::callsite`, the patched `keys` included, in a
+/// block within a block that imports this: the inner one counts, if it has the name.
 #[allow(dead_code, reason = "with the patched tracing-core, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -50,16 +50,25 @@ mod upstream {
     }
 }
 
+/// What the body returns, which uses the `keys` of the patched tracing-core. [`Error::NotPatched`] if there are none.
+macro_rules! with_keys {
+    ($($body:tt)*) => {{
+        #[allow(unused_imports)]
+        use upstream::*;
+        {
+            #[allow(unused_imports)]
+            use tracing_core::callsite::*;
+            if !keys::HAS_KEYS {
+                return Err(Error::NotPatched);
+            }
+            $($body)*
+        }
+    }};
+}
+
 /// See [`crate::status`].
 pub fn status() -> Result<Status, Error> {
-    #[allow(unused_imports)]
-    use upstream::*;
-    {
-        #[allow(unused_imports)]
-        use tracing_core::callsite::*;
-        if !keys::HAS_KEYS {
-            return Err(Error::NotPatched);
-        }
+    with_keys! {
         let keys::Status { callsites, on, forced, error, .. } = keys::status().map_err(Error::Keys)?;
         Ok(Status { callsites, on, shown: forced, error })
     }
@@ -68,14 +77,7 @@ pub fn status() -> Result<Status, Error> {
 /// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen, and
 /// how many pages of code were written to.
 pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) -> Result<(usize, usize), Error> {
-    #[allow(unused_imports)]
-    use upstream::*;
-    {
-        #[allow(unused_imports)]
-        use tracing_core::callsite::*;
-        if !keys::HAS_KEYS {
-            return Err(Error::NotPatched);
-        }
+    with_keys! {
         let mut chosen = 0;
         let outcome = keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
         Ok((chosen, outcome.pages))
@@ -84,14 +86,7 @@ pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) 
 
 /// Calls `visit` for each callsite, with what it says about itself, whether its key is on, and how many sites it has.
 pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool, usize)) -> Result<(), Error> {
-    #[allow(unused_imports)]
-    use upstream::*;
-    {
-        #[allow(unused_imports)]
-        use tracing_core::callsite::*;
-        if !keys::HAS_KEYS {
-            return Err(Error::NotPatched);
-        }
+    with_keys! {
         keys::for_each(|callsite| visit(callsite.meta(), callsite.is_on(), callsite.sites())).map_err(Error::Keys)
     }
 }
