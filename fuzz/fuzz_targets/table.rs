@@ -43,10 +43,11 @@ fuzz_target!(|input: &[u8]| {
     for (word, value) in [base, base, 1].into_iter().enumerate() {
         put(RECORD + 32 + word * 8, &value.to_le_bytes());
     }
-    for (word, to) in [TABLE, bytes, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE].into_iter().enumerate() {
-        relative(RECORD + 56 + word * 4, to);
+    let end = RECORD + size_of::<Object>();
+    for at in (RECORD + 56..end - 8).step_by(4) {
+        relative(at, if at == RECORD + 60 { bytes } else { TABLE });
     }
-    put(RECORD + 92, &1_u32.to_le_bytes());
+    put(end - 4, &1_u32.to_le_bytes());
     put(TABLE, &input[..entries * ENTRY]);
 
     // SAFETY: laid out above as the macros lay it out; the image outlives the reference.

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use jumplabel::call::RawCall;
+use jumplabel::format::Object;
 use jumplabel_format::layout::{CALL_SITE, KIND_SHIFT, VERSION};
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
 
@@ -54,7 +55,7 @@ pub fn displacement(address: usize) -> usize {
 /// # Safety
 /// That is what they are.
 pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize]) {
-    const RECORD: usize = 96;
+    const RECORD: usize = size_of::<Object>();
     const ENTRY: usize = 16;
     let end = RECORD + sites.len() * ENTRY;
     let memory = near(trampoline as usize, end);
@@ -63,10 +64,11 @@ pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize
     let relative =
         |at: usize, to: usize| word(at, i32::try_from(to as isize - (memory as usize + at) as isize).unwrap());
     let of_record = |at: usize| memory as usize + at;
-    for (at, to) in [(56, RECORD), (60, end), (64, end), (68, end), (72, end), (76, end), (80, end), (84, end)] {
-        relative(at, of_record(to));
+    // The bounds of its sections: the table lies behind the record, and all others are empty.
+    for at in (56..RECORD - 8).step_by(4) {
+        relative(at, of_record(if at == 56 { RECORD } else { end }));
     }
-    word(92, VERSION as i32);
+    word(RECORD - 4, VERSION as i32);
     for (number, &site) in sites.iter().enumerate() {
         let at = RECORD + number * ENTRY;
         relative(at, site);

@@ -8,7 +8,7 @@ use jumplabel_testing::{breadth, cargo};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde_json::Value;
 
-use crate::programs::{compiled, compiled_with, copy, jumplabel, prints, text};
+use crate::programs::{RECORD, compiled, compiled_with, copy, jumplabel, prints, text};
 
 const ALL: [&str; 4] = ["bfd", "gold", "lld", "mold"];
 
@@ -153,13 +153,13 @@ fn several_records() {
     // One, and no more, has a name; the other is its copy.
     let named = object.symbol_by_name("__jumplabel_object").unwrap().address();
     let data = object.section_by_name(".data").unwrap();
-    let at = |address: u64| &data.data().unwrap()[(address - data.address()) as usize..][..96];
+    let at = |address: u64| &data.data().unwrap()[(address - data.address()) as usize..][..RECORD];
     let leads = |address: u64| {
         let word = |at: &[u8]| i32::from_le_bytes(at.try_into().unwrap());
-        let words = at(address)[56..88].chunks(4).zip((56..).step_by(4));
+        let words = at(address)[56..RECORD - 8].chunks(4).zip((56..).step_by(4));
         words.map(|(bytes, place)| (address + place).wrapping_add_signed(word(bytes).into())).collect::<Vec<u64>>()
     };
-    let all = (data.address()..data.address() + data.size() - 96).step_by(8);
+    let all = (data.address()..data.address() + data.size() - RECORD as u64).step_by(8);
     assert_eq!(all.filter(|&address| leads(address)[..4] == leads(named)[..4]).count(), 2);
     let [calls, straight, added] = counts(&link(&file, &[]));
     assert!(straight >= 3 && added == calls, "{calls} {straight} {added}");

@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 use jumplabel_testing::cargo::{self, Build};
 use jumplabel_testing::programs;
 
+/// The size of an object record.
+pub const RECORD: usize = size_of::<jumplabel::format::Object>();
+
 /// What the tool printed, without colours, and its exit code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Printed {
