@@ -5,7 +5,7 @@
 
 use std::arch::asm;
 
-use jumplabel::{Error, Outcome, static_branch_unlikely, static_key, verify};
+use jumplabel::{Error, Outcome, RawKey, static_branch_unlikely, static_key, verify};
 use jumplabel_testing::scenario::passes;
 
 use super::each;
@@ -69,6 +69,18 @@ fn give_back(start: usize, pages: usize) {
     assert_eq!(unsafe { libc::madvise(start as *mut libc::c_void, pages * PAGE, libc::MADV_DONTNEED) }, 0);
 }
 
+/// The sites of `key` are torn while it is on, and while it is off, and brought back by each change of it, and by `verify`.
+fn key_is_torn(functions: &[fn() -> bool], key: &RawKey, on: &dyn Fn(), off: &dyn Fn()) {
+    each(|_| {
+        assert!(torn(functions, on, &|| key.enable(), [1, 1], &|on| on) >= 2);
+        assert!(torn(functions, on, &|| key.disable(), [functions.len(); 2], &|on| !on) >= 2);
+        assert!(torn(functions, on, &verify, [1, 1], &|on| on) >= 2);
+        // If the first byte is left, the site falls through, whatever the others are.
+        assert!(torn(functions, off, &|| key.disable(), [1, 0], &|on| !on) >= 2);
+        assert!(torn(functions, off, &verify, [1, 0], &|on| !on) >= 2);
+    });
+}
+
 #[test]
 fn keys() {
     static_key! { static KEY: false; }
@@ -78,18 +90,9 @@ fn keys() {
         static_branch_unlikely!(KEY)
     }
     passes(|| {
-        let functions = instances!(check);
-        let on = || assert!(KEY.enable().is_ok());
         // To what falls through, but is not the file's nop.
         let off = || assert!(KEY.enable().is_ok() && KEY.disable().is_ok());
-        each(|_| {
-            assert!(torn(&functions, &on, &|| KEY.enable(), [1, 1], &|on| on) >= 2);
-            assert!(torn(&functions, &on, &|| KEY.disable(), [functions.len(); 2], &|on| !on) >= 2);
-            assert!(torn(&functions, &on, &verify, [1, 1], &|on| on) >= 2);
-            // The end of the file's nop does no harm there.
-            assert!(torn(&functions, &off, &|| KEY.disable(), [1, 0], &|on| !on) >= 2);
-            assert!(torn(&functions, &off, &verify, [1, 0], &|on| !on) >= 2);
-        });
+        key_is_torn(&instances!(check), KEY.raw(), &|| assert!(KEY.enable().is_ok()), &off);
     });
 }
 
@@ -108,17 +111,9 @@ fn keys_that_load() {
         on
     }
     passes(|| {
-        let functions = instances!(check);
         let off = || assert!(KEY.enable().is_ok() && KEY.disable().is_ok());
         let on = || assert!(KEY.disable().is_ok() && KEY.enable().is_ok());
-        each(|_| {
-            assert!(torn(&functions, &on, &|| KEY.enable(), [1, 1], &|on| on) >= 2);
-            assert!(torn(&functions, &on, &|| KEY.disable(), [functions.len(); 2], &|on| !on) >= 2);
-            assert!(torn(&functions, &on, &verify, [1, 1], &|on| on) >= 2);
-            // If the first byte is left, the site falls through, whatever the others are.
-            assert!(torn(&functions, &off, &|| KEY.disable(), [1, 0], &|on| !on) >= 2);
-            assert!(torn(&functions, &off, &verify, [1, 0], &|on| !on) >= 2);
-        });
+        key_is_torn(&instances!(check), KEY.raw(), &on, &off);
     });
 }
 
