@@ -87,7 +87,7 @@ pub fn status() -> Result<Status, Error> {
 /// have blanks. (`format` and `class` are not known: callsites do not carry their messages.) Several queries are separated by `;` or lines, and
 /// are carried out one after the other.
 ///
-/// A batch of flips for each query: about 2 ms for 3,000 callsites, microseconds for a few. Safe in any thread; not in signal handlers. Lasts
+/// A look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
 /// until a query ends it.
 ///
 /// # Errors
