@@ -25,11 +25,18 @@ pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Waits until a process that was just spawned is its program. `spawn` can return earlier: `/proc/PID/environ` and `maps` are empty until the
-/// kernel has made the new address space.
+/// kernel has made the new address space. They are empty again once the first thread has ended, which can be before the first look here.
 pub fn wait_until_begun(pid: u32) {
-    while std::fs::read(format!("/proc/{pid}/environ")).unwrap().is_empty() {
+    while std::fs::read(format!("/proc/{pid}/environ")).map_or(true, |found| found.is_empty())
+        && !first_thread_has_ended(pid)
+    {
         std::thread::yield_now();
     }
+}
+
+/// Whether a process's first thread has ended. Others of its threads may run on; `/proc/PID` has no `exe`, `maps` or `mem` from then on.
+pub fn first_thread_has_ended(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") Z ")
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn stopped() {
 #[test]
 fn without_the_first_thread() {
     let mut busy = Busy::run(Command::new(program()).args(["2", "leaves"]));
-    while !std::fs::read_to_string(format!("/proc/{}/stat", busy.pid)).unwrap().contains(") Z ") {
+    while !jumplabel_testing::programs::first_thread_has_ended(busy.pid) {
         std::thread::yield_now();
     }
     busy.set(&THERE).done();

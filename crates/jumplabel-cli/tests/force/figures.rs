@@ -31,9 +31,8 @@ impl Many {
         let mut command = Command::new(program);
         command.args(arguments).env("XDG_RUNTIME_DIR", &runtime).env("JUMPLABEL_AGENT", agent);
         let many = Many { child: command.stderr(Stdio::null()).spawn().unwrap(), runtime };
-        let is_there = || std::fs::read_link(many.proc("exe")).is_ok_and(|exe| exe == *program);
-        let listens = || agent == "0" || UnixStream::connect(many.socket()).is_ok();
-        while !is_there() || !listens() {
+        jumplabel_testing::programs::wait_until_begun(many.child.id());
+        while agent != "0" && UnixStream::connect(many.socket()).is_err() {
             std::thread::yield_now();
         }
         many

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use jumplabel_testing::cargo::Build;
+use jumplabel_testing::programs::{first_thread_has_ended, wait_until_begun};
 
 use super::busy::{Busy, THERE, program, tool};
 
@@ -29,7 +30,7 @@ fn processes() {
     gone.child.wait().unwrap();
     gone.set(&THERE).refused(3, "there is no such process");
     let mut sleep = Command::new("sleep").arg("1000").spawn().unwrap();
-    jumplabel_testing::programs::wait_until_begun(sleep.id());
+    wait_until_begun(sleep.id());
     tool(&["set", "--force"], sleep.id(), &THERE, None).refused(3, "no keys");
     sleep.kill().unwrap();
     sleep.wait().unwrap();
@@ -58,10 +59,7 @@ impl Served {
         served.arg("serve").args(arguments).env("XDG_RUNTIME_DIR", &runtime);
         served.env("JUMPLABEL_AGENT", agent.replace("RUNTIME", runtime.to_str().unwrap()));
         let child = served.stderr(std::fs::File::create(runtime.join("stderr")).unwrap()).spawn().unwrap();
-        let is_there = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe == *program);
-        while !is_there() {
-            std::thread::yield_now();
-        }
+        wait_until_begun(child.id());
         Served { child, runtime }
     }
 
@@ -112,8 +110,7 @@ fn agents() {
 #[test]
 fn agents_without_the_first_thread() {
     let served = Served::start_with("leaves", "dir=RUNTIME/own", &["leaves"]);
-    let stat = format!("/proc/{}/stat", served.child.id());
-    while !std::fs::read_to_string(&stat).unwrap().contains(") Z ")
+    while !first_thread_has_ended(served.child.id())
         || std::fs::read_dir(served.runtime.join("own")).map_or(0, Iterator::count) == 0
     {
         std::thread::yield_now();
@@ -245,7 +242,7 @@ fn of_32_bits() {
     run(Command::new("as").arg("--32").arg("-o").arg(&object).arg(&source));
     run(Command::new("ld").args(["-m", "elf_i386", "-o"]).arg(&program).arg(&object));
     let mut child = Command::new(&program).spawn().unwrap();
-    jumplabel_testing::programs::wait_until_begun(child.id());
+    wait_until_begun(child.id());
     tool(&["set", "--force"], child.id(), &THERE, None).refused(3, "a process of i686");
     child.kill().unwrap();
     child.wait().unwrap();
