@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, Once, PoisonError};
 use std::vec::Vec;
 
@@ -14,7 +14,11 @@ use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, 
 use crate::dispatcher;
 use crate::metadata::{LevelFilter, Metadata};
 
+mod marks;
+
 pub use jumplabel;
+use marks::Marks;
+pub use marks::{follow, force, goes_on, is_marked, Follower, ANY_MARKED};
 
 /// Whether callsites have keys: not where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
@@ -29,8 +33,7 @@ pub struct Keyed {
     pub key: jumplabel::StaticKey<LOGS, true>,
     #[doc(hidden)]
     pub inner: DefaultCallsite,
-    /// Whether its events pass whatever subscribers say.
-    is_forced: AtomicBool,
+    marks: Marks,
 }
 
 jumplabel::list! {
@@ -77,32 +80,13 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
     KEYED.for_each(visit)
 }
 
-/// Lets the events and spans of callsites pass whatever subscribers say about them, or ends that: `choose` is asked for each callsite, and
-/// `None` leaves it as it is. In one batch.
-///
-/// # Errors
-/// As `jumplabel::set_all`. Then all is as it was.
-pub fn force(mut choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
-    let mut changed = Vec::new();
-    KEYED.for_each(|callsite| {
-        let wanted = choose(callsite).filter(|&wanted| wanted != callsite.is_forced());
-        changed.extend(wanted.map(|wanted| (callsite, wanted)));
-    })?;
-    let set = |to: bool| changed.iter().for_each(|&(callsite, wanted)| callsite.is_forced.store(wanted == to, Ordering::SeqCst));
-    set(true);
-    sync().map_err(|error| {
-        set(false);
-        error
-    })
-}
-
 impl Keyed {
     /// A callsite that nobody has registered yet.
     pub const fn new(meta: &'static Metadata<'static>) -> Self {
         Keyed {
             key: jumplabel::StaticKey::new(),
             inner: DefaultCallsite::new(meta),
-            is_forced: AtomicBool::new(false),
+            marks: Marks::new(),
         }
     }
 
@@ -123,12 +107,12 @@ impl Keyed {
 
     /// Whether its events pass whatever subscribers say.
     pub fn is_forced(&self) -> bool {
-        self.is_forced.load(Ordering::SeqCst)
+        self.marks.is_forced()
     }
 
     /// Whether anything can come of the callsite, so that its key has to be on.
     fn is_wanted(&self) -> bool {
-        if self.is_forced() || LOGS && !dispatcher::has_been_set() {
+        if self.marks.any() || LOGS && !dispatcher::has_been_set() {
             return true;
         }
         let registration = self.inner.registration.load(Ordering::Acquire);
@@ -151,9 +135,10 @@ impl Deref for Keyed {
 #[cold]
 #[inline(never)]
 pub fn check(callsite: &'static Keyed) -> bool {
-    if callsite.is_forced() {
-        return true;
-    }
+    is_marked(callsite) || is_enabled(callsite)
+}
+
+fn is_enabled(callsite: &'static Keyed) -> bool {
     let meta = callsite.meta();
     *meta.level() <= LevelFilter::current() && {
         let interest = callsite.interest();
@@ -219,12 +204,16 @@ fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
             }
         });
     }
-    let mut changes = Vec::new();
+    let (mut changes, mut any_marked) = (Vec::new(), false);
     KEYED.for_each(|callsite| {
+        any_marked |= callsite.marks.any();
         let is_wanted = callsite.is_wanted();
         if is_wanted != callsite.key.is_enabled() {
             changes.push((callsite.key.raw(), is_wanted));
         }
     })?;
+    if any_marked != ANY_MARKED.is_enabled() {
+        changes.push((ANY_MARKED.raw(), any_marked));
+    }
     jumplabel::set_all(changes)
 }

@@ -50,6 +50,27 @@ macro_rules! __jumplabel_key {
     ($callsite:ident) => { true };
 }
 
+/// Whether a span above the level that subscribers want may be wanted all the same.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_any_marked {
+    () => {
+        $crate::__macro_support::jumplabel::if_sites!({
+            $crate::__macro_support::jumplabel::static_branch_unlikely!($crate::__macro_support::ANY_MARKED)
+        } else {
+            false
+        })
+    };
+}
+
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_any_marked {
+    () => { false };
+}
+
 /// Whether anything can come of an event: to a subscriber, or, with the feature `log`, to the crate `log`.
 #[cfg(not(feature = "log"))]
 #[doc(hidden)]

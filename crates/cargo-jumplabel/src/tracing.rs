@@ -66,6 +66,22 @@ fn edited_tracing(mut package: Package) -> Result<Package> {
             2,
             "$$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
         )?;
+        // What is followed goes to the follower first.
+        let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
+        for (upstream, times, ours) in [
+            (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE,"),
+            (r"Event::child_of\(\s*\$parent,\s*meta,", 3, "event_in($$parent, &__CALLSITE,"),
+            (r"Span::new\(\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span(&__CALLSITE, &$$crate::$1!(__CALLSITE.metadata()."),
+            (r"Span::child_of\(\s*\$parent,\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span_in($$parent, &__CALLSITE, &$$crate::$1!(__CALLSITE.metadata()."),
+        ] {
+            text.replace(&format!("{of_meta}{upstream}"), times, &format!("$$crate::__macro_support::{ours}"))?;
+        }
+        // `#[instrument]`.
+        text.replace(
+            r"(\$lvl <= \$crate::level_filters::STATIC_MAX_LEVEL\s*&& )(\$lvl <= \$crate::level_filters::LevelFilter::current\(\))",
+            1,
+            "$1($2 || $$crate::__jumplabel_any_marked!())",
+        )?;
         // `enabled!`.
         text.replace(
             r"if \$crate::level_enabled!\(\$lvl\) \{(\s*use \$crate::__macro_support::Callsite as _;)",
@@ -76,6 +92,11 @@ fn edited_tracing(mut package: Package) -> Result<Package> {
             &format!(r"let interest = __CALLSITE\.interest\(\);\s*if {condition}"),
             1,
             "if $$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
+        )?;
+        text.insert_before(
+            r"\$crate::dispatcher::get_default\(\|current\| current\.enabled\(meta\)\)",
+            1,
+            "$crate::__macro_support::is_marked(&__CALLSITE) || ",
         )?;
         text.append(include_str!("../patches/macros.rs"));
         Ok(())
@@ -120,6 +141,7 @@ fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
         )
     })?;
     package.add("src/callsite/keys.rs", include_str!("../patches/keys.rs"));
+    package.add("src/callsite/keys/marks.rs", include_str!("../patches/marks.rs"));
     package.edit_manifest(|manifest| edit_core_manifest(manifest, project))?;
     Ok(package)
 }

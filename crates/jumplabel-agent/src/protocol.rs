@@ -7,6 +7,8 @@
 //!            verify [ITEMS]
 //!            set ITEMS [for SECONDS] [dry-run]
 //!            watch                                                  and a line for each change from then on
+//!            trace ITEMS [at NUMBER]                                and lines of what happens at these names of layers, at most so many
+//!                                                                   records in a second
 //!   items    SELECTOR[,SELECTOR]...                         the grammar of `jumplabel-selector`; `?` stands for a blank or a comma
 //!            "SELECTOR=VALUE"                               a string of JSON: a value with blanks and commas in it
 //! ```
@@ -16,8 +18,9 @@ mod request;
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-pub use request::{Request, duration, item, split_items};
+pub use request::{Request, duration, item, rate, split_items};
 
 /// Of the answers. It changes if a field changes its meaning or goes; new fields do not change it.
 pub const VERSION: u32 = 1;
@@ -53,6 +56,22 @@ pub struct Answer {
     /// Behind `watch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<Happened>,
+    /// Of `trace`: how many names are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<usize>,
+    /// Behind `trace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Traced>,
+}
+
+/// What has happened at names that a client follows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Traced {
+    /// A JSON object each, as the layer makes them, oldest first.
+    pub records: Vec<Box<RawValue>>,
+    /// How many others there were: more than the limit allows, or than the client has read.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lost: u64,
 }
 
 /// Who is there.
@@ -107,6 +126,10 @@ pub struct Row {
 }
 
 fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn is_none(number: &u64) -> bool {
     *number == 0
 }
 

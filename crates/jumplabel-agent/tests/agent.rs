@@ -7,6 +7,8 @@ mod access;
 mod answers;
 #[path = "agent/client.rs"]
 mod client;
+#[path = "agent/followers.rs"]
+mod followers;
 #[path = "agent/fork.rs"]
 mod fork;
 #[path = "agent/hostile.rs"]

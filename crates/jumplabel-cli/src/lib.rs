@@ -2,7 +2,7 @@
 //! which it also sets.
 //!
 //! ```text
-//!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch; apply, fleet, follow
+//!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch, trace; apply, fleet, follow
 //!   fleet force linker           wishes and reports in etcd; a process without an agent; jumplabel-cc
 //!   link process selection       what a linked file gets behind the linker; agents; what selectors choose of a target
 //!   report                       what the tool prints
@@ -67,6 +67,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Link(what) => commands::link::run(what, &mut report),
         Command::Set(what) => commands::live::set(what, &mut report),
         Command::Watch(what) => commands::live::watch(what, out),
+        Command::Trace(what) => commands::trace::run(what, out),
         Command::Apply(what) => commands::apply::run(what, out),
         #[cfg(target_os = "linux")]
         Command::Fleet(what) => commands::fleet::run(what, &mut report),

@@ -123,6 +123,13 @@ impl Process {
         self.read(None)
     }
 
+    /// The next that a followed process tells, if that comes before `end`; `None` otherwise, and at its end.
+    pub fn event_before(&mut self, end: Option<Instant>) -> Result<Option<Answer>, Failure> {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let told = self.read(left);
+        if end.is_some_and(|end| end <= Instant::now()) { Ok(told.unwrap_or_default()) } else { told }
+    }
+
     /// The next line. Who listens there may be no agent: it gets so much time and memory, and no more.
     fn read(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, Failure> {
         let end = patience.map(|patience| Instant::now() + patience);

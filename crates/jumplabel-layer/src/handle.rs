@@ -4,6 +4,7 @@
 //!   agent                        layer, perhaps of another build of this crate
 //!     entries(visit) ───────────► for each: visit(data, RawEntry)
 //!     configure(settings) ──────► Layer::configure; says (data, why) if it is refused
+//!     records(tell) ────────────► for each: tell(data, name, record)
 //! ```
 //!
 //! Each side allocates and frees its own memory: texts are borrowed for the length of a call.
@@ -13,7 +14,7 @@ use std::ffi::c_void;
 use crate::{Done, Entry, Layer, Setting};
 
 /// Of the structures below.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A text that is borrowed for the length of a call, or lives as long as the program. A null address: no text.
 #[repr(C)]
@@ -43,6 +44,7 @@ struct RawSetting {
 /// Calls back with what `data` is of.
 type Say = extern "C" fn(data: *mut c_void, text: Text);
 type Visit = extern "C" fn(data: *mut c_void, entry: *const RawEntry);
+type Tell = extern "C" fn(data: *mut c_void, name: Text, record: Text);
 
 /// A [`Layer`] for an agent, which may come from another build of this crate.
 #[repr(C)]
@@ -55,6 +57,9 @@ pub struct Handle {
     takes: extern "C" fn(Text, *mut usize) -> bool,
     check: extern "C" fn(Text, Text, Say, *mut c_void) -> bool,
     configure: extern "C" fn(*const RawSetting, usize, bool, Say, *mut c_void, *mut u64, *mut usize) -> bool,
+    follow: extern "C" fn(*const Text, usize, u32, Say, *mut c_void) -> bool,
+    records: extern "C" fn(Tell, *mut c_void) -> u64,
+    covers: extern "C" fn(Text, Text) -> bool,
 }
 
 // SAFETY: texts and functions that live as long as the program, and that nobody changes.
@@ -91,7 +96,8 @@ impl Handle {
     pub const fn of<L: Layer>() -> Handle {
         let [prefix, kind, values] = [Text::of(L::PREFIX), Text::of(L::KIND), Text::of(L::VALUES)];
         let (entries, takes, check, configure) = (entries::<L>, takes::<L>, check::<L>, configure::<L>);
-        Handle { version: VERSION, prefix, kind, values, entries, takes, check, configure }
+        let (follow, records, covers) = (follow::<L>, records::<L>, covers::<L>);
+        Handle { version: VERSION, prefix, kind, values, entries, takes, check, configure, follow, records, covers }
     }
 
     /// One that comes from C. `None` if it is null, or of a version that this one does not know.
@@ -174,6 +180,35 @@ impl Handle {
         let is_done = (self.configure)(raw.as_ptr(), raw.len(), dry_run, said, to, revision, pages);
         if is_done { Ok(done) } else { Err(why) }
     }
+
+    /// [`Layer::follow`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn follow(&self, names: &[&str], per_second: u32) -> Result<(), String> {
+        let raw: Vec<Text> = names.iter().copied().map(Text::of).collect();
+        let mut why = String::new();
+        let is_done = (self.follow)(raw.as_ptr(), raw.len(), per_second, said, (&raw mut why).cast());
+        if is_done { Ok(()) } else { Err(why) }
+    }
+
+    /// [`Layer::records`].
+    pub fn records(&self, mut visit: impl FnMut(&str, &str)) -> u64 {
+        extern "C" fn told(data: *mut c_void, name: Text, record: Text) {
+            // SAFETY: `data` is that of the call below, and the layer's texts live as long as this call.
+            let (visit, name, record) =
+                unsafe { (&mut *data.cast::<&mut dyn FnMut(&str, &str)>(), name.or_empty(), record.or_empty()) };
+            visit(name, record);
+        }
+        let mut visit: &mut dyn FnMut(&str, &str) = &mut visit;
+        (self.records)(told, (&raw mut visit).cast())
+    }
+
+    /// [`Layer::covers`].
+    #[must_use]
+    pub fn covers(&self, chosen: &str, name: &str) -> bool {
+        (self.covers)(Text::of(chosen), Text::of(name))
+    }
 }
 
 /// Notes why something was refused.
@@ -234,6 +269,24 @@ extern "C" fn configure<L: Layer>(
         *pages = done.pages;
     }
     true
+}
+
+extern "C" fn follow<L: Layer>(names: *const Text, count: usize, per_second: u32, say: Say, data: *mut c_void) -> bool {
+    // SAFETY: the agent passes so many, which live as long as this call.
+    let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(names, count) } };
+    // SAFETY: the agent's texts live as long as this call.
+    let names: Vec<&str> = raw.iter().map(|name| unsafe { name.or_empty() }).collect();
+    tell(L::follow(&names, per_second), say, data).is_some()
+}
+
+extern "C" fn records<L: Layer>(tell: Tell, data: *mut c_void) -> u64 {
+    L::records(&mut |name, record| tell(data, Text::of(name), Text::of(record)))
+}
+
+extern "C" fn covers<L: Layer>(chosen: Text, name: Text) -> bool {
+    // SAFETY: the agent's texts live as long as this call.
+    let (chosen, name) = unsafe { (chosen.or_empty(), name.or_empty()) };
+    L::covers(chosen, name)
 }
 
 #[cfg(test)]

@@ -63,6 +63,28 @@ pub trait Layer {
     /// # Errors
     /// Why nothing has changed.
     fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String>;
+
+    /// Follows what happens at these names from now on, and at no others: a record of each event, at most so many in a second. No name: nothing
+    /// any more. In one batch, or not at all.
+    ///
+    /// # Errors
+    /// Why nothing has changed. A layer that has no records says so.
+    fn follow(names: &[&str], per_second: u32) -> Result<(), String> {
+        let _ = per_second;
+        if names.is_empty() { Ok(()) } else { Err(format!("{} has no events that anybody could follow", Self::KIND)) }
+    }
+
+    /// Visits the records since the last call, oldest first: the name where each was made, and a JSON object. Returns how many were lost, because
+    /// there were too many of them.
+    fn records(visit: &mut dyn FnMut(&str, &str)) -> u64 {
+        let _ = visit;
+        0
+    }
+
+    /// Whether who follows `chosen` follows `name`, which `entries` visits.
+    fn covers(chosen: &str, name: &str) -> bool {
+        chosen == name
+    }
 }
 
 /// A name, and what is configured for it.

@@ -5,13 +5,13 @@
 //!   trace:h2::proto                                                      all callsites of this target, and of those below
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
 use tracing_core::Metadata;
 
-use crate::{Error, patched};
+use crate::{Error, follow, patched};
 
 /// The only value.
 const ON: &str = "on";
@@ -24,13 +24,13 @@ static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
 struct Callsites;
 
 /// Callsites for an agent, which lists and shows them from then on: `jumplabel list 4711 'trace:h2::*'`,
-/// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`.
+/// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
 /// ```
 ///
-/// What is shown goes where the program's subscriber writes. In a program that was built with upstream's tracing nothing is listed.
+/// What is shown goes where the program's subscriber writes. What is followed by `jumplabel trace` goes to the tool, and needs no subscriber. In a program that was built with upstream's tracing nothing is listed.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
@@ -55,9 +55,10 @@ fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Whether a callsite of this name and target is shown.
-fn is_shown(shown: &Shown, name: &str, target: &str) -> bool {
-    shown.contains_key(name) || shown.keys().any(|chosen| is_target(chosen, target))
+/// Whether a callsite is among those chosen: by its name, by its target, or by a module around that.
+fn is_among(is_chosen: impl Fn(&str) -> bool, name: &str, target: &str) -> bool {
+    let around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
+    is_chosen(name) || around.into_iter().any(is_chosen)
 }
 
 impl Layer for Callsites {
@@ -117,17 +118,40 @@ impl Layer for Callsites {
         }
         let changed = |meta: &'static Metadata<'static>| {
             let (name, target) = (name(meta), meta.target());
-            let is_wanted = is_shown(&after, &name, target);
-            (is_wanted != is_shown(&before, &name, target)).then_some(is_wanted)
+            let [is_wanted, was_wanted] =
+                [&after, &before].map(|shown| is_among(|chosen| shown.contains_key(chosen), &name, target));
+            (is_wanted != was_wanted).then_some(is_wanted)
         };
         let (_, pages) = patched::show(changed).map_err(|error: Error| error.to_string())?;
         (*shown, *revision) = (after, next);
         Ok(Done { revision: next, pages })
+    }
+
+    fn follow(names: &[&str], per_second: u32) -> Result<(), String> {
+        follow::expect(per_second);
+        let names: HashSet<&str> = names.iter().copied().collect();
+        let is_followed = |meta: &Metadata<'_>| is_among(|chosen| names.contains(chosen), &name(meta), meta.target());
+        patched::follow(is_followed).map_err(|error: Error| error.to_string())
+    }
+
+    fn records(visit: &mut dyn FnMut(&str, &str)) -> u64 {
+        follow::take(|meta, json| visit(&name(meta), json))
+    }
+
+    fn covers(chosen: &str, name: &str) -> bool {
+        chosen == name || name.split_once('@').is_some_and(|(target, _)| is_target(chosen, target))
     }
 }
 
 #[test]
 fn targets() {
     assert!(is_target("h2", "h2") && is_target("h2", "h2::proto") && is_target("h2::proto", "h2::proto::streams"));
+    assert!(Callsites::covers("h2", "h2::proto@a@b:1") && Callsites::covers("h2@a:1", "h2@a:1"));
+    assert!(!Callsites::covers("h2", "h2c@a:1") && !Callsites::covers("h2@a:1", "h2@a:12"));
+    let among = |chosen: &str| is_among(|name| name == chosen, "h2::proto@a:1", "h2::proto");
+    assert!(
+        ["h2", "h2::proto", "h2::proto@a:1"].into_iter().all(among)
+            && !["h2::", "h", "", "h2@a:1"].into_iter().any(among)
+    );
     assert!(!is_target("h2", "h2c") && !is_target("h2::pro", "h2::proto") && !is_target("h2::proto", "h2"));
 }

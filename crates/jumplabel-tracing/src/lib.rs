@@ -22,9 +22,11 @@
 //! A callsite that is shown does not ask filters: its events and spans go to the subscriber that the program has, through all of its layers.
 #![deny(missing_docs)]
 
+mod follow;
 mod layer;
 mod patched;
 mod query;
+mod record;
 
 use std::fmt;
 

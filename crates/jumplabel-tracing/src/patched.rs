@@ -1,6 +1,7 @@
 //! The keys in the patched tracing-core. This crate compiles with upstream's as well: then there are none.
 
 use tracing_core::Metadata;
+use tracing_core::field::Visit;
 
 use crate::{Error, Status};
 
@@ -10,6 +11,7 @@ use crate::{Error, Status};
 mod upstream {
     pub mod keys {
         use tracing_core::Metadata;
+        use tracing_core::field::Visit;
 
         pub enum Keyed {}
 
@@ -47,6 +49,15 @@ mod upstream {
         pub fn force(_: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
             Ok(jumplabel::Outcome::default())
         }
+
+        pub type Follower = fn(&'static Keyed, &dyn Fn(&mut dyn Visit));
+
+        pub fn follow(
+            _: Follower,
+            choose: impl FnMut(&'static Keyed) -> Option<bool>,
+        ) -> Result<jumplabel::Outcome, jumplabel::Error> {
+            force(choose)
+        }
     }
 }
 
@@ -81,6 +92,14 @@ pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) 
         let mut chosen = 0;
         let outcome = keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
         Ok((chosen, outcome.pages))
+    }
+}
+
+/// Has the callsites noted for which `choose` says true, and no others.
+pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Result<(), Error> {
+    with_keys! {
+        let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| crate::follow::note(callsite.meta(), values);
+        keys::follow(note, |callsite| Some(choose(callsite.meta()))).map(drop).map_err(Error::Keys)
     }
 }
 

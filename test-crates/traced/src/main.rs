@@ -35,9 +35,11 @@ fn subscriber(filter: &str) -> impl tracing::Subscriber + Send + Sync {
     format.with_env_filter(filter).finish()
 }
 
-/// Works for each line of standard input. Its agent lists and shows callsites.
+/// Works for each line of standard input. Its agent lists, shows and follows callsites. With the filter `none` it has no subscriber.
 fn serve(filter: &str) {
-    tracing::subscriber::set_global_default(subscriber(filter)).unwrap();
+    if filter != "none" {
+        tracing::subscriber::set_global_default(subscriber(filter)).unwrap();
+    }
     jumplabel_agent::serve(jumplabel_tracing::layer()).unwrap();
     println!("ready");
     for _ in std::io::stdin().lines() {

@@ -2,8 +2,13 @@
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use serde_json::Value;
 
 use crate::programs;
 
@@ -17,7 +22,9 @@ struct Traced {
 
 impl Traced {
     fn start(program: &Path, filter: &str) -> Traced {
-        let folder = std::env::temp_dir().join(format!("jumplabel-live-{}", std::process::id()));
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("jumplabel-live-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
         let mut command = Command::new(program);
@@ -61,6 +68,59 @@ impl Traced {
     }
 }
 
+/// Somebody who follows callsites by the agent's protocol.
+struct Follower {
+    lines: Lines<BufReader<UnixStream>>,
+}
+
+/// What a follower was told: messages, and how many records were lost.
+type Told = (Vec<String>, u64);
+
+impl Follower {
+    #[track_caller]
+    fn of(traced: &Traced, asks: &str) -> Follower {
+        let mut stream = UnixStream::connect(&traced.socket).unwrap();
+        writeln!(stream, "trace {asks}").unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert!(answer["status"] == 0 && answer["follows"].as_u64().unwrap() > 0, "{answer}");
+        Follower { lines }
+    }
+
+    /// What it is told up to this message.
+    fn told_until(&mut self, message: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        while all.last().is_none_or(|last| last != message) {
+            let (messages, lost) = self.told(1);
+            assert_eq!(lost, 0);
+            all.extend(messages);
+        }
+        all
+    }
+
+    /// Reads until that many records were told or lost.
+    fn told(&mut self, number: usize) -> Told {
+        let (mut messages, mut lost) = (Vec::new(), 0);
+        while messages.len() + (lost as usize) < number {
+            let line = self.lines.next().unwrap().unwrap();
+            let answer: Value = serde_json::from_str(&line).unwrap();
+            let traced = &answer["traced"];
+            let text = |record: &Value| {
+                let target = record["target"].as_str().unwrap();
+                match record["message"].as_str() {
+                    Some(message) => format!("{target}: {message}"),
+                    None => {
+                        format!("{target}: {} {}", record["kind"].as_str().unwrap(), record["name"].as_str().unwrap())
+                    }
+                }
+            };
+            messages.extend(traced["records"].as_array().unwrap().iter().map(text));
+            lost += traced["lost"].as_u64().unwrap_or(0);
+        }
+        (messages, lost)
+    }
+}
+
 impl Drop for Traced {
     fn drop(&mut self) {
         let _ = (self.child.kill(), self.child.wait());
@@ -85,7 +145,7 @@ fn listed_shown_and_taken_back() {
     assert!(traced.prints(&["list", "trace:elsewhere@*"]).contains(" on "));
     traced.prints(&["set", "trace:noisy=on"]);
     let lines = traced.works();
-    assert_eq!((shown(&lines, "DEBUG elsewhere: in 2"), shown(&lines, "TRACE noisy: one")), (1, 1), "{lines:?}");
+    assert_eq!((shown(&lines, ": elsewhere: in 2"), shown(&lines, "TRACE noisy: one")), (1, 1), "{lines:?}");
     // One of the two is taken back, then the other: what only one of them shows goes with it.
     traced.prints(&["set", "trace:elsewhere@*=remove"]);
     let lines = traced.works();
@@ -106,4 +166,124 @@ fn listed_shown_and_taken_back() {
         assert!(code != 0 && says.contains(why), "{item}: {code} {says}");
     }
     assert_eq!(traced.works(), quiet);
+}
+
+/// One callsite.
+const ONE: &str = "trace:noisy@noisy/src/lib.rs:9";
+
+/// Where each event goes: to those who follow it, and to a subscriber only if its filter says so.
+#[test]
+fn followed() {
+    for filter in ["none", "off", "info,noisy=trace"] {
+        let mut traced = Traced::start(&programs().patched, filter);
+        // But for a line about a field that ends its function by `?`: that is evaluated, because somebody wants it.
+        let says = |traced: &mut Traced| {
+            traced.works().into_iter().filter(|line| !line.starts_with("Ok(3) ")).collect::<Vec<_>>()
+        };
+        let (before, is_wanted) = (says(&mut traced), filter.contains("noisy=trace"));
+        let is_on = |traced: &Traced| traced.prints(&["list", ONE]).contains("TRACE event, on");
+        let all_on = |traced: &Traced| traced.prints(&["list", "trace:noisy@*"]).matches(", on").count();
+        let wanted = all_on(&traced);
+        assert!(is_on(&traced) == is_wanted && (wanted > 0) == is_wanted);
+        let mut one = Follower::of(&traced, "trace:noisy");
+        assert!(is_on(&traced));
+        // What a subscriber sees is what it saw.
+        assert_eq!(says(&mut traced), before, "{filter}");
+        let messages = one.told_until("noisy: after");
+        assert!(messages.iter().all(|message| message.starts_with("noisy")), "{filter}: {messages:?}");
+        for what in ["noisy: one", "noisy: span spanned", "noisy: generic"] {
+            assert!(messages.iter().any(|message| message == what), "{filter}: {what} of {messages:?}");
+        }
+        // Two at a time: each is told what it follows.
+        let mut other = Follower::of(&traced, &format!("trace:elsewhere@*,{ONE}"));
+        assert_eq!(says(&mut traced), before, "{filter}");
+        assert_eq!(other.told_until("elsewhere: costlier"), ["noisy: one", "elsewhere: in 2", "elsewhere: costlier"]);
+        assert_eq!(one.told_until("noisy: after"), messages);
+        // They go, each alone: nothing is left.
+        drop(one);
+        while all_on(&traced) != wanted.max(1) {
+            std::thread::yield_now();
+        }
+        drop(other);
+        while is_on(&traced) != is_wanted {
+            std::thread::yield_now();
+        }
+        assert_eq!(says(&mut traced), before, "{filter}");
+    }
+}
+
+/// A limit, and a follower that does not read: each event is told or counted, and the program waits for nobody.
+#[test]
+fn told_or_lost() {
+    let mut traced = Traced::start(&programs().patched, "off");
+    let mut limited = Follower::of(&traced, &format!("{ONE} at 1"));
+    (0..100).for_each(|_| drop(traced.works()));
+    let (messages, lost) = limited.told(100);
+    assert!(messages.len() as u64 + lost == 100 && !messages.is_empty() && lost > 0, "{messages:?} {lost}");
+    drop(limited);
+    let mut all = Follower::of(&traced, "trace:noisy at 1000000");
+    traced.works();
+    let each = all.told_until("noisy: after").len();
+    (0..400).for_each(|_| drop(traced.works()));
+    let (messages, lost) = all.told(400 * each);
+    assert!(messages.len() + lost as usize == 400 * each && !messages.is_empty() && lost > 0, "{lost}");
+}
+
+/// A stream whose lines somebody receives.
+struct Sent(Sender<String>, String);
+
+impl Write for Sent {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.1 += std::str::from_utf8(bytes).unwrap();
+        while let Some((line, rest)) = self.1.split_once('\n') {
+            let _ = self.0.send(line.to_owned());
+            self.1 = rest.to_owned();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `jumplabel trace`: as text and as JSON, until the process ends; and what it refuses.
+#[test]
+fn followed_by_the_tool() {
+    let mut traced = Traced::start(&programs().patched, "none");
+    let (sender, lines) = channel();
+    let trace = |words: &'static [&'static str]| {
+        let (socket, mut out) = (traced.socket.clone(), Sent(sender.clone(), String::new()));
+        std::thread::spawn(move || {
+            let words = ["jumplabel", "trace", socket.to_str().unwrap()].into_iter().chain(words.iter().copied());
+            jumplabel_cli::run(words.map(Into::into), &mut out, &mut std::io::sink())
+        })
+    };
+    let tools = [trace(&["trace:elsewhere"]), trace(&[ONE, "--json", "--rate", "5"])];
+    let (mut text, mut json) = (None, None);
+    while text.is_none() || json.is_none() {
+        traced.works();
+        // The tool may have come in the middle.
+        for line in lines.try_iter().filter(|line| line.contains("in 2") || line.contains("\"one\"")) {
+            let to = if line.starts_with('{') { &mut json } else { &mut text };
+            to.get_or_insert(line);
+        }
+    }
+    let (text, json) = (text.unwrap(), json.unwrap());
+    assert!(text.contains("Z DEBUG main elsewhere: in 2 y=3  noisy/src/lib.rs:"), "{text}");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!([&json["message"], &json["level"], &json["thread"]], ["one", "TRACE", "main"]);
+    assert_eq!([&json["fields"]["x"], &json["line"]], [2, 9]);
+    for (item, why) in [
+        ("trace:nowhere", "nothing matches"),
+        ("trace:nowhere::*", "nothing matches"),
+        ("trace:noisy=on", "trace takes selectors without values"),
+    ] {
+        let (code, says) = traced.tool(&["trace", item]);
+        assert!(code != 0 && says.contains(why), "{item}: {code} {says}");
+    }
+    // For a while.
+    traced.prints(&["trace", "trace:noisy", "--for", "1s"]);
+    drop(traced);
+    assert_eq!(tools.map(|tool| tool.join().unwrap()), [0, 0]);
 }

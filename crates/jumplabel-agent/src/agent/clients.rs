@@ -11,6 +11,7 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use super::follows::Follows;
 use super::inherited::{CAPACITY, Kept};
 use super::streams::STAND_INS;
 use crate::protocol::{Answer, LONGEST, Peer};
@@ -32,6 +33,7 @@ pub struct Client {
     input: Vec<u8>,
     unsent: Vec<u8>,
     pub watches: bool,
+    pub follows: Option<Follows>,
     /// Whether it has ever sent a request that makes sense.
     has_asked: bool,
     /// The round in which it came.
@@ -62,6 +64,7 @@ impl Client {
             input,
             unsent,
             watches: false,
+            follows: None,
             has_asked: false,
             joined: round,
             active: round,
@@ -95,7 +98,7 @@ impl Client {
         if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && self.end == End::Open {
             self.receive(round);
         }
-        if ready.contains(PollFlags::HUP) && self.watches {
+        if ready.contains(PollFlags::HUP) && self.stays() {
             self.end = End::Gone;
         }
     }
@@ -168,10 +171,20 @@ impl Client {
         self.unsent = Vec::new();
     }
 
+    /// Whether it waits for what it is told without asking.
+    fn stays(&self) -> bool {
+        self.watches || self.follows.is_some()
+    }
+
+    /// Whether it reads what it is told.
+    pub fn reads(&self) -> bool {
+        self.unsent.len() <= UNREAD_EVENTS
+    }
+
     fn is_done(&self) -> bool {
         match self.end {
             End::Open => false,
-            End::Half => self.unsent.is_empty() && !self.has_line() && !self.watches,
+            End::Half => self.unsent.is_empty() && !self.has_line() && !self.stays(),
             End::Last => self.unsent.is_empty(),
             End::Gone => true,
         }
@@ -205,7 +218,7 @@ impl Clients {
         if self.all.len() >= MOST {
             // Whoever came in this round could not ask anything yet.
             let could_ask = |client: &Client| client.has_asked || client.joined < newcomer.joined;
-            let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.watches);
+            let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.stays());
             let order = |client: &Client| (!could_ask(client), client.peer.uid == 0, client.has_asked, client.active);
             if let Some((at, _)) = candidates.min_by_key(|(_, client)| order(client)) {
                 self.all.remove(at).turn_away();
@@ -216,14 +229,14 @@ impl Clients {
 
     /// Whether another one may watch.
     pub fn may_watch(&self) -> bool {
-        self.all.iter().filter(|client| client.watches).count() < WATCHERS
+        self.all.iter().filter(|client| client.stays()).count() < WATCHERS
     }
 
     /// Tells all that watch.
     pub fn tell(&mut self, event: &Answer) {
         for client in self.all.iter_mut().filter(|client| client.watches) {
             client.answer(event);
-            if client.unsent.len() > UNREAD_EVENTS {
+            if !client.reads() {
                 client.end = End::Gone;
             }
         }

@@ -31,6 +31,13 @@ pub enum Event {
         /// Who asked for a look; not there if it was time for one.
         by: Option<Peer>,
     },
+    /// A client follows what happens at names of layers, or does not any more.
+    Followed {
+        /// Who asked.
+        by: Peer,
+        /// What; nothing at the end.
+        what: Option<String>,
+    },
     /// Somebody else's process has connected, and was cut off.
     Foreign(Peer),
     /// The agent cannot do its work now: no descriptors, no memory. It goes on when it can.
@@ -58,6 +65,8 @@ impl fmt::Display for Event {
                 write!(f, "{sites} {verb} changed from outside and brought back")?;
                 by.map_or(Ok(()), |peer| write!(f, ": {peer} asked for a look"))
             }
+            Event::Followed { by, what: Some(what) } => write!(f, "{what} is followed by {by}"),
+            Event::Followed { by, what: None } => write!(f, "nothing is followed any more by {by}"),
             Event::Foreign(peer) => write!(f, "cut off {peer}: the agent serves its own user and root"),
             Event::Trouble(why) => write!(f, "agent: {why}"),
         }

@@ -11,6 +11,8 @@ mod changes;
 pub mod clients;
 mod configure;
 pub mod event;
+mod followers;
+mod follows;
 mod inherited;
 mod looks;
 mod made;

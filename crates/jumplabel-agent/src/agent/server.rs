@@ -5,6 +5,7 @@
 //!   reverts    what is due
 //!   accept     some; who is neither this user nor root is closed
 //!   clients    one request each, so that none delays the others
+//!   followers  20 times a second, if there are some
 //! ```
 
 use std::io;
@@ -18,6 +19,7 @@ use rustix::net::{SocketFlags, accept_with};
 use super::Running;
 use super::clients::{Client, Clients, peer};
 use super::event::Event;
+use super::followers::Followers;
 use super::inherited::Kept;
 use super::looks::{self, Looks};
 use super::made::Made;
@@ -43,6 +45,7 @@ pub struct Server {
     clients: Clients,
     made: Made,
     looks: Looks,
+    followers: Followers,
     /// Until when nobody is accepted.
     paused: Option<Instant>,
     round: u64,
@@ -52,7 +55,8 @@ impl Server {
     pub fn new(listener: Kept, name: String, options: Options, running: &'static Running) -> Server {
         let Options { read_only, log, verifies, .. } = options;
         let (clients, made, looks) = (Clients::default(), Made::default(), Looks::every(verifies));
-        Server { listener, name, read_only, log, running, clients, made, looks, paused: None, round: 0 }
+        let (followers, paused, round) = (Followers::default(), None, 0);
+        Server { listener, name, read_only, log, running, clients, made, looks, followers, paused, round }
     }
 
     /// Starts the thread, in which all signals are blocked but these.
@@ -83,11 +87,17 @@ impl Server {
         let Some((listener, clients)) = self.wait() else { return };
         self.revert();
         self.look();
+        self.followers.tell(&mut self.clients.all);
         for (at, ready) in clients.into_iter().enumerate() {
             self.serve(at, ready);
         }
         if self.clients.close() {
             self.paused = None;
+            let ended = {
+                let _using = self.running.using_keys();
+                self.followers.end(&self.clients.all)
+            };
+            ended.into_iter().for_each(|event| self.tell(event));
         }
         if listener {
             self.accept();
@@ -98,7 +108,8 @@ impl Server {
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         self.paused = self.paused.filter(|&end| end > now);
-        let mut end = [self.made.next(), self.looks.next(), self.paused].into_iter().flatten().min();
+        let mut end =
+            [self.made.next(), self.looks.next(), self.followers.next(), self.paused].into_iter().flatten().min();
         if self.clients.all.iter().any(Client::is_ready) {
             end = Some(now);
         }
@@ -156,15 +167,14 @@ impl Server {
     fn serve(&mut self, at: usize, ready: PollFlags) {
         let Some(client) = self.clients.all.get_mut(at) else { return };
         client.exchange(ready, self.round);
-        let (line, by) = (client.line(), client.peer);
-        let answer = match line {
+        let answer = match client.line() {
             None => return,
             Some(Err(wrong)) => wrong,
             Some(Ok(line)) => match line.parse::<Request>() {
                 Err(why) => Answer::error(2, why),
                 Ok(request) => {
                     client.asked();
-                    return self.request(at, by, request);
+                    return self.request(at, request);
                 }
             },
         };
@@ -172,10 +182,10 @@ impl Server {
     }
 
     /// Answers: what the client hears was logged before. Then tells those who watch.
-    fn request(&mut self, at: usize, by: Peer, request: Request) {
+    fn request(&mut self, at: usize, request: Request) {
         let watches = request == Request::Watch;
         let mut event = None;
-        let answer = self.answer(by, request, &mut event).unwrap_or_else(|(status, why)| Answer::error(status, why));
+        let answer = self.answer(at, request, &mut event).unwrap_or_else(|(status, why)| Answer::error(status, why));
         if let Some(event) = &event {
             (self.log)(event);
         }
@@ -189,8 +199,8 @@ impl Server {
         }
     }
 
-    fn answer(&mut self, by: Peer, request: Request, event: &mut Option<Event>) -> Result<Answer, Refused> {
-        let _using = self.running.using_keys();
+    fn answer(&mut self, at: usize, request: Request, event: &mut Option<Event>) -> Result<Answer, Refused> {
+        let (_using, by) = (self.running.using_keys(), self.clients.all[at].peer);
         match request {
             Request::Hello => {
                 let program = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
@@ -210,6 +220,12 @@ impl Server {
             }
             Request::Watch if self.clients.may_watch() => Ok(Answer::new()),
             Request::Watch => Err((3, "too many clients watch already".to_owned())),
+            Request::Trace { .. } if self.read_only => {
+                Err((4, "the agent is read-only: the program lets nobody follow what it does".to_owned()))
+            }
+            Request::Trace { items, per_second } => {
+                self.followers.answer(&mut self.clients, at, &items, per_second, event)
+            }
             Request::Set { items, seconds, dry_run } => {
                 let done = if self.read_only && !dry_run {
                     Err((4, "the agent is read-only: the program lets nobody change keys from outside".to_owned()))

@@ -27,6 +27,13 @@ pub enum Request {
     },
     /// To be told each change that the agent makes.
     Watch,
+    /// To be told what happens at names of layers.
+    Trace {
+        /// Which names.
+        items: Vec<Selector>,
+        /// How many records in a second, at most.
+        per_second: Option<u32>,
+    },
 }
 
 impl FromStr for Request {
@@ -37,8 +44,12 @@ impl FromStr for Request {
         let (verb, rest) = line.split_at(line.find(|char: char| char.is_ascii_whitespace()).unwrap_or(line.len()));
         let first = rest.split_ascii_whitespace().next();
         // They stand behind the items, which have values.
-        let are_items = !(verb == "set" && matches!(first, None | Some("for" | "dry-run")));
-        let takes_items = matches!(verb, "list" | "check" | "verify" | "set");
+        let are_items = match verb {
+            "set" => !matches!(first, None | Some("for" | "dry-run")),
+            "trace" => !matches!(first, None | Some("at")),
+            _ => true,
+        };
+        let takes_items = matches!(verb, "list" | "check" | "verify" | "set" | "trace");
         let (items, rest) = if takes_items && are_items { items(rest.trim_ascii_start())? } else { (Vec::new(), rest) };
         let mut rest = rest.split_ascii_whitespace();
         let request = match verb {
@@ -64,7 +75,21 @@ impl FromStr for Request {
                 }
                 Request::Set { items, seconds, dry_run }
             }
-            _ => return Err(format!("`{verb}`: no such request; there are hello, list, check, verify, set and watch")),
+            "trace" => {
+                if items.is_empty() {
+                    return Err("say what is to be followed: trace SELECTOR".to_owned());
+                }
+                let per_second = match rest.next() {
+                    None => None,
+                    Some("at") => Some(rate(rest.next().unwrap_or_default())?),
+                    Some(word) => return Err(format!("`{word}`: trace takes SELECTOR[,...] [at NUMBER]")),
+                };
+                Request::Trace { items: without_values(verb, items)?, per_second }
+            }
+            _ => {
+                let all = "hello, list, check, verify, set, watch and trace";
+                return Err(format!("`{verb}`: no such request; there are {all}"));
+            }
         };
         match rest.next() {
             None => Ok(request),
@@ -145,6 +170,12 @@ pub fn duration(word: &str) -> Result<u32, String> {
     seconds.filter(|&seconds| seconds > 0).ok_or_else(|| format!("`{word}`: for takes seconds: 30 or 30s"))
 }
 
+/// How many records in a second.
+pub fn rate(word: &str) -> Result<u32, String> {
+    let number = if word.bytes().all(|byte| byte.is_ascii_digit()) { word.parse().ok() } else { None };
+    number.filter(|&number| number > 0).ok_or_else(|| format!("`{word}`: give a number of records in a second: 1000"))
+}
+
 impl Request {
     fn parts(&self) -> (&'static str, &[Selector]) {
         match self {
@@ -154,6 +185,7 @@ impl Request {
             Request::Check(items) => ("check", items),
             Request::Verify(items) => ("verify", items),
             Request::Set { items, .. } => ("set", items),
+            Request::Trace { items, .. } => ("trace", items),
         }
     }
 
@@ -175,6 +207,9 @@ impl fmt::Display for Request {
         if let Request::Set { seconds, dry_run, .. } = self {
             seconds.map_or(Ok(()), |seconds| write!(f, " for {seconds}"))?;
             f.write_str(if *dry_run { " dry-run" } else { "" })?;
+        }
+        if let Request::Trace { per_second: Some(number), .. } = self {
+            write!(f, " at {number}")?;
         }
         Ok(())
     }

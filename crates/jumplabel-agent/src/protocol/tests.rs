@@ -19,6 +19,8 @@ fn requests() {
         "set for=on,dry-run=off dry-run",
         "list for,dry-run",
         "watch",
+        "trace trace:h2::*,trace:at",
+        "trace x at 4294967295",
         "set fail:save=return(a=b)->off,x=on for 3",
         "set \"fail:save=return(a, b)\",x=on dry-run",
         "check \"fail:save=print(\\\"a\\\" b)\"",
@@ -46,6 +48,13 @@ fn requests() {
         ("set x=on for 4294967296", "for takes seconds"),
         ("set x=on for 3m", "for takes seconds"),
         ("set x=on for 3 for 4", "`for`: set takes"),
+        ("trace", "say what is to be followed"),
+        ("trace at 5", "say what is to be followed"),
+        ("trace x=on", "trace takes selectors without values"),
+        ("trace x at", "give a number of records"),
+        ("trace x at 0", "give a number of records"),
+        ("trace x for 5", "`for`: trace takes"),
+        ("trace x at 5 at 6", "`at`: too much"),
         ("set \"x=on", "no string of JSON"),
         ("set \"x=on\"y=on", "a comma is missing in front of it"),
         ("list \"x=a b\"", "takes selectors without values"),
@@ -68,7 +77,7 @@ fn items() {
 proptest! {
     /// What is read is written so that it is read as the same.
     #[test]
-    fn any_line(line in "(set|list|check|verify|\\PC*) ?[ a-z0-9=,:*+()\"-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?\\PC{0,9}") {
+    fn any_line(line in "(set|list|check|verify|trace|\\PC*) ?[ a-z0-9=,:*+()\"-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?( at [0-9]{1,11})?\\PC{0,9}") {
         if let Ok(request) = line.parse::<Request>() {
             prop_assert_eq!(request.to_string().parse(), Ok(request));
         }

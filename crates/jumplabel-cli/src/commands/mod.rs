@@ -12,6 +12,7 @@ pub mod list;
 pub mod live;
 pub mod pages;
 pub mod sites;
+pub mod trace;
 
 use jumplabel_selector::Selector;
 

@@ -31,7 +31,42 @@ impl Layer for Echo {
         }
         Ok(Done { revision: settings.len() as u64, pages: 3 })
     }
+
+    fn follow(names: &[&str], per_second: u32) -> Result<(), String> {
+        Err(format!("{names:?} {per_second}"))
+    }
+
+    fn records(visit: &mut dyn FnMut(&str, &str)) -> u64 {
+        visit("ü", "{}");
+        visit("", "[1]");
+        u64::MAX
+    }
+
+    fn covers(chosen: &str, name: &str) -> bool {
+        name.starts_with(chosen)
+    }
 }
+
+/// A layer that follows nothing.
+struct Silent;
+
+impl Layer for Silent {
+    const PREFIX: &'static str = "silent:";
+    const KIND: &'static str = "a silence";
+    const VALUES: &'static str = "write nothing";
+
+    fn entries(_: &mut dyn FnMut(Entry<'_>)) {}
+
+    fn check(_: &str, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn configure(_: &[Setting<'_>], _: bool) -> Result<Done, String> {
+        Ok(Done::default())
+    }
+}
+
+static SILENT: Handle = Handle::of::<Silent>();
 
 static ECHO: Handle = Handle::of::<Echo>();
 
@@ -54,6 +89,20 @@ fn there_and_back() {
     assert_eq!(ECHO.configure(&settings, true), Err(format!("{settings:?}")));
     assert_eq!(ECHO.configure(&settings, false), Ok(Done { revision: 3, pages: 3 }));
     assert_eq!(ECHO.configure(&[], false), Ok(Done { revision: 0, pages: 3 }));
+    assert_eq!(ECHO.follow(&["a", ""], 7), Err(r#"["a", ""] 7"#.to_owned()));
+    assert_eq!(ECHO.follow(&[], u32::MAX), Err(format!("[] {}", u32::MAX)));
+    let mut records = Vec::new();
+    assert_eq!(ECHO.records(|name, record| records.push(format!("{name} {record}"))), u64::MAX);
+    assert_eq!(records, ["ü {}", " [1]"]);
+    assert_eq!([ECHO.covers("a", "ab"), ECHO.covers("b", "ab")], [true, false]);
+}
+
+/// What a layer does not say is that there is nothing to follow.
+#[test]
+fn nothing_to_follow() {
+    assert_eq!(SILENT.follow(&["a"], 1), Err("a silence has no events that anybody could follow".to_owned()));
+    assert_eq!((SILENT.follow(&[], 1), SILENT.records(|_, _| panic!())), (Ok(()), 0));
+    assert_eq!([SILENT.covers("a", "a"), SILENT.covers("a", "b")], [true, false]);
 }
 
 /// Of C comes null, this version, or another one.
@@ -64,5 +113,5 @@ fn versions() {
         unsafe { Handle::from_c(at) }.is_some()
     };
     assert!(!of(std::ptr::null()) && of((&raw const ECHO).cast()) && !of((&raw const OTHER).cast()));
-    static OTHER: u64 = 2 | 2 << 32;
+    static OTHER: u64 = 1 | 1 << 32;
 }

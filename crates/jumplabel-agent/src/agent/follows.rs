@@ -1,0 +1,92 @@
+//! What a client follows: names of layers.
+
+use std::collections::HashMap;
+
+use jumplabel_layer::Handle;
+use jumplabel_selector::{Selector, What};
+use serde_json::value::RawValue;
+
+use super::no_remote;
+use super::refused::{self, Refused};
+use crate::layer;
+use crate::subject::Subject;
+
+/// What a client follows.
+pub struct Follows {
+    pub names: Vec<Name>,
+    pub per_second: u32,
+    /// Whether it follows a name, by the layer's prefix and the name: of those that had records.
+    known: HashMap<(&'static str, String), bool>,
+    /// That it has not been told.
+    pub records: Vec<Box<RawValue>>,
+    pub lost: u64,
+}
+
+/// A name of a layer, without the prefix.
+pub struct Name {
+    pub layer: &'static Handle,
+    pub name: String,
+}
+
+impl Follows {
+    /// What some items choose.
+    pub fn chosen(items: &[Selector], per_second: u32) -> Result<Follows, Refused> {
+        let names = chosen(&refused::all()?, items)?;
+        Ok(Follows { names, per_second, known: HashMap::new(), records: Vec::new(), lost: 0 })
+    }
+
+    pub fn includes(&mut self, layer: &'static Handle, name: &str) -> bool {
+        let key = (layer.prefix(), name.to_owned());
+        let names = &self.names;
+        *self.known.entry(key).or_insert_with(|| {
+            names.iter().any(|chosen| is_same(chosen.layer, layer) && layer.covers(&chosen.name, name))
+        })
+    }
+}
+
+pub fn is_same(one: &Handle, other: &Handle) -> bool {
+    std::ptr::eq(one, other)
+}
+
+/// The names that some items choose.
+fn chosen(all: &[Subject], items: &[Selector]) -> Result<Vec<Name>, Refused> {
+    let mut names = Vec::new();
+    for item in items {
+        let before = names.len();
+        let mut other = None;
+        for subject in all {
+            if subject.is(&item.what).map_err(|why| (2, format!("`{item}`: {why}")))? {
+                match &subject.said {
+                    Some(said) => names.push(Name { layer: said.layer, name: said.name.clone() }),
+                    None => other = Some(subject),
+                }
+            }
+        }
+        if names.len() > before {
+            continue;
+        }
+        if let Some(subject) = other {
+            let (name, what) = (&subject.name, subject.word());
+            let why = "a key has no events; callsites have, if the program serves them (jumplabel_tracing::layer)";
+            return Err((2, format!("`{item}`: {name} is a {what}: {why}")));
+        }
+        let name = without_key(item).ok_or_else(|| (1, refused::nothing(item, &Subject::meant(all, item))))?;
+        names.push(name);
+    }
+    for Name { layer, name } in &names {
+        let name = format!("{}{name}", layer.prefix());
+        if let Some(selector) = no_remote::forbids_name(&name) {
+            return Err((4, format!("{name}: the program lets nobody follow it from outside (`{selector}`)")));
+        }
+    }
+    Ok(names)
+}
+
+/// A name that the layer knows, and does not list: a module, say.
+fn without_key(item: &Selector) -> Option<Name> {
+    let What::Name(glob) = &item.what else { return None };
+    let layer = layer::of(glob.text())?;
+    let name = glob.text().strip_prefix(layer.prefix())?;
+    let is_one = !name.contains(['*', '?']) && layer.takes(name).is_some();
+    is_one.then(|| Name { layer, name: name.to_owned() })
+}

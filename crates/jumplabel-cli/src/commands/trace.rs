@@ -1,0 +1,125 @@
+//! `trace`: what happens at callsites of a process, as it happens.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::{Duration, Instant, SystemTime};
+
+use jumplabel_agent::protocol::{Request, Traced};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::arguments;
+use crate::failure::{DONE, Failure};
+use crate::process::Process;
+use crate::report::visible;
+
+/// What a layer says of an event. Who listens there may say anything.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Record {
+    time: f64,
+    level: String,
+    kind: String,
+    target: String,
+    name: String,
+    file: Option<String>,
+    line: Option<u32>,
+    thread: Option<String>,
+    message: Option<Value>,
+    fields: Map<String, Value>,
+}
+
+/// Until the process ends, the time is over, or the reader goes.
+pub fn run(what: &arguments::Trace, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut process = Process::find(&what.target)?;
+    let answer = process.ask(&Request::Trace { items: what.selectors.clone(), per_second: what.rate })?;
+    if let Some(why) = answer.error {
+        return Err(Failure::Nothing(why));
+    }
+    let end = what.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
+    while let Some(answer) = process.event_before(end)? {
+        let Some(traced) = &answer.traced else { continue };
+        let lines = if what.json { json(traced) } else { text(traced) };
+        if out.write_all(lines.as_bytes()).and_then(|()| out.flush()).is_err() {
+            break;
+        }
+    }
+    Ok(DONE)
+}
+
+/// A line for each event, as the layer has written it.
+fn json(traced: &Traced) -> String {
+    let mut lines = String::new();
+    for record in &traced.records {
+        // JSON may have ends of lines between its words.
+        lines.extend(record.get().split(['\n', '\r']));
+        lines.push('\n');
+    }
+    if traced.lost > 0 {
+        let _ = writeln!(lines, "{{\"lost\":{}}}", traced.lost);
+    }
+    lines
+}
+
+fn text(traced: &Traced) -> String {
+    let mut lines = String::new();
+    for record in &traced.records {
+        let record: Record = serde_json::from_str(record.get()).unwrap_or_default();
+        lines.push_str(&visible(&line(&record)));
+        lines.push('\n');
+    }
+    if traced.lost > 0 {
+        let _ = writeln!(lines, "{} lost: more than the limit, or than was read", traced.lost);
+    }
+    lines
+}
+
+/// Time, level, thread, target, message, fields, place.
+fn line(record: &Record) -> String {
+    // Of four digits are the years of a time that can be written.
+    const LAST: f64 = 253_402_300_799.0;
+    let since = Duration::try_from_secs_f64(record.time.min(LAST)).unwrap_or_default();
+    let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut line = format!("{} {:>5} ", humantime::format_rfc3339_micros(when), record.level);
+    if let Some(thread) = &record.thread {
+        let _ = write!(line, "{thread} ");
+    }
+    let _ = write!(line, "{}:", record.target);
+    if record.kind == "span" {
+        let _ = write!(line, " span {}", record.name);
+    }
+    if let Some(message) = &record.message {
+        let _ = write!(line, " {}", plain(message));
+    }
+    for (name, value) in &record.fields {
+        let _ = write!(line, " {name}={}", plain(value));
+    }
+    if let (Some(file), Some(number)) = (&record.file, record.line) {
+        let _ = write!(line, "  {file}:{number}");
+    }
+    line
+}
+
+/// A text without its quotes.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[test]
+fn lines() {
+    let records = [
+        r#"{"time":1.5,"level":"INFO","target":"a::b","message":"hello","fields":{"x":1,"y":"two\u001b[2J"},"file":"a.rs","line":3}"#,
+        r#"{"time":1e300,"kind":"span","name":"work","target":"a","fields":{}}"#,
+        "[1,\n2]",
+    ];
+    let records = records.map(|text| serde_json::value::RawValue::from_string(text.to_owned()).unwrap()).to_vec();
+    let traced = Traced { records, lost: 7 };
+    let printed = text(&traced);
+    let printed: Vec<&str> = printed.lines().collect();
+    assert_eq!(printed.len(), 4, "{printed:?}");
+    assert!(printed[0].starts_with("1970-01-01T00:00:01.500000Z  INFO a::b: hello x=1 y=two"), "{printed:?}");
+    assert!(printed[0].ends_with("  a.rs:3") && !printed[0].contains('\u{1b}'), "{printed:?}");
+    assert!(printed[1].starts_with("9999-") && printed[1].ends_with("a: span work"), "{printed:?}");
+    assert_eq!(printed[3], "7 lost: more than the limit, or than was read");
+    assert_eq!(json(&traced).lines().count(), 4);
+}

@@ -1,0 +1,132 @@
+//! A record of an event or a new span, as a JSON object.
+
+use std::fmt::{Debug, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+use tracing_core::Metadata;
+use tracing_core::field::{Field, Visit};
+
+/// So long is a value at most, in bytes; what is longer is cut off, and `...` is behind it.
+const LONGEST: usize = 4096;
+/// So many bytes have the fields of a record; those behind are left out.
+const LONGEST_FIELDS: usize = 16 << 10;
+
+/// What is known without a look at the values.
+#[derive(Serialize)]
+struct Head<'a> {
+    time: f64,
+    level: &'a str,
+    kind: &'a str,
+    target: &'a str,
+    name: &'a str,
+    module: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    thread: Option<&'a str>,
+}
+
+/// The record: what the callsite says of itself, the thread, the message, and all other fields.
+pub fn json(meta: &Metadata<'_>, now: Duration, values: &dyn Fn(&mut dyn Visit)) -> String {
+    let thread = std::thread::current();
+    let head = Head {
+        time: now.as_secs_f64(),
+        level: meta.level().as_str(),
+        kind: if meta.is_span() { "span" } else { "event" },
+        target: meta.target(),
+        name: meta.name(),
+        module: meta.module_path(),
+        file: meta.file(),
+        line: meta.line(),
+        thread: thread.name(),
+    };
+    let mut fields = Fields { message: None, others: String::new() };
+    values(&mut fields);
+    let mut json = text(&head);
+    json.pop();
+    if let Some(message) = fields.message {
+        json.extend([",\"message\":", &message]);
+    }
+    json.extend([",\"fields\":{", &fields.others, "}}"]);
+    json
+}
+
+/// Texts and numbers: nothing that JSON has not.
+fn text(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// The values, as JSON.
+struct Fields {
+    message: Option<String>,
+    others: String,
+}
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: &(impl Serialize + ?Sized)) {
+        let value = text(value);
+        if field.name() == "message" {
+            self.message = Some(value);
+        } else if self.others.len() + value.len() <= LONGEST_FIELDS {
+            let comma = if self.others.is_empty() { "" } else { "," };
+            self.others.extend([comma, &text(field.name()), ":", &value]);
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        // JSON has no other numbers.
+        if value.is_finite() { self.put(field, &value) } else { self.record_debug(field, &value) }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, &value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, &value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, &value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let mut cut = Cut(String::new());
+        let _ = cut.write_str(value);
+        self.put(field, &cut.0);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let mut cut = Cut(String::new());
+        // An error: it is long enough, or does not want to be displayed.
+        let _ = write!(cut, "{value:?}");
+        self.put(field, &cut.0);
+    }
+}
+
+/// A text that ends when it is long enough.
+struct Cut(String);
+
+impl Write for Cut {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let room = LONGEST - self.0.len().min(LONGEST);
+        if text.len() <= room {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        let end = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        self.0.push_str(&text[..end]);
+        self.0.push_str("...");
+        Err(std::fmt::Error)
+    }
+}
+
+#[test]
+fn long_texts_end() {
+    let mut cut = Cut(String::new());
+    assert!(cut.write_str(&"é".repeat(2047)).is_ok() && cut.write_str("aé").is_err());
+    assert_eq!((cut.0.len(), cut.0.ends_with("éa...")), (4094 + 1 + 3, true));
+    assert!(cut.write_str("x").is_err());
+}
